@@ -229,9 +229,8 @@ def place_values(
     variables = tables_of(work).variables
     for path in placed:
         if path in shapes and path in variables:
-            variable, shape = variables[path], shapes[path]
-            if len(shape) > MAX_ARRAY_RANK or variable.type in types:
-                _fits(path, variable, shape, types, report)
+            if len(shapes[path]) > MAX_ARRAY_RANK or variables[path].type in types:
+                _fits(path, variables[path], shapes[path], types, report)
     if not work.columns:
         return placed
     from nczarr.arrays.values.value_lists import FILLED_LIMIT, fill_missing, is_plain_fill, make_arrays

@@ -182,7 +182,8 @@ class NodeAttributes:
                     text = f"attribute `{name}` is not of type {types[written]!r}; its type is inferred from its value"
                     self.documents.warn("stale-extension", text, key, _pointer(key, written))
             attributes[name] = Attribute(name=name, value=constant or type_untyped(value), span=span)
-        return self._insert(list(attributes.values()), extensions, document, key)
+        shown = attributes.values()
+        return self._insert(list(shown), extensions, document, key) if extensions else tuple(shown)
 
     def _namesake(self, name: str, written: str, document: Json, taken: Iterable[str], key: str) -> str:
         """Return a free name for an attribute whose name is taken, and record it."""
@@ -231,8 +232,6 @@ class NodeAttributes:
         self, attributes: list[Attribute], extensions: Mapping[str, AttributeExtension], document: Json, key: str
     ) -> tuple[Attribute, ...]:
         """Insert the attributes without a plain form at their positions."""
-        if not extensions:
-            return tuple(attributes)
         others = [(item.at, name, item.value) for name, item in extensions.items() if item.at is not None]
         for at, name, value in sorted(others, key=lambda entry: entry[0]):
             free = (name not in document or name in SKIPPED) and all(attribute.name != name for attribute in attributes)
