@@ -117,9 +117,10 @@ class Variables:
             encoding = described.encoding
             encoding = encoding if encoding.permutation is None else encoding._replace(permutation=None)
             described = described._replace(shape=(), chunks=(), shards=None, encoding=encoding)
-        told = None if extension is SILENT else extension._replace(nil=None)  # type: ignore[arg-type]
+        alone = bool(extension.nil) or extension.fill is not None  # which few variables have, and none alike
+        told = None if alone or extension is SILENT else extension._replace(nil=None)  # type: ignore[arg-type]
         known = id(described.encoding), described.shape, plain, told
-        kind = None if extension.nil else self._kinds.get(known)
+        kind = None if alone else self._kinds.get(known)
         said = self.documents.said
         if kind is None:
             type_name = self._choose_type(extension, name, described, inventor, key)
@@ -127,7 +128,7 @@ class Variables:
                 return None
             references = self._choose_dimensions(extension, plain, described, key)
             kind = _Kind(described.encoding, type_name, references, self._shape(references), self._grows(references))
-            if type_name in ATOMIC and not extension.nil and self.documents.said == said:
+            if type_name in ATOMIC and not alone and self.documents.said == said:
                 self._kinds[known] = kind
         type_name, references, types = kind.type, kind.references, self.types
         if inventor.types:
@@ -135,7 +136,7 @@ class Variables:
         attributes = self.attributes(described.attributes, described.prefix, type_name)
         attributes, fill = with_fill(attributes, type_name, types, described, self.reader, restored=not self.has_hidden)
         alike = id(kind.encoding), type_name, kind.shape, kind.grows, told, fill
-        common = None if extension.nil else self._alike.get(alike)
+        common = None if alone else self._alike.get(alike)
         if common is None:
             said = self.documents.said
             storage = described.storage(texts=not self.has_hidden, fill_mode=self.has_hidden or self.reader.is_exact)
@@ -146,7 +147,7 @@ class Variables:
                 described, fill = described._replace(fill=None), undeclared
             source = described.source(self.documents, descr(type_name, types), kind.shape, nil, fill)
             common = storage, source
-            if type_name in ATOMIC and not extension.nil and self.documents.said == said:
+            if type_name in ATOMIC and not alone and self.documents.said == said:
                 self._alike[alike] = common
         self.parts[names.join(path, name)] = {"": common[1].move(described.chunk_keys)}
         return Variable(
