@@ -219,7 +219,7 @@ class Attribute(Node):
     """Type and values."""
 
     def __post_init__(self) -> None:
-        if not (is_name(self.name) and type(self.value) is Constant):
+        if not (type(self.name) is str and self.name and type(self.value) is Constant):
             self._decide()
 
 
@@ -251,12 +251,15 @@ class Variable(Node):
         if not (
             is_name(self.name)
             and is_name(self.type)
-            and type(self.dimensions) is tuple
-            and all(type(reference) is str or is_natural(reference) for reference in self.dimensions)
+            and (all_are(self.dimensions, str) or _are_references(self.dimensions))
             and all_are(self.attributes, Attribute)
             and type(self.storage) is Storage
         ):
             self._decide()
+
+
+def _are_references(candidate: object) -> bool:
+    return type(candidate) is tuple and all(type(each) is str or is_natural(each) for each in candidate)
 
 
 @node

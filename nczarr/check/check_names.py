@@ -276,8 +276,11 @@ class _Checking:
             self.unsettled = True
 
     def _attributes(self, attributes: tuple[Attribute, ...]) -> None:
-        if len(attributes) > len({attribute.name for attribute in attributes}):
+        called = {attribute.name for attribute in attributes}
+        if len(attributes) > len(called):
             self.unsettled = True
+        if called <= self.plain and called.isdisjoint(self.kept):
+            return
         for attribute in attributes:
             self._legal(attribute.name, "attribute", attribute.span)
             if attribute.name in self.kept:

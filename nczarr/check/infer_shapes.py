@@ -228,7 +228,8 @@ def place_values(
     placed = dict(work.parts)
     variables = tables_of(work).variables
     for path in placed:
-        if path in shapes and path in variables:
+        is_known = path in shapes and path in variables
+        if is_known and (len(shapes[path]) > MAX_ARRAY_RANK or variables[path].type in types):
             _fits(path, variables[path], shapes[path], types, report)
     if not work.columns:
         return placed

@@ -12,7 +12,7 @@ from collections.abc import Container, Iterator, Mapping
 from nczarr import names
 from nczarr.arrays.chunks.key_segments import LONGEST, paths, segments
 from nczarr.arrays.values.parts import is_fixed, parts
-from nczarr.ast import Group
+from nczarr.ast import DimensionRef, Group
 from nczarr.ast.dataset import groups
 from nczarr.check.checked import Checked
 from nczarr.diagnostics.report import Report, Span
@@ -40,7 +40,12 @@ def _name_group(
     lengths = {dimension.name: dimension.size for dimension in group.dimensions}
     aliases: dict[str, str] = {names.join(path, dimension.name): dimension.name for dimension in group.dimensions}
     notes: dict[str, str] = {}
+    known: dict[tuple[DimensionRef, ...], tuple[str, ...]] = {}
     for variable in group.variables:
+        fqn = names.join(path, variable.name)
+        if variable.dimensions in known:
+            named[fqn] = known[variable.dimensions]
+            continue
         axis_names: list[str] = []
         for reference in variable.dimensions:
             if isinstance(reference, int):
@@ -54,9 +59,11 @@ def _name_group(
                 if alias != simple:
                     notes[reference] = f"`{reference}` is `{alias}` there"
             if reference in notes:
-                renamed[names.join(path, variable.name)] = notes[reference]
+                renamed[fqn] = notes[reference]
             axis_names.append(alias)
-        named[names.join(path, variable.name)] = tuple(axis_names)
+        named[fqn] = tuple(axis_names)
+        if all(isinstance(reference, str) and reference not in notes for reference in variable.dimensions):
+            known[variable.dimensions] = named[fqn]
 
 
 def _anonymous(size: int, taken: list[str], lengths: Mapping[str, int]) -> str:

@@ -162,7 +162,7 @@ class Store(Protocol):
         return
 
     def expect(self, keys: Iterable[str]) -> None:
-        """Prepare to read these documents: a distant store fetches many at once."""
+        """Prepare to read these documents: a distant store fetches many at once, a folder looks for links."""
         return
 
     def locate(self, key: str) -> Range | None:

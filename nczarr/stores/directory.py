@@ -28,6 +28,8 @@ _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_CLOEXEC", 0) | geta
 _READ = os.O_RDONLY | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0) | getattr(os, "O_NOFOLLOW", 0)
 _READ |= getattr(os, "O_NONBLOCK", 0)  # a pipe is opened, and left, without waiting for who writes to it
 
+_ENDLESS = (stat.S_IFIFO, stat.S_IFCHR, stat.S_IFBLK)
+
 GROWING = ".nczarr-growing-"
 """Prefix of incomplete files that are renamed at the end."""
 
@@ -35,7 +37,7 @@ GROWING = ".nczarr-growing-"
 def _whole(file: int) -> bytes | None:
     """Return the bytes of an open file; None for a pipe or device, which may never end. Raises OSError."""
     status = os.fstat(file)
-    if stat.S_ISFIFO(status.st_mode) or stat.S_ISCHR(status.st_mode) or stat.S_ISBLK(status.st_mode):
+    if stat.S_IFMT(status.st_mode) in _ENDLESS:
         return None
     size = status.st_size
     data = os.read(file, size + 1)
@@ -127,6 +129,16 @@ class DirectoryStore(Store):
     def children(self, prefix: str) -> list[str]:
         """Return the names in one folder, without links."""
         return self.entries(prefix)[0]
+
+    def expect(self, keys: Iterable[str]) -> None:
+        """List the folder around that of the first document: then no folder in it is asked whether it is a link.
+
+        Where the folder cannot be listed, each is asked.
+        """
+        folder = next(iter(keys), "").rpartition("/")[0]
+        if folder not in self._folders:
+            with suppress(PermissionError):
+                self.entries(folder[: folder.rfind("/") + 1])
 
     def entries(self, prefix: str) -> tuple[list[str], list[str]]:
         """Return the names in one folder without links, and the names of links to folders; both sorted."""

@@ -140,6 +140,7 @@ def find_stored_dtype(element: Element) -> Descr:
     return f"<{'M' if name == 'datetime64' else 'm'}8{bracket}{unit}" if name in _TIMES.values() else _STORED[element]
 
 
+@functools.lru_cache(maxsize=256)
 def time_unit(stored: Descr) -> tuple[int, str | None]:
     """Return the number and NumPy's name of the units of stored times; the name is None for all other elements."""
     match_of_time = re.fullmatch(_TIME, stored) if isinstance(stored, str) else None

@@ -87,9 +87,8 @@ class DocumentCache:
 
     def expect(self, prefixes: Iterable[str], documents: Iterable[str]) -> None:
         """Announce reads of documents below prefixes: distant stores fetch many at once. Raises OSError."""
-        if self.store.distant:
-            keys = (prefix + document for prefix in prefixes for document in documents)
-            self.store.expect(key for key in keys if key not in self._known and is_safe(key))
+        keys = (prefix + document for prefix in prefixes for document in documents)
+        self.store.expect(key for key in keys if key not in self._known and is_safe(key))
 
     def children(self, prefix: str) -> list[str]:
         """Return possible node names below a prefix in byte order; reports unreadable-array without listing."""
@@ -131,7 +130,7 @@ class DocumentCache:
         """Return the place of a document's member."""
         return Label(self.span(key), key=key, pointer=pointer)
 
-    def make_names_unique(self, items: Sequence[tuple[str, str]], keys: Sequence[str], scope: str) -> list[str]:
+    def make_names_unique(self, items: Sequence[tuple[str, str]], keys: Iterable[str], scope: str) -> list[str]:
         """Return a unique name for each (kind, name) of one scope; `keys`: their documents."""
         shown = make_unique(items)
         if any(first is not None for _, first in shown):

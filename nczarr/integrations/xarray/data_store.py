@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import functools
 from collections.abc import Callable, Collection, Sequence
 from importlib import import_module
 from importlib.util import find_spec
@@ -163,6 +164,12 @@ class NczarrArray(BackendArray):
         return await asyncio.to_thread(self.__getitem__, key)
 
 
+@functools.lru_cache(maxsize=64)
+def _everything(rank: int) -> indexing.BasicIndexer:
+    """Return the index of all values, which arrays of one rank share: to make one takes as long as the rest of one."""
+    return indexing.BasicIndexer((slice(None),) * rank)
+
+
 class DataStore(AbstractDataStore):
     """Group of an open dataset.
 
@@ -222,16 +229,20 @@ class DataStore(AbstractDataStore):
             return None
         source = checked.parts.get(path, {}).get("")
         cuts = (source.layout.chunks, source.layout.shards) if source is not None and source.keyed else None
-        alike, encodings = (id(declared.storage), axes, cuts), self._opened.encodings
-        if alike not in encodings:
-            encodings[alike] = storage_encoding(declared.storage, axes, source)
-        encoding = {**encodings[alike], "source": self._source, "original_shape": shape}
+        alike, encodings = (id(declared.storage), id(form), axes, shape, cuts, self._source), self._opened.encodings
+        described = encodings.get(alike)
+        if described is None:
+            described = {**storage_encoding(declared.storage, axes, source), "source": self._source}
+            described["original_shape"] = shape
+            # xarray reads texts of the encoded dtype `str` at once, and fails if an axis repeats. Those of stores are
+            # lazy.
+            if form.encoded is not str or ("chunks" not in described and len(set(axes)) == len(axes)):
+                described["dtype"] = form.encoded
+            encodings[alike] = described
+        encoding = described.copy()
         if "preferred_chunks" in encoding:
-            encoding["preferred_chunks"] = dict(encoding["preferred_chunks"])
-        # xarray reads texts of the encoded dtype `str` at once, and fails if an axis repeats. Texts of stores are lazy.
-        if form.encoded is not str or ("chunks" not in encoding and len(set(axes)) == len(axes)):
-            encoding["dtype"] = form.encoded
+            encoding["preferred_chunks"] = encoding["preferred_chunks"].copy()
         members = attributes(declared.attributes, types, self._opened.values)
         encoding.update(pop_fill(members, form, declared, types))
         array = NczarrArray(self._opened, path, shape, form.dtype)
-        return Variable(axes, LazilyIndexedArray(array), members, encoding, fastpath=True)
+        return Variable(axes, LazilyIndexedArray(array, _everything(len(shape))), members, encoding, fastpath=True)

@@ -16,6 +16,7 @@ from nczarr import names, registry
 from nczarr.api.handle import DatasetHandle, handle_of, omission, open_object
 from nczarr.api.node_handles import GroupHandle
 from nczarr.api.options import options_from
+from nczarr.ast.dataset import building
 from nczarr.diagnostics.report import HEAD, Report
 from nczarr.diagnostics.secrets import StorageOptions, show
 from nczarr.integrations.xarray.data_store import DataStore
@@ -393,4 +394,5 @@ def _dataset(
 ) -> xarray.Dataset:
     """Return the decoded dataset of one group."""
     store = DataStore(opened, path, source, frozenset(names.list_texts(drop_variables or ())))
-    return StoreBackendEntrypoint().open_dataset(store, drop_variables=drop_variables, **decoders)
+    with building():
+        return StoreBackendEntrypoint().open_dataset(store, drop_variables=drop_variables, **decoders)

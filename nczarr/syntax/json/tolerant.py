@@ -32,6 +32,7 @@ class NotJsonError(ValueError):
 class Real(float):
     """A number with point or exponent, with its spelling."""
 
+    __slots__ = ("spelled",)
     spelled: str
 
     @classmethod
@@ -115,7 +116,7 @@ def _parse(data: bytes) -> Parsed:
             raise NotJsonError(f"{error.msg[:1].lower()}{error.msg[1:]} at character {error.pos}") from None
         text = mended
         remarks.append("has words or numbers that are not JSON")
-    rest = len(text[end:].strip(_BLANK))
+    rest = len(text[end:].strip(_BLANK)) if end < len(text) else 0
     if rest:
         remarks.append(f"has {rest} characters after its end, which are ignored")
     if text.count("[") + text.count("{") > DEEPEST and too_deep(value):

@@ -36,7 +36,8 @@ _TEXT_TYPE = re.compile(r"[<>|]?S([0-9]+)")
 _FLOAT_WORDS = {"nan": math.nan, "nanf": math.nan, "infinity": math.inf, "-infinity": -math.inf, "infinityf": math.inf,
                 "-infinityf": -math.inf, "inf": math.inf, "-inf": -math.inf}  # fmt: skip
 _REALS, _INTEGERS = {float, Real}, {int}
-_ANY_NUMBERS = _REALS | _INTEGERS
+_PLAIN_NUMBERS = {name: _INTEGERS | _REALS if atomic.is_float else _INTEGERS for name, atomic in ATOMIC.items()}
+"""Classes of JSON values that are numbers of a type as they are."""
 _SHORT = 64
 """Largest cached attribute value, in bytes; attributes of a store repeat."""
 _TYPES = {dtype[1:]: name for name, dtype in NUMPY.items()}
@@ -69,10 +70,16 @@ def chars(data: bytes) -> Constant:
 
 def pack(type_name: str, values: list[Any]) -> Constant:
     """Return numbers of a type; short ones are cached. Raises struct.error, OverflowError."""
-    data = struct.pack(f"<{len(values)}{ATOMIC[type_name].code}", *values)
+    data = _packer(type_name, len(values))(*values)
     if len(data) > _SHORT:
         return Constant(type=type_name, count=len(values), data=data)
     return _constant(type_name, len(values), data)
+
+
+@functools.lru_cache(maxsize=256)
+def _packer(type_name: str, count: int) -> Callable[..., bytes]:
+    """Return the function that packs so many numbers of a type."""
+    return struct.Struct(f"<{count}{ATOMIC[type_name].code}").pack
 
 
 @functools.lru_cache(maxsize=1024)
@@ -83,40 +90,43 @@ def _constant(type_name: str, count: int, data: bytes) -> Constant:
 
 def type_value(dtype: Any, value: Any) -> Constant | None:
     """Return the constant of a JSON value with a dtype of the map of types, or None."""
-    if not isinstance(dtype, str):
-        return None
-    if dtype in (">S1", "<U1", "|J0"):
+    name = _type_named(dtype) if isinstance(dtype, str) else None
+    if name == "char":
         return chars(encode(spell(value)) or b"\0")  # as the netCDF library means it
-    values, name = value if isinstance(value, list) else [value], _number_type(dtype)
-    if name is not None:
-        return numbers(name, values)
-    return Constant.strings([encode(spell(text)) for text in values]) if _TEXT_TYPE.fullmatch(dtype) else None
+    values = value if isinstance(value, list) else [value]
+    if name == "string":
+        return Constant.strings([encode(spell(text)) for text in values])
+    return None if name is None else numbers(name, values)
 
 
 @functools.lru_cache(maxsize=256)
-def _number_type(dtype: str) -> str | None:
-    """Return the number type that a dtype names; None if it names none."""
+def _type_named(dtype: str) -> str | None:
+    """Return the atomic type that a dtype names; None if it names none."""
+    if dtype in (">S1", "<U1", "|J0"):
+        return "char"
     match = _NUMBER_TYPE.fullmatch(dtype)
-    return None if match is None else _TYPES[match[1]]
+    if match is not None:
+        return _TYPES[match[1]]
+    return "string" if _TEXT_TYPE.fullmatch(dtype) else None
 
 
 def numbers(type_name: str, values: list[Any]) -> Constant | None:
     """Return numbers of a type; None if a value is not a number or does not fit."""
-    atomic = ATOMIC[type_name]
-    plainly = (_ANY_NUMBERS if atomic.is_float else _INTEGERS).issuperset(map(type, values))
-    items: list[int | float] = values if plainly else []
-    for element in () if plainly else values:
-        item = _FLOAT_WORDS.get(element.lower(), element) if isinstance(element, str) else element
-        if isinstance(item, str) or not isinstance(item, int | float):
-            return None
-        if atomic.is_float:
-            items.append(float(item))
-        elif isinstance(item, float) and not math.isfinite(item):
-            return None
-        else:
-            items.append(int(item))
+    if not _PLAIN_NUMBERS[type_name].issuperset(map(type, values)):
+        items: list[int | float] = []
+        for element in values:
+            item = _FLOAT_WORDS.get(element.lower(), element) if isinstance(element, str) else element
+            if isinstance(item, str) or not isinstance(item, int | float):
+                return None
+            if ATOMIC[type_name].is_float:
+                items.append(float(item))
+            elif isinstance(item, float) and not math.isfinite(item):
+                return None
+            else:
+                items.append(int(item))
+        values = items
     try:
-        return pack(type_name, items)
+        return pack(type_name, values)
     except (struct.error, OverflowError):
         return None
 
@@ -141,11 +151,12 @@ class NodeAttributes:
         `hidden`: its `_nczarr_attr`. `own_fill` decodes `_FillValue`,
         `shown_fill` makes its plain form.
         """
-        types = (hidden or {}).get("types", {})
+        told = hidden or {}
+        types = told.get("types", {})
         if not isinstance(types, dict):
             self.documents.warn("bad-metadata", "the types of attributes are not an object", key)
             types = {}
-        extensions = self._extension((hidden or {}).get("nczarr", {}), key)
+        extensions = self._extension(told["nczarr"], key) if "nczarr" in told else {}
         attributes: dict[str, Attribute] = {}
         span = self.documents.span(key)
         skipped = SKIPPED if self.documents.hides_attributes else frozenset()
@@ -171,7 +182,8 @@ class NodeAttributes:
                     text = f"attribute `{name}` is not of type {types[written]!r}; its type is inferred from its value"
                     self.documents.warn("stale-extension", text, key, _pointer(key, written))
             attributes[name] = Attribute(name=name, value=constant or type_untyped(value), span=span)
-        return self._insert(list(attributes.values()), extensions, document, key)
+        shown = attributes.values()
+        return self._insert(list(shown), extensions, document, key) if extensions else tuple(shown)
 
     def _namesake(self, name: str, written: str, document: Json, taken: Iterable[str], key: str) -> str:
         """Return a free name for an attribute whose name is taken, and record it."""
@@ -220,8 +232,6 @@ class NodeAttributes:
         self, attributes: list[Attribute], extensions: Mapping[str, AttributeExtension], document: Json, key: str
     ) -> tuple[Attribute, ...]:
         """Insert the attributes without a plain form at their positions."""
-        if not extensions:
-            return tuple(attributes)
         others = [(item.at, name, item.value) for name, item in extensions.items() if item.at is not None]
         for at, name, value in sorted(others, key=lambda entry: entry[0]):
             free = (name not in document or name in SKIPPED) and all(attribute.name != name for attribute in attributes)

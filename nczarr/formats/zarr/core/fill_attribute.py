@@ -17,16 +17,12 @@ from nczarr.formats.zarr.core.reader import NodeReader
 from nczarr.syntax.json.positions import pointer
 
 
-def own_fill(type_name: str, attributes: tuple[Attribute, ...]) -> bytes | None:
+def _own_fill(type_name: str, fill: Constant) -> bytes | None:
     """Return a `_FillValue` that Zarr v2 documents cannot hold: of char, or a NaN's bits."""
-    for attribute in attributes:
-        if attribute.name == "_FillValue" and attribute.value.type == type_name:
-            fill = attribute.value
-            if fill.count != 1 or not isinstance(fill.data, bytes):
-                return None
-            nan = type_name in ("float", "double") and math.isnan(fill.as_numbers()[0])
-            return fill.data if type_name == "char" or nan else None
-    return None
+    if fill.type != type_name or fill.count != 1 or not isinstance(fill.data, bytes):
+        return None
+    nan = type_name in ("float", "double") and math.isnan(fill.as_numbers()[0])
+    return fill.data if type_name == "char" or nan else None
 
 
 def with_fill(
@@ -37,10 +33,11 @@ def with_fill(
     reader: NodeReader,
     *,
     restored: bool,
-) -> tuple[Attribute, ...]:
-    """Return attributes with a `_FillValue` of the variable's type; an invalid one is omitted with a warning.
+) -> tuple[tuple[Attribute, ...], bytes | None]:
+    """Return attributes with a `_FillValue` of the variable's type, and it as `_own_fill`.
 
-    `restored`: without the attribute, the array's fill value may stand for it.
+    An invalid one is omitted with a warning. `restored`: without the attribute, the
+    array's fill value may stand for it.
     """
     place = None
     for number, attribute in enumerate(attributes):
@@ -48,7 +45,7 @@ def with_fill(
             place = number
             break
     if place is None and not restored:
-        return attributes
+        return attributes, None
     if place is None:
         noted = reader.documents.store.fill_places.get(described.prefix)
         fill = None if noted is None else _find_noted(type_name, noted, described)
@@ -62,9 +59,9 @@ def with_fill(
                 0,
             )
         if fill is None:
-            return attributes
+            return attributes, None
         attribute = Attribute(name="_FillValue", value=fill, span=reader.documents.span(described.key))
-        return (*attributes[:noted], attribute, *attributes[noted:])
+        return (*attributes[:noted], attribute, *attributes[noted:]), _own_fill(type_name, fill)
     attribute = attributes[place]
     value = described.attributes.get("_FillValue")
     fitting = attribute.value if attribute.value.type == type_name and attribute.value.count == 1 else None
@@ -72,8 +69,9 @@ def with_fill(
     if fitting is None:
         text = f"`_FillValue` is not a value of type {type_name} and is left out"
         reader.documents.warn("stale-extension", text, reader.key(described.prefix), pointer("_FillValue"))
-        return attributes[:place] + attributes[place + 1 :]
-    return (*attributes[:place], attribute.model_copy(update={"value": fitting}), *attributes[place + 1 :])
+        return attributes[:place] + attributes[place + 1 :], None
+    attribute = attribute.model_copy(update={"value": fitting})
+    return (*attributes[:place], attribute, *attributes[place + 1 :]), _own_fill(type_name, fitting)
 
 
 def fill_of(type_name: str, value: object) -> Constant | None:

@@ -204,7 +204,7 @@ class _Hierarchy:
                 self.documents.report_lost("ambiguous-node", text, self.reader.key(inside))
             nodes.append(("variable" if is_array or self._is_variable(inside) else "group", spelled, inside))
         items = [(kind, spelled) for kind, spelled, _ in nodes]
-        shown = self.documents.make_names_unique(items, [self.reader.key(inside) for _, _, inside in nodes], path)
+        shown = self.documents.make_names_unique(items, (self.reader.key(inside) for _, _, inside in nodes), path)
         members: dict[str, Members] = {"variable": [], "group": []}
         for name, (kind, _, inside) in zip(shown, nodes, strict=True):
             members[kind].append((name, inside))
@@ -271,7 +271,10 @@ class _Hierarchy:
     def _infer_dimensions(self, node: ZarrGroup, arrays: Mapping[str, ArrayMetadata]) -> tuple[Dimension, ...]:
         """Return the dimensions of a group without hidden attributes, in order of first use."""
         spelled: dict[str, str] = {}
+        firsts: dict[tuple[object, ...], ArrayMetadata] = {}
         for array in arrays.values():
+            firsts.setdefault((array.axes, array.shape), array)
+        for array in firsts.values():
             for axis in array.axes or ():
                 if axis is not None:
                     spelled.setdefault(axis, array.key)
@@ -279,7 +282,7 @@ class _Hierarchy:
         called = dict(zip(spelled, shown, strict=True))
         span, taken = self.documents.span(self.reader.key(node.prefix)), {child.name for child in node.children}
         dimensions: dict[str, Dimension] = {}
-        for array in arrays.values():
+        for array in firsts.values():
             for axis, length in zip(array.axes or (), array.shape, strict=False):
                 if axis is None or len(array.axes or ()) != len(array.shape):
                     continue

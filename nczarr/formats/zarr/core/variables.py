@@ -12,9 +12,10 @@ import base64
 import functools
 from collections.abc import Sequence
 from contextlib import suppress
-from typing import Any, cast
+from typing import Any, NamedTuple, cast
 
 from nczarr import names
+from nczarr.arrays.chunks.grid import Encoding
 from nczarr.arrays.chunks.key_chunk_array import KeyChunkArray
 from nczarr.arrays.chunks.key_segments import paths
 from nczarr.arrays.sources.source import ArraySource, Parts, is_number
@@ -27,7 +28,7 @@ from nczarr.diagnostics.report import Report
 from nczarr.formats.common.documents import Json
 from nczarr.formats.zarr.core.array_metadata import ArrayMetadata, build_storage
 from nczarr.formats.zarr.core.attributes import NodeAttributes
-from nczarr.formats.zarr.core.fill_attribute import own_fill, with_fill
+from nczarr.formats.zarr.core.fill_attribute import with_fill
 from nczarr.formats.zarr.core.reader import NodeReader
 from nczarr.formats.zarr.core.stored_types import Inventor, holds
 from nczarr.formats.zarr.extension.model import ArrayExtension
@@ -40,6 +41,18 @@ SILENT = ArrayExtension()
 _TEXT = frozenset({str})
 
 References = tuple[str | int, ...]
+
+
+class _Kind(NamedTuple):
+    """Properties that all arrays of one description, extension and axes have in common."""
+
+    encoding: Encoding
+    """Encoding of the first of them."""
+    type: str
+    references: References
+    shape: tuple[int, ...]
+    grows: tuple[bool, ...]
+    """True for each axis that can grow; empty if none can."""
 
 
 class Variables:
@@ -62,9 +75,13 @@ class Variables:
         """Dimensions that stand for sizes, by FQN."""
         self._respelled: dict[str, str] = {}
         """FQNs of renamed dimensions, by their FQN in the store."""
-        self._fqns: dict[str | tuple[str, str], str] = {}
+        self._fqns: dict[str, str] = {}
+        self._axes: dict[tuple[object, ...], tuple[str | None, ...]] = {}
+        """FQNs of the axes of arrays by group and names; cached, because variables share dimensions."""
+        self._kinds: dict[tuple[object, ...], _Kind] = {}
+        """Kinds of atomic type by `id` of the encoding, shape, axes and extension: most arrays have a common one."""
         self._alike: dict[tuple[object, ...], tuple[Storage, KeyChunkArray]] = {}
-        """Storage and values of variables without extension, by encoding, type and axes: a sixth of the time."""
+        """Storage and values of such variables, by encoding, type, axes, extension and fill value."""
 
     def read_hidden(self, prefix: str, what: str) -> tuple[Json | None, str]:
         """Return the hidden `superblock`, `group`, `array` or `attr` of a node, and its document key."""
@@ -96,32 +113,41 @@ class Variables:
         hidden, key = self.read_hidden(described.prefix, "array")
         extension = self._extension(hidden["nczarr"], key) if hidden and "nczarr" in hidden else SILENT
         plain = self._list_axes(hidden or {}, described, key) if self.has_hidden else self._name_axes(path, described)
-        if plain == () and described.shape == (1,):
-            encoding = described.encoding._replace(permutation=None)  # netCDF-C writes scalars as arrays of one element
+        if plain == () and described.shape == (1,):  # netCDF-C writes scalars as arrays of one element
+            encoding = described.encoding
+            encoding = encoding if encoding.permutation is None else encoding._replace(permutation=None)
             described = described._replace(shape=(), chunks=(), shards=None, encoding=encoding)
-        type_name = self._choose_type(extension, name, described, inventor, key)
-        if type_name is None:
-            return None
-        types = self.types
+        alone = bool(extension.nil) or extension.fill is not None  # which few variables have, and none alike
+        told = None if alone or extension is SILENT else extension._replace(nil=None)  # type: ignore[arg-type]
+        known = id(described.encoding), described.shape, plain, told
+        kind = None if alone else self._kinds.get(known)
+        said = self.documents.said
+        if kind is None:
+            type_name = self._choose_type(extension, name, described, inventor, key)
+            if type_name is None:
+                return None
+            references = self._choose_dimensions(extension, plain, described, key)
+            kind = _Kind(described.encoding, type_name, references, self._shape(references), self._grows(references))
+            if type_name in ATOMIC and not alone and self.documents.said == said:
+                self._kinds[known] = kind
+        type_name, references, types = kind.type, kind.references, self.types
         if inventor.types:
             types = {**types, **{names.join(path, label): declared for label, declared in inventor.types.items()}}
-        references = self._choose_dimensions(extension, plain, described, key)
         attributes = self.attributes(described.attributes, described.prefix, type_name)
-        attributes = with_fill(attributes, type_name, types, described, self.reader, restored=not self.has_hidden)
-        shape, grows = self._shape(references), self._grows(references)
-        fill = own_fill(type_name, attributes)
-        alike = id(described.encoding), type_name, shape, grows, fill
-        common = self._alike.get(alike) if extension is SILENT else None
+        attributes, fill = with_fill(attributes, type_name, types, described, self.reader, restored=not self.has_hidden)
+        alike = id(kind.encoding), type_name, kind.shape, kind.grows, told, fill
+        common = None if alone else self._alike.get(alike)
         if common is None:
+            said = self.documents.said
             storage = described.storage(texts=not self.has_hidden, fill_mode=self.has_hidden or self.reader.is_exact)
             storage = self._choose_storage(extension, storage, references, type_name, key)
             nil = extension.nil.get("", ()) if type_name == "string" else ()
             undeclared = self._find_undeclared_fill(extension, described, type_name, types, key)
             if undeclared is not None:
                 described, fill = described._replace(fill=None), undeclared
-            source = described.source(self.documents, descr(type_name, types), shape, nil, fill)
+            source = described.source(self.documents, descr(type_name, types), kind.shape, nil, fill)
             common = storage, source
-            if extension is SILENT and type_name in ATOMIC:
+            if type_name in ATOMIC and not alone and self.documents.said == said:
                 self._alike[alike] = common
         self.parts[names.join(path, name)] = {"": common[1].move(described.chunk_keys)}
         return Variable(
@@ -137,7 +163,7 @@ class Variables:
         return tuple([ref if isinstance(ref, int) else self.dimensions[ref].size for ref in references])
 
     def _grows(self, references: References) -> tuple[bool, ...]:
-        """Return for each axis whether it can grow; empty if none can."""
+        """Return `_Kind.grows` of some dimensions."""
         grows = tuple([isinstance(reference, str) and self.dimensions[reference].unlimited for reference in references])
         return grows if True in grows else ()
 
@@ -169,19 +195,20 @@ class Variables:
         """Return the FQNs of an array's axes in its group; None (reported) without a name for each."""
         shape, axes = described.shape, described.axes
         if axes is not None and len(axes) == len(shape):
-            return tuple(None if axis is None else self._axis(path, axis) for axis in axes)
+            fqns = self._axes.get((path, axes))
+            if fqns is None:
+                fqns = self._axes[path, axes] = tuple(
+                    [None if axis is None else self._axis(path, axis) for axis in axes]
+                )
+            return fqns
         if shape and self.reader.axes_member:
             text = "the dimensions have no names" if axes is None else f"{len(axes)} names for {len(shape)} dimensions"
             self.documents.warn("unnamed-dimension", f"{text}: they are anonymous", self.reader.key(described.prefix))
         return None
 
     def _axis(self, path: str, axis: str) -> str:
-        """Return the FQN of a simple name in a group; cached, because variables share dimensions."""
-        fqn = self._fqns.get((path, axis))
-        if fqn is None:
-            fqn = self._respelled.get(names.join(path, axis)) or names.join(path, names.normal(axis))
-            self._fqns[path, axis] = fqn
-        return fqn
+        """Return the FQN of a simple name in a group."""
+        return self._respelled.get(names.join(path, axis)) or names.join(path, names.normal(axis))
 
     def _list_axes(self, hidden: Json, described: ArrayMetadata, key: str) -> tuple[str | None, ...] | None:
         """Return the FQNs in the plain list; `()` for a scalar; None (reported) if missing."""

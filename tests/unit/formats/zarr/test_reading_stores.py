@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import json
 import math
+import os
 import pickle
 import struct
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -193,6 +194,97 @@ def test_links_in_a_folder_are_not_followed(tmp_path: Path) -> None:
         ("unreadable-array", "`g/up` is a symbolic link, which is not followed")
     ]
     assert run_command("convert", str(tmp_path / "t.zarr"), str(tmp_path / "u.nc")).status == 1
+
+
+def make_alike(folder: Path, count: int) -> Path:
+    """Write an NCZarr store of equal variables."""
+    lines = "".join(f"float v{number}(x) ;\n" for number in range(count))
+    path = folder / f"{count}.zarr"
+    nczarr.write(nczarr.from_cdl(f"netcdf t {{\ndimensions: x = 2 ;\nvariables:\n{lines}}}\n"), path, "nczarr")
+    return path
+
+
+def test_a_variable_costs_two_documents_and_one_look_for_a_group(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """No document is read twice, and no folder is asked whether it is a link: one listing says so of all."""
+    counts: list[list[int]] = []
+    for path in (make_alike(tmp_path, 3), make_alike(tmp_path, 8)):
+        calls = dict.fromkeys(("open", "lstat", "scandir"), 0)
+        with monkeypatch.context() as patch:
+            for name in calls:
+                patch.setattr(os, name, _counting(name, getattr(os, name), calls))
+            assert nczarr.open(path).diagnostics == ()
+        counts.append(list(calls.values()))
+    assert [after - before for before, after in zip(*counts, strict=True)] == [2 * 5, 5, 0]
+
+
+def _counting(name: str, call: Callable[..., Any], calls: dict[str, int]) -> Callable[..., Any]:
+    def counted(*arguments: Any, **options: Any) -> Any:
+        calls[name] += 1
+        return call(*arguments, **options)
+
+    return counted
+
+
+def test_a_folder_that_cannot_be_listed_is_read_by_the_lists_of_its_groups(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = make_alike(tmp_path, 3)
+    known = nczarr.open(path)
+    (path / "v1").rename(tmp_path / "v1")
+    (path / "v1").symlink_to(tmp_path / "v1")
+
+    def refuse(path: str) -> None:
+        raise PermissionError(path)
+
+    for scandir in (os.scandir, refuse):
+        monkeypatch.setattr(os, "scandir", scandir)
+        with pytest.raises(OSError, match="a symbolic link"):
+            nczarr.open(path)
+    (path / "v1").unlink()
+    (tmp_path / "v1").rename(path / "v1")
+    assert nczarr.open(path).dataset == known.dataset
+
+
+def test_equal_documents_of_arrays_are_read_as_their_extensions_say(tmp_path: Path) -> None:
+    """Arrays of one description share what follows from it, but not with those of another extension or other axes."""
+    text = """netcdf t {
+dimensions: x = 2 ; y = 2 ;
+variables:
+  byte a(x), b(x), c(x), d(y), e(x), f(x) ;
+    a:_DeflateLevel = 1 ; a:_ChunkSizes = 2 ;
+    b:_DeflateLevel = 1 ; b:_ChunkSizes = 2 ; b:_Shuffle = "true" ;
+    c:_DeflateLevel = 1 ; c:_ChunkSizes = 2 ; c:_Shuffle = "true" ;
+    d:_DeflateLevel = 1 ; d:_ChunkSizes = 2 ; d:_Shuffle = "true" ;
+    e:_DeflateLevel = 1 ; e:_ChunkSizes = 2 ; e:_Shuffle = "true" ;
+    f:_DeflateLevel = 1 ; f:_ChunkSizes = 2 ; f:_Shuffle = "true" ;
+data: a = 1, 2 ; b = 3, 4 ; c = 5, 6 ; d = 7, 8 ; e = 9, 10 ; f = 11, 12 ;
+}
+"""
+    written = nczarr.from_cdl(text)
+    nczarr.write(written, tmp_path / "t.zarr", "nczarr")
+    documents = {(tmp_path / "t.zarr" / name / ".zarray").read_bytes() for name in "abcdef"}
+    assert len(documents) == 1
+    for name, old, new in (
+        ("e", "[2]", '[2], "odd"'),
+        ("f", "[2]", '[2], "odd"'),
+        ("d", '"filters"', '"fill": [1], "filters"'),
+    ):
+        document = tmp_path / "t.zarr" / name / ".zattrs"
+        document.write_text(document.read_text().replace(old, new))
+    found = nczarr.open(tmp_path / "t.zarr")
+    assert [(each.code, each.primary.key) for each in found.diagnostics] == [
+        ("stale-extension", f"{name}/.zattrs")
+        for name in "def"  # each of two equal faults is told
+    ]
+    for name in "abcd":
+        assert found.checked.variables[f"/{name}"] == written.checked.variables[f"/{name}"]
+        assert found[name][...].tolist() == written[name][...].tolist()
+    storages = [found.checked.variables[f"/{name}"].storage for name in "abcdef"]
+    assert storages[1] is storages[2]
+    assert storages[4] == storages[0] != storages[1]
+    assert found["f"][...].tolist() == [11, 12]
 
 
 def test_a_folder_of_chunks_that_is_a_link_is_an_error_and_no_fill(tmp_path: Path) -> None:
