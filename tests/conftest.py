@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import importlib
 import io
 import os
@@ -21,11 +22,13 @@ from hypothesis import settings
 
 from tests.support.proof import PART, PARTS
 
-settings.register_profile("steady", derandomize=True, deadline=None)
+settings.register_profile("steady", derandomize=True, deadline=None, max_examples=40)
 settings.register_profile("random", deadline=None)
 settings.load_profile("random" if os.environ.get("NCZARR_RANDOM") == "1" else "steady")  # `make proof` draws new ones
 
 ROOT = Path(__file__).resolve().parent.parent
+
+gc.disable()  # until all tests are collected: they are a million objects, of which none is garbage
 
 
 def shared_folder() -> Path | None:
@@ -129,6 +132,7 @@ def pytest_collection_finish(session: pytest.Session) -> None:
     """Import the whole of nczarr before tests with generated examples: Hypothesis draws from the constants of modules
     that are loaded, so that the examples would hang on which tests the process ran before.
     """
+    gc.enable()
     if any(getattr(getattr(item, "obj", None), "is_hypothesis_test", False) for item in session.items):
         import nczarr
 

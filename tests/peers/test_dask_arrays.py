@@ -97,6 +97,7 @@ def test_blocks_across_chunks_of_a_netcdf_file_are_computed_once(
     assert (tmp_path / "all.nc").read_bytes() == (tmp_path / "plain.nc").read_bytes()
 
 
+@pytest.mark.long
 def test_shared_results_are_computed_once(tmp_path: Path, da: Any) -> None:
     base = da.random.default_rng(1).random((400, 40), chunks=(1, 40))
     runs: list[int] = []

@@ -20,6 +20,12 @@ SCOPES = (
 )  # fmt: skip
 """Nodes that bind names of their own."""
 
+LEAVES = (ast.Constant, ast.expr_context, ast.operator, ast.unaryop, ast.cmpop, ast.boolop)
+"""Nodes that have no others inside, or none that matters."""
+
+BLOCKS = ("body", "handlers", "orelse", "finalbody", "cases")
+"""Fields that hold statements, exception handlers and cases."""
+
 LITTLE_WORDS = frozenset("the a an of in to as its it is are for each by with and or that which this at if".split())
 
 COMMENT = re.compile(r"(?:^|(?<=\s))#\s.*")
@@ -133,7 +139,7 @@ def name_of(path: Path) -> str:
 def _module(path: Path) -> Module:
     text = path.read_text(encoding="utf-8")
     tree = parse(text)
-    nodes = list(ast.walk(tree))
+    nodes, bound = _walk(tree)
     docstrings = [node for node in nodes if _is_docstring(node)]
     spans = [(node.lineno, node.end_lineno or 0) for node in docstrings]
     calls = [node for node in nodes if isinstance(node, ast.Call)]
@@ -150,8 +156,37 @@ def _module(path: Path) -> Module:
         tuple(message for node in calls for message in _messages(node)),
         tuple(_call(node) for node in calls if node.args and isinstance(node.args[0], ast.Constant)),
         _asked(nodes),
-        tuple(name for node in nodes if isinstance(node, SCOPES) for name in _bound(node)),
+        tuple(name for names in bound for name in names),
     )
+
+
+def _walk(tree: ast.Module) -> tuple[list[ast.AST], list[set[str]]]:
+    """Return all nodes, and the names that each scope binds, without those of scopes inside."""
+    nodes, bound = list[ast.AST](), list[set[str]]()
+    todo: list[tuple[ast.AST, set[str]]] = [(tree, set())]
+    while todo:
+        node, names = todo.pop()
+        nodes.append(node)
+        if isinstance(node, ast.Name):
+            if isinstance(node.ctx, ast.Store):
+                names.add(node.id)
+            continue
+        if isinstance(node, LEAVES):
+            continue
+        if isinstance(node, ast.arg):
+            names.add(node.arg)
+        elif isinstance(node, (ast.ExceptHandler, ast.MatchAs, ast.MatchStar)) and node.name:
+            names.add(node.name)
+        elif isinstance(node, (*SCOPES, ast.ClassDef)):
+            names = set()
+            bound += [names] * (not isinstance(node, ast.ClassDef))
+        for field in node._fields:
+            value = getattr(node, field)
+            if isinstance(value, ast.AST):
+                todo.append((value, names))
+            elif isinstance(value, list):
+                todo += [(child, names) for child in value if isinstance(child, ast.AST)]
+    return nodes, bound
 
 
 def _is_text(node: ast.AST) -> bool:
@@ -168,9 +203,7 @@ def _height(spans: list[tuple[int, int]], first: int, last: int) -> int:
 
 
 def _imports(node: ast.AST, module: str, *, inside: bool = False, typing: bool = False) -> Iterator[Import]:
-    for child in ast.iter_child_nodes(node):
-        if not isinstance(child, ast.stmt | ast.ExceptHandler | ast.match_case):
-            continue
+    for child in (child for block in BLOCKS for child in getattr(node, block, ())):
         if isinstance(child, ast.Import):
             yield from (Import(alias.name, inside, typing) for alias in child.names)
         elif isinstance(child, ast.ImportFrom) and child.module:
@@ -278,20 +311,3 @@ def _asked(nodes: list[ast.AST]) -> frozenset[str]:
     return frozenset(
         names | {part.attr for part in inner if isinstance(part, ast.Attribute) and isinstance(part.value, ast.Name)}
     )
-
-
-def _bound(scope: ast.AST) -> set[str]:
-    """Return the names that a scope binds, without those of scopes inside."""
-    names: set[str] = set()
-    todo = list(ast.iter_child_nodes(scope))
-    while todo:
-        node = todo.pop()
-        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
-            names.add(node.id)
-        elif isinstance(node, ast.arg):
-            names.add(node.arg)
-        elif isinstance(node, ast.ExceptHandler | ast.MatchAs | ast.MatchStar) and node.name:
-            names.add(node.name)
-        if not isinstance(node, (*SCOPES, ast.ClassDef)):
-            todo += ast.iter_child_nodes(node)
-    return names

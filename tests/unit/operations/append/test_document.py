@@ -31,7 +31,7 @@ def refused(document: Path, *sources: str | Path | nczarr.api.handle.DatasetHand
 @pytest.mark.parametrize("chunk", [1, 512])
 @pytest.mark.parametrize("metadata", ["nczarr", "zarr2", "zarr3", "nczarr3"])
 @pytest.mark.parametrize("name", ["all.json", "all.parq"])
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(7)
 def test_twelve_files_one_by_one_are_twelve_at_once(tmp_path: Path, name: str, metadata: str, chunk: int) -> None:
     if name.endswith(".parq") and "3" in metadata:
         pytest.skip("Parquet references hold Zarr v2")
