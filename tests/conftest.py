@@ -7,6 +7,7 @@ import importlib
 import io
 import os
 import pkgutil
+import re
 import shutil
 import sys
 import zlib
@@ -143,6 +144,15 @@ def pytest_collection_finish(session: pytest.Session) -> None:
 def pytest_addoption(parser: pytest.Parser) -> None:
     """`--accept GLOB`: rewrite the wanted output of matching cases, which still fail."""
     parser.addoption("--accept", metavar="GLOB", default=None, help="rewrite wanted outputs of matching cases")
+
+
+SLOW_ALONE = re.compile(r"^pytestmark = .*\bpytest\.mark\.slow\b", re.MULTILINE)
+
+
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """Leave out modules of slow tests alone where `-m` wants no slow ones: some import much."""
+    is_module = collection_path.suffix == ".py" and "not slow" in config.option.markexpr
+    return is_module and SLOW_ALONE.search(collection_path.read_text(encoding="utf-8")) is not None or None
 
 
 @pytest.hookimpl(tryfirst=True)
