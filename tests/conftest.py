@@ -152,7 +152,7 @@ SLOW_ALONE = re.compile(r"^pytestmark = .*\bpytest\.mark\.slow\b", re.MULTILINE)
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
     """Leave out modules of slow tests alone where `-m` wants no slow ones: some import much."""
     is_module = collection_path.suffix == ".py" and "not slow" in config.option.markexpr
-    return is_module and SLOW_ALONE.search(collection_path.read_text(encoding="utf-8")) is not None or None
+    return (is_module and SLOW_ALONE.search(collection_path.read_text(encoding="utf-8")) is not None) or None
 
 
 @pytest.hookimpl(tryfirst=True)

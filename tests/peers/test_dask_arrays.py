@@ -42,6 +42,7 @@ def built(kind: str, data: Any, **more: Any) -> nczarr.DatasetHandle:
 BLOCKS = [5, (3, (2, 5, 3)), ((1, 9), 10), ((4, 0, 6), (0, 10))]
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("blocks", BLOCKS, ids=str)
 @pytest.mark.parametrize("chunks", [None, (4, 7), (10, 1), (1, 10)])
 def test_target_chunks_across_blocks(blocks: Any, chunks: Any, tmp_path: Path, da: Any) -> None:

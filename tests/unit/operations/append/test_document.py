@@ -214,6 +214,7 @@ def test_a_killed_extension_leaves_the_old_or_the_new_document(tmp_path: Path, m
     assert content(target) == new
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("name", ["all.json", "all.parq"])
 @pytest.mark.parametrize("also", [(), ("--inline", "1000")])
 def test_a_repeated_command_changes_nothing(tmp_path: Path, name: str, also: tuple[str, ...]) -> None:
