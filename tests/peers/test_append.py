@@ -107,6 +107,7 @@ def test_stores_of_xarray(
     xr.testing.assert_identical(ours, theirs)
 
 
+@pytest.mark.long
 @pytest.mark.filterwarnings("ignore")
 def test_a_region_is_that_of_xarray(xr: ModuleType, months: list[Path], tmp_path: Path) -> None:
     for name in ("ours", "theirs"):

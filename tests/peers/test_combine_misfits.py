@@ -54,7 +54,7 @@ def assert_equal(found: Any, truth: dict[str, Any]) -> None:
 @pytest.mark.parametrize("count", SIZES)
 @pytest.mark.parametrize("suffix", [".json", ".zarr", ".nc"])
 @pytest.mark.parametrize("kind", MISFITS)
-@pytest.mark.sampled(12)
+@pytest.mark.sampled(22)
 def test_the_outer_join_has_every_cell_at_its_place(
     peer: Peer, nczarr_command: Callable[..., Ran], tmp_path: Path, kind: str, suffix: str, count: int
 ) -> None:
@@ -114,7 +114,7 @@ def test_xarray_refuses_other_latitudes_by_coordinates(peer: Peer, tmp_path: Pat
 @pytest.mark.parametrize("count", SIZES)
 @pytest.mark.parametrize("suffix", [".json", ".zarr", ".nc"])
 @pytest.mark.parametrize("kind", PACKINGS)
-@pytest.mark.sampled(12)
+@pytest.mark.sampled(22)
 def test_decoded_values_are_equal_in_the_packing_of_most_files(
     peer: Peer, nczarr_command: Callable[..., Ran], tmp_path: Path, kind: str, suffix: str, count: int
 ) -> None:

@@ -199,6 +199,7 @@ def test_search_as_you_type(browser: Browser, served: Served) -> None:
     assert "Sea surface temperature" in answers[2]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("width", "scheme"),
     [

@@ -6,10 +6,11 @@ import ast
 import gc
 import itertools
 import re
+from collections import defaultdict
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from tests.conftest import ROOT
 
@@ -140,22 +141,25 @@ def _module(path: Path) -> Module:
     text = path.read_text(encoding="utf-8")
     tree = parse(text)
     nodes, bound = _walk(tree)
-    docstrings = [node for node in nodes if _is_docstring(node)]
+    kinds = defaultdict[type, list[Any]](list)
+    for node in nodes:
+        kinds[type(node)].append(node)
+    docstrings = [node for node in kinds[ast.Expr] if _is_text(node.value)]
     spans = [(node.lineno, node.end_lineno or 0) for node in docstrings]
-    calls = [node for node in nodes if isinstance(node, ast.Call)]
+    calls: list[ast.Call] = kinds[ast.Call]
     return Module(
         path,
         name_of(path),
         text.count("\n") - _height(spans, 0, text.count("\n") + 1),
         tuple(_imports(tree, name_of(path))),
-        tuple(_functions(nodes, spans)),
-        tuple(_class(node) for node in nodes if isinstance(node, ast.ClassDef)),
-        tuple(Text(node.lineno, node.value) for node in nodes if _is_text(node)),
+        tuple(_functions(kinds[ast.FunctionDef], spans)),
+        tuple(map(_class, kinds[ast.ClassDef])),
+        tuple(Text(node.lineno, node.value) for node in kinds[ast.Constant] if _is_text(node)),
         tuple(Text(node.lineno, node.value.value) for node in docstrings),
         tuple(_comments(text)),
         tuple(message for node in calls for message in _messages(node)),
         tuple(_call(node) for node in calls if node.args and isinstance(node.args[0], ast.Constant)),
-        _asked(nodes),
+        _asked([*calls, *kinds[ast.MatchClass], *kinds[ast.Compare]]),
         tuple(name for names in bound for name in names),
     )
 
@@ -193,10 +197,6 @@ def _is_text(node: ast.AST) -> bool:
     return isinstance(node, ast.Constant) and isinstance(node.value, str)
 
 
-def _is_docstring(node: ast.AST) -> bool:
-    return isinstance(node, ast.Expr) and _is_text(node.value)
-
-
 def _height(spans: list[tuple[int, int]], first: int, last: int) -> int:
     """Return the lines of the docstrings between two lines."""
     return sum(end - start + 1 for start, end in spans if first <= start <= last)
@@ -223,12 +223,11 @@ def _imported(module: str, name: str) -> str:
     return f"{module}.{name}" if is_module else module
 
 
-def _functions(nodes: list[ast.AST], spans: list[tuple[int, int]]) -> Iterator[Function]:
+def _functions(nodes: list[ast.FunctionDef], spans: list[tuple[int, int]]) -> Iterator[Function]:
     for node in nodes:
-        if isinstance(node, ast.FunctionDef):
-            last = node.end_lineno or 0
-            is_property = any("property" in ast.unparse(decorator) for decorator in node.decorator_list)
-            yield Function(node.name, last - node.lineno - _height(spans, node.lineno, last), is_property)
+        last = node.end_lineno or 0
+        is_property = any("property" in ast.unparse(decorator) for decorator in node.decorator_list)
+        yield Function(node.name, last - node.lineno - _height(spans, node.lineno, last), is_property)
 
 
 def _class(node: ast.ClassDef) -> Class:

@@ -91,6 +91,7 @@ def test_a_log_that_cannot_be_written_is_an_error(folder: Path, form: str) -> No
     assert form.partition(":")[2] in ran.err
 
 
+@pytest.mark.long
 def test_health_and_metrics(folder: Path) -> None:
     with serving(folder) as server:
         healthy = server.get("/healthz")
