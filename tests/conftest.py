@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import gc
 import importlib
 import io
 import os
 import pkgutil
+import re
 import shutil
 import sys
 import zlib
@@ -21,11 +23,13 @@ from hypothesis import settings
 
 from tests.support.proof import PART, PARTS
 
-settings.register_profile("steady", derandomize=True, deadline=None)
+settings.register_profile("steady", derandomize=True, deadline=None, max_examples=40)
 settings.register_profile("random", deadline=None)
 settings.load_profile("random" if os.environ.get("NCZARR_RANDOM") == "1" else "steady")  # `make proof` draws new ones
 
 ROOT = Path(__file__).resolve().parent.parent
+
+gc.disable()  # until all tests are collected: they are a million objects, of which none is garbage
 
 
 def shared_folder() -> Path | None:
@@ -129,6 +133,7 @@ def pytest_collection_finish(session: pytest.Session) -> None:
     """Import the whole of nczarr before tests with generated examples: Hypothesis draws from the constants of modules
     that are loaded, so that the examples would hang on which tests the process ran before.
     """
+    gc.enable()
     if any(getattr(getattr(item, "obj", None), "is_hypothesis_test", False) for item in session.items):
         import nczarr
 
@@ -139,6 +144,15 @@ def pytest_collection_finish(session: pytest.Session) -> None:
 def pytest_addoption(parser: pytest.Parser) -> None:
     """`--accept GLOB`: rewrite the wanted output of matching cases, which still fail."""
     parser.addoption("--accept", metavar="GLOB", default=None, help="rewrite wanted outputs of matching cases")
+
+
+SLOW_ALONE = re.compile(r"^pytestmark = .*\bpytest\.mark\.slow\b", re.MULTILINE)
+
+
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """Leave out modules of slow tests alone where `-m` wants no slow ones: some import much."""
+    is_module = collection_path.suffix == ".py" and "not slow" in config.option.markexpr
+    return (is_module and SLOW_ALONE.search(collection_path.read_text(encoding="utf-8")) is not None) or None
 
 
 @pytest.hookimpl(tryfirst=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import sys
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -104,11 +105,16 @@ def _page(path: str) -> Path:
 )
 def test_links_between_pages_resolve(page: Path) -> None:
     """`make site` checks anchors and generated pages as well; this needs no MkDocs."""
-    generated = {path for maker in (codes, commands, grammars) for path in _paths(maker)}
+    generated = _generated()
     text = re.sub(r"^```.*?^```$", "", page.read_text(encoding="utf-8"), flags=re.DOTALL | re.MULTILINE)
     for target in re.findall(r"\]\((?!https?:|#)([^)\s#]+)", text):
         found = (page.parent / target).resolve()
         assert found.exists() or found.relative_to(ROOT / "docs").as_posix() in generated, target
+
+
+@cache
+def _generated() -> set[str]:
+    return {path for maker in (codes, commands, grammars) for path in _paths(maker)}
 
 
 def _paths(maker: object) -> set[str]:

@@ -156,6 +156,7 @@ def run_mutants(seed: int, count: int) -> None:
             pytest.fail(f"mutant {number} of seed {seed}, from {name}: {error!r}\n{data!r}")
 
 
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize("seed", range(10))
 def test_mutants(seed: int) -> None:
     run_mutants(seed, 200)

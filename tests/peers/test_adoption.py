@@ -157,6 +157,7 @@ def test_text_of_files_for_git(repository: Path) -> None:
     ]
 
 
+@pytest.mark.long
 def test_too_few_arguments_of_git(repository: Path) -> None:
     assert "seven arguments" in run(repository, "nczarr", "diff", "--git", "a", "b", status=2)
 
@@ -199,6 +200,7 @@ def test_the_plugin_of_pytest(repository: Path) -> None:
 
 
 # ---- lists of errors -------------------------------------------------------------------------------------------------
+@pytest.mark.long
 def test_lists_of_errors_of_an_editor(repository: Path) -> None:
     (repository / "bad.cdl").write_text("netcdf bad {\nvariables:\n  int v(y) ;\n  int v ;\n}\n")
     said = run(repository, "nczarr", "check", "bad.cdl", "--message-format", "gcc", status=1)

@@ -66,6 +66,7 @@ def months(xr: ModuleType, tmp_path: Path) -> list[Path]:
     return paths
 
 
+@pytest.mark.long
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("form", ["nczarr", "zarr2", "zarr3", "nczarr3", "netcdf4"])
 def test_twelve_months(xr: ModuleType, months: list[Path], form: str, tmp_path: Path) -> None:
@@ -85,6 +86,7 @@ def test_twelve_months(xr: ModuleType, months: list[Path], form: str, tmp_path: 
         check(found.load(), expected.load())
 
 
+@pytest.mark.long
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("zarr_format", [2, 3])
 @pytest.mark.parametrize("consolidated", [False, True])
@@ -105,6 +107,7 @@ def test_stores_of_xarray(
     xr.testing.assert_identical(ours, theirs)
 
 
+@pytest.mark.long
 @pytest.mark.filterwarnings("ignore")
 def test_a_region_is_that_of_xarray(xr: ModuleType, months: list[Path], tmp_path: Path) -> None:
     for name in ("ours", "theirs"):
@@ -165,6 +168,7 @@ def test_consolidated_metadata_are_one_switch(
     assert limit >= 8
 
 
+@pytest.mark.long
 @pytest.mark.filterwarnings("ignore")
 def test_an_old_snapshot_shows_the_old_data(xr: ModuleType, months: list[Path], tmp_path: Path) -> None:
     ice = icechunk()

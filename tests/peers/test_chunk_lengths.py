@@ -39,6 +39,7 @@ def codecs(zarr: ModuleType) -> dict[str, tuple[int, Any, Callable[[bytes], byte
 NAMES = ["2-none", "2-zlib", "2-zstd", "2-blosc", "2-lz4", "3-none", "3-gzip", "3-zstd", "3-blosc", "3-crc32c"]
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("damage", DAMAGES)
 @pytest.mark.parametrize("name", NAMES)
 def test_a_chunk_that_zarr_python_refuses(

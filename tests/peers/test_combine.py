@@ -29,6 +29,7 @@ def texts(dataset: Any, times: tuple[int, ...]) -> None:
     dataset.createVariable("c", "S1", ("time", "x"))[:] = np.array([list("abcde")] * len(times), "S1")
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("target", ["out.zarr", "out.nc", "out.json", "out.parq"])
 @pytest.mark.sampled(7)
 @pytest.mark.parametrize(

@@ -23,7 +23,7 @@ pytestmark = pytest.mark.peer
 
 Peer = Callable[[str], ModuleType]
 
-SIZES = [7, pytest.param(100, marks=pytest.mark.slow)]
+SIZES = [7, pytest.param(40, marks=pytest.mark.slow)]
 """Numbers of files of a series."""
 
 
@@ -54,7 +54,7 @@ def assert_equal(found: Any, truth: dict[str, Any]) -> None:
 @pytest.mark.parametrize("count", SIZES)
 @pytest.mark.parametrize("suffix", [".json", ".zarr", ".nc"])
 @pytest.mark.parametrize("kind", MISFITS)
-@pytest.mark.sampled(12)
+@pytest.mark.sampled(22)
 def test_the_outer_join_has_every_cell_at_its_place(
     peer: Peer, nczarr_command: Callable[..., Ran], tmp_path: Path, kind: str, suffix: str, count: int
 ) -> None:
@@ -66,6 +66,7 @@ def test_the_outer_join_has_every_cell_at_its_place(
         assert_equal(found, truth)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("count", SIZES)
 @pytest.mark.parametrize("kind", MISFITS)
 @pytest.mark.sampled(6)
@@ -113,7 +114,7 @@ def test_xarray_refuses_other_latitudes_by_coordinates(peer: Peer, tmp_path: Pat
 @pytest.mark.parametrize("count", SIZES)
 @pytest.mark.parametrize("suffix", [".json", ".zarr", ".nc"])
 @pytest.mark.parametrize("kind", PACKINGS)
-@pytest.mark.sampled(12)
+@pytest.mark.sampled(22)
 def test_decoded_values_are_equal_in_the_packing_of_most_files(
     peer: Peer, nczarr_command: Callable[..., Ran], tmp_path: Path, kind: str, suffix: str, count: int
 ) -> None:
@@ -219,6 +220,7 @@ def test_chunks_that_a_file_has_whole_are_references(
 
 @pytest.mark.parametrize("rule", ["first", "last"])
 @pytest.mark.parametrize("suffix", [".json", ".zarr"])
+@pytest.mark.sampled(3)
 def test_one_of_several_equal_times_is_kept(
     peer: Peer, nczarr_command: Callable[..., Ran], tmp_path: Path, rule: str, suffix: str
 ) -> None:
@@ -249,7 +251,7 @@ APPENDED = {
 
 @pytest.mark.parametrize("suffix", [".json", ".zarr", ".nc", "icechunk"])
 @pytest.mark.parametrize("kind", APPENDED)
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(5)
 def test_targets_are_extended_by_files_that_do_not_quite_fit(
     peer: Peer, nczarr_command: Callable[..., Ran], tmp_path: Path, kind: str, suffix: str
 ) -> None:

@@ -125,6 +125,7 @@ def damaged(sources: dict[str, Path], tmp_path: Path) -> Path:
     return path
 
 
+@pytest.mark.long
 @pytest.mark.peer
 def test_an_unreadable_chunk_is_the_same_diagnostic(cluster: Cluster, damaged: Path, tmp_path: Path) -> None:
     out = tmp_path / "out"

@@ -42,6 +42,7 @@ def built(kind: str, data: Any, **more: Any) -> nczarr.DatasetHandle:
 BLOCKS = [5, (3, (2, 5, 3)), ((1, 9), 10), ((4, 0, 6), (0, 10))]
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("blocks", BLOCKS, ids=str)
 @pytest.mark.parametrize("chunks", [None, (4, 7), (10, 1), (1, 10)])
 def test_target_chunks_across_blocks(blocks: Any, chunks: Any, tmp_path: Path, da: Any) -> None:
@@ -97,6 +98,7 @@ def test_blocks_across_chunks_of_a_netcdf_file_are_computed_once(
     assert (tmp_path / "all.nc").read_bytes() == (tmp_path / "plain.nc").read_bytes()
 
 
+@pytest.mark.long
 def test_shared_results_are_computed_once(tmp_path: Path, da: Any) -> None:
     base = da.random.default_rng(1).random((400, 40), chunks=(1, 40))
     runs: list[int] = []

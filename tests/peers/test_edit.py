@@ -227,7 +227,7 @@ def check(tmp_path: Path, old: Path, edited: Path, expected: Path, kind: str) ->
 SIMPLE = [name for name, edit in EDITS.items() if edit.replaced]
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("kind", ["nc3", "nc6", "nc5", "nc7", "nc4"])
 @pytest.mark.parametrize("name", SIMPLE)
 def test_edit(name: str, kind: str, tmp_path: Path, readers_of_files: None) -> None:
@@ -362,7 +362,7 @@ def sort_names(description: object) -> object:
     return {**description, "dimensions": sorted(description["dimensions"]), "groups": groups}
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("name", DEEP_EDITS)
 def test_deep_edit(name: str, tmp_path: Path, readers_of_files: None) -> None:
     edit = DEEP_EDITS[name]

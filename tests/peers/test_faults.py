@@ -83,6 +83,7 @@ def test_fault(reader: str, fault: Fault, tmp_path: Path, worker: Worker) -> Non
     assert (differences or [""])[0].startswith(fault.saw) or (fault.saw == "?" and differences), differences
 
 
+@pytest.mark.long
 @pytest.mark.sampled(10)
 @pytest.mark.parametrize(("reader", "fault"), QUIET, ids=[f"{reader} {fault.name}" for reader, fault in QUIET])
 def test_quiet(reader: str, fault: Fault, tmp_path: Path, worker: Worker) -> None:
@@ -127,6 +128,7 @@ def test_file(fault: faults_xarray.FileFault, tmp_path: Path, worker: Worker) ->
     assert (differences or [""])[0].startswith(fault.saw), differences
 
 
+@pytest.mark.long
 @pytest.mark.sampled(3)
 @pytest.mark.parametrize("part", faults_xarray.QUIET_FILES)
 def test_quiet_file(part: str, tmp_path: Path, worker: Worker) -> None:

@@ -516,6 +516,7 @@ def test_formatting_is_that_of_fmt() -> None:
     converse(scenario)
 
 
+@pytest.mark.long
 def test_the_text_of_the_server_follows_every_edit() -> None:
     """Random edits of real texts: the last diagnostics are those of the text that the client has."""
     from lsprotocol import types

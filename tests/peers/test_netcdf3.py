@@ -91,7 +91,7 @@ TEXTS = [pytest.param(text, kind, id=f"{name}-{kind}") for name, text, kinds in 
 
 
 @pytest.mark.program
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(("text", "kind"), TEXTS)
 def test_byte_for_byte(text: str, kind: Kind, tmp_path: Path, tool: Tool) -> None:
     source = tmp_path / "t.cdl"

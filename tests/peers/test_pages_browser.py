@@ -111,6 +111,7 @@ def view(served: Served, query: str) -> str:
     return f"{served.url}view/ocean/sst.nc?{query}"
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("script", [True, False], ids=["scripts", "no-scripts"])
 def test_from_a_folder_to_a_download(script: bool, browser: Browser, served: Served, tmp_path: Path) -> None:
     path = tmp_path / "got.nc"
@@ -198,6 +199,7 @@ def test_search_as_you_type(browser: Browser, served: Served) -> None:
     assert "Sea surface temperature" in answers[2]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("width", "scheme"),
     [

@@ -143,6 +143,7 @@ def test_what_the_library_cannot_read_is_a_warning(
     assert [(each.code, str(each.severity)) for each in report.list_sorted()] == [("unread-variable", "warning")]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("target", ["r.json", "r.parquet"])
 @pytest.mark.parametrize("inner", ["zarr2", "nczarr"])
 def test_references_are_found_equal(inner: str, target: str, tmp_path: Path, peer: Callable[[str], ModuleType]) -> None:
@@ -156,6 +157,7 @@ def test_references_are_found_equal(inner: str, target: str, tmp_path: Path, pee
     assert (done.status, "verified with zarr-python 3" in done.err, "unread-variable" in done.err) == (0, True, False)
 
 
+@pytest.mark.long
 def test_other_values_behind_references_are_found(tmp_path: Path, peer: Callable[[str], ModuleType]) -> None:
     library, form, report = peer("netCDF4"), registry.find_format("reference"), Report()
     peer("zarr")

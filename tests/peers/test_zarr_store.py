@@ -79,6 +79,7 @@ def written(source: Path, target: Path, version: int) -> dict[str, bytes]:
     return {path.relative_to(target).as_posix(): path.read_bytes() for path in files}
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("version", [2, 3])
 @pytest.mark.parametrize(("name", "form"), SOURCES, ids=[f"{name}-{form}" for name, form in SOURCES])
 def test_every_key_is_what_a_conversion_writes(name: str, form: str | None, version: int, tmp_path: Path) -> None:

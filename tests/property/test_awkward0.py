@@ -17,7 +17,7 @@ from tests.support import columns as marked
 from tests.support.columns import columns
 from tests.support.ragged import call, document, numbers
 
-quick = settings(max_examples=150, deadline=None, suppress_health_check=list(HealthCheck))
+quick = settings(deadline=None, suppress_health_check=list(HealthCheck))
 small = st.lists(st.integers(-1, 4), max_size=5)
 CONTENT = [10, 11, 12]
 

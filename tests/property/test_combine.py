@@ -53,7 +53,7 @@ def dimensions_to_cut(checked: Checked) -> list[str]:
 
 
 @pytest.mark.slow
-@relaxed
+@settings(relaxed, max_examples=share(100))
 @given(datasets_with_data(), st.data())
 def test_what_was_cut_is_put_together(drawn: tuple[Dataset, dict[str, Parts]], data: st.DataObject) -> None:
     checked = checked_of(drawn)
@@ -87,7 +87,7 @@ def test_what_was_cut_is_put_together(drawn: tuple[Dataset, dict[str, Parts]], d
 
 
 @pytest.mark.slow
-@relaxed
+@settings(relaxed, max_examples=share(100))
 @given(datasets_with_data(), st.integers(1, 3))
 def test_equal_datasets_that_are_stacked_are_repeated(drawn: tuple[Dataset, dict[str, Parts]], count: int) -> None:
     checked = checked_of(drawn)

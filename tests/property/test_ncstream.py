@@ -63,7 +63,7 @@ def test_a_dataset_comes_back(drawn: Any, sizes: tuple[int, int]) -> None:
 
 @pytest.mark.slow
 @given(strategies.datasets_with_data(), SIZES)
-@relaxed
+@settings(relaxed, max_examples=share(60))
 def test_without_the_model_every_value_is_there(drawn: Any, sizes: tuple[int, int]) -> None:
     """Names, shapes and values; what the wire has no words for (NIL, enums wider than four bytes, …) reads plainer."""
     from nczarr.select.indexing import read as values_of

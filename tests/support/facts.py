@@ -6,10 +6,11 @@ import ast
 import gc
 import itertools
 import re
+from collections import defaultdict
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from tests.conftest import ROOT
 
@@ -19,6 +20,12 @@ SCOPES = (
     ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp,
 )  # fmt: skip
 """Nodes that bind names of their own."""
+
+LEAVES = (ast.Constant, ast.expr_context, ast.operator, ast.unaryop, ast.cmpop, ast.boolop)
+"""Nodes that have no others inside, or none that matters."""
+
+BLOCKS = ("body", "handlers", "orelse", "finalbody", "cases")
+"""Fields that hold statements, exception handlers and cases."""
 
 LITTLE_WORDS = frozenset("the a an of in to as its it is are for each by with and or that which this at if".split())
 
@@ -133,33 +140,61 @@ def name_of(path: Path) -> str:
 def _module(path: Path) -> Module:
     text = path.read_text(encoding="utf-8")
     tree = parse(text)
-    nodes = list(ast.walk(tree))
-    docstrings = [node for node in nodes if _is_docstring(node)]
+    nodes, bound = _walk(tree)
+    kinds = defaultdict[type, list[Any]](list)
+    for node in nodes:
+        kinds[type(node)].append(node)
+    docstrings = [node for node in kinds[ast.Expr] if _is_text(node.value)]
     spans = [(node.lineno, node.end_lineno or 0) for node in docstrings]
-    calls = [node for node in nodes if isinstance(node, ast.Call)]
+    calls: list[ast.Call] = kinds[ast.Call]
     return Module(
         path,
         name_of(path),
         text.count("\n") - _height(spans, 0, text.count("\n") + 1),
         tuple(_imports(tree, name_of(path))),
-        tuple(_functions(nodes, spans)),
-        tuple(_class(node) for node in nodes if isinstance(node, ast.ClassDef)),
-        tuple(Text(node.lineno, node.value) for node in nodes if _is_text(node)),
+        tuple(_functions(kinds[ast.FunctionDef], spans)),
+        tuple(map(_class, kinds[ast.ClassDef])),
+        tuple(Text(node.lineno, node.value) for node in kinds[ast.Constant] if _is_text(node)),
         tuple(Text(node.lineno, node.value.value) for node in docstrings),
         tuple(_comments(text)),
         tuple(message for node in calls for message in _messages(node)),
         tuple(_call(node) for node in calls if node.args and isinstance(node.args[0], ast.Constant)),
-        _asked(nodes),
-        tuple(name for node in nodes if isinstance(node, SCOPES) for name in _bound(node)),
+        _asked([*calls, *kinds[ast.MatchClass], *kinds[ast.Compare]]),
+        tuple(name for names in bound for name in names),
     )
+
+
+def _walk(tree: ast.Module) -> tuple[list[ast.AST], list[set[str]]]:
+    """Return all nodes, and the names that each scope binds, without those of scopes inside."""
+    nodes, bound = list[ast.AST](), list[set[str]]()
+    todo: list[tuple[ast.AST, set[str]]] = [(tree, set())]
+    while todo:
+        node, names = todo.pop()
+        nodes.append(node)
+        if isinstance(node, ast.Name):
+            if isinstance(node.ctx, ast.Store):
+                names.add(node.id)
+            continue
+        if isinstance(node, LEAVES):
+            continue
+        if isinstance(node, ast.arg):
+            names.add(node.arg)
+        elif isinstance(node, (ast.ExceptHandler, ast.MatchAs, ast.MatchStar)) and node.name:
+            names.add(node.name)
+        elif isinstance(node, (*SCOPES, ast.ClassDef)):
+            names = set()
+            bound += [names] * (not isinstance(node, ast.ClassDef))
+        for field in node._fields:
+            value = getattr(node, field)
+            if isinstance(value, ast.AST):
+                todo.append((value, names))
+            elif isinstance(value, list):
+                todo += [(child, names) for child in value if isinstance(child, ast.AST)]
+    return nodes, bound
 
 
 def _is_text(node: ast.AST) -> bool:
     return isinstance(node, ast.Constant) and isinstance(node.value, str)
-
-
-def _is_docstring(node: ast.AST) -> bool:
-    return isinstance(node, ast.Expr) and _is_text(node.value)
 
 
 def _height(spans: list[tuple[int, int]], first: int, last: int) -> int:
@@ -168,9 +203,7 @@ def _height(spans: list[tuple[int, int]], first: int, last: int) -> int:
 
 
 def _imports(node: ast.AST, module: str, *, inside: bool = False, typing: bool = False) -> Iterator[Import]:
-    for child in ast.iter_child_nodes(node):
-        if not isinstance(child, ast.stmt | ast.ExceptHandler | ast.match_case):
-            continue
+    for child in (child for block in BLOCKS for child in getattr(node, block, ())):
         if isinstance(child, ast.Import):
             yield from (Import(alias.name, inside, typing) for alias in child.names)
         elif isinstance(child, ast.ImportFrom) and child.module:
@@ -190,12 +223,11 @@ def _imported(module: str, name: str) -> str:
     return f"{module}.{name}" if is_module else module
 
 
-def _functions(nodes: list[ast.AST], spans: list[tuple[int, int]]) -> Iterator[Function]:
+def _functions(nodes: list[ast.FunctionDef], spans: list[tuple[int, int]]) -> Iterator[Function]:
     for node in nodes:
-        if isinstance(node, ast.FunctionDef):
-            last = node.end_lineno or 0
-            is_property = any("property" in ast.unparse(decorator) for decorator in node.decorator_list)
-            yield Function(node.name, last - node.lineno - _height(spans, node.lineno, last), is_property)
+        last = node.end_lineno or 0
+        is_property = any("property" in ast.unparse(decorator) for decorator in node.decorator_list)
+        yield Function(node.name, last - node.lineno - _height(spans, node.lineno, last), is_property)
 
 
 def _class(node: ast.ClassDef) -> Class:
@@ -278,20 +310,3 @@ def _asked(nodes: list[ast.AST]) -> frozenset[str]:
     return frozenset(
         names | {part.attr for part in inner if isinstance(part, ast.Attribute) and isinstance(part.value, ast.Name)}
     )
-
-
-def _bound(scope: ast.AST) -> set[str]:
-    """Return the names that a scope binds, without those of scopes inside."""
-    names: set[str] = set()
-    todo = list(ast.iter_child_nodes(scope))
-    while todo:
-        node = todo.pop()
-        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
-            names.add(node.id)
-        elif isinstance(node, ast.arg):
-            names.add(node.arg)
-        elif isinstance(node, ast.ExceptHandler | ast.MatchAs | ast.MatchStar) and node.name:
-            names.add(node.name)
-        if not isinstance(node, (*SCOPES, ast.ClassDef)):
-            todo += ast.iter_child_nodes(node)
-    return names

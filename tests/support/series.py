@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import tempfile
+from functools import cache
 from pathlib import Path
 
 import nczarr
@@ -39,13 +41,20 @@ def day(number: int, chunk: int = 1) -> nczarr.DatasetHandle:
     return nczarr.from_cdl(TEXT.format(day=number, values=values, chunk=chunk))
 
 
+@cache
+def file_of(number: int, chunk: int) -> bytes:
+    with tempfile.TemporaryDirectory() as folder:
+        nczarr.write(day(number, chunk), f"{folder}/day.nc")
+        return Path(folder, "day.nc").read_bytes()
+
+
 def days(folder: Path, count: int, first: int = 0, chunk: int = 1) -> list[str]:
     """Write some files; return their paths in order."""
     folder.mkdir(exist_ok=True)
     found = []
     for number in range(first, first + count):
         path = folder / f"{number:05}.nc"
-        nczarr.write(day(number, chunk), path)
+        path.write_bytes(file_of(number, chunk))
         found.append(str(path))
     return found
 

@@ -71,6 +71,7 @@ def helps_of(path: Path) -> set[str]:
     return options
 
 
+@pytest.mark.long
 def test_every_option_of_a_remedy_has_a_keyword() -> None:
     apart = {PACKAGE / "cli", PACKAGE / "serve", PACKAGE / "operations" / "readers"}
     rooms = [path for path in PACKAGE.rglob("*.py") if apart.isdisjoint(path.parents)]

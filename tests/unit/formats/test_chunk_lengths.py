@@ -134,7 +134,7 @@ def test_a_wrong_length_is_an_error_wherever_values_are_read(
     assert "error[unreadable-chunk]" in ran.err
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(7)
 @pytest.mark.parametrize("verify", [False, True])
 @pytest.mark.parametrize(("form", "codec", "damage"), VARIANTS)
 def test_a_wrong_length_is_not_moved(form: str, codec: str, damage: str, verify: bool, tmp_path: Path) -> None:

@@ -77,6 +77,7 @@ def test_it_is_encoded(
         assert not file["/v"][3].any()
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("kind", ["fixed", "records", "contiguous"])
 def test_a_section_of_it_is_encoded(
     make: Callable[[str], Path], tmp_path: Path, nczarr_command: Callable[..., Ran], kind: str

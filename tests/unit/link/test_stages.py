@@ -281,6 +281,7 @@ data:
 """
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("target", ["a.zarr", "a.nc"])
 @pytest.mark.parametrize("source", ["s.nc", "s.zarr"])
 def test_every_type_arrives(source: str, target: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

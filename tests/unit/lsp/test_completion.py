@@ -79,6 +79,7 @@ def is_sound(path: Path) -> bool:
     return pipeline.read(Source(str(path), path.read_bytes()), Report(), Options()) is not None
 
 
+@pytest.mark.long
 def test_some_words_are_offered_at_their_places() -> None:
     draw = random.Random(0)
     texts = list_texts(30_000)

@@ -52,6 +52,7 @@ def test_documents_of_dap4_are_compressed(served: Served) -> None:
     assert reply.headers["content-encoding"] == "gzip"
 
 
+@pytest.mark.long
 def test_half_a_copy_is_not_sent(tmp_path: Path) -> None:
     peer = pytest.importorskip("netCDF4")
     with peer.Dataset(tmp_path / "t.nc", "w") as file:

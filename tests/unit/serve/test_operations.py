@@ -40,6 +40,7 @@ def lines_of(path: Path, count: int) -> list[str]:
     raise AssertionError(found)
 
 
+@pytest.mark.long
 def test_common_log_has_a_line_for_each_request(folder: Path, tmp_path: Path) -> None:
     log = tmp_path / "access.log"
     with serving(folder, "--access-log", f"common:{log}") as server:
@@ -56,6 +57,7 @@ def test_common_log_has_a_line_for_each_request(folder: Path, tmp_path: Path) ->
     assert '\\x22q\\x5c HTTP/1.1" 404' in found[-1]
 
 
+@pytest.mark.long
 def test_json_log_is_opened_again(folder: Path, tmp_path: Path) -> None:
     log = tmp_path / "access.log"
     with serving(folder, "--access-log", f"json:{log}") as server:
@@ -89,6 +91,7 @@ def test_a_log_that_cannot_be_written_is_an_error(folder: Path, form: str) -> No
     assert form.partition(":")[2] in ran.err
 
 
+@pytest.mark.long
 def test_health_and_metrics(folder: Path) -> None:
     with serving(folder) as server:
         healthy = server.get("/healthz")
@@ -119,6 +122,7 @@ def test_metrics_are_those_of_all_processes() -> None:
     assert "nczarr_requests_in_progress 2\n" in metrics.text()
 
 
+@pytest.mark.long
 def test_texts_are_compressed_where_clients_take_it(folder: Path) -> None:
     variables = " ".join(f"int v{number}(x) ;" for number in range(50))
     (folder / "b.cdl").write_text(f"netcdf b {{ dimensions: x = 3 ; variables: {variables} }}\n")

@@ -176,7 +176,7 @@ DOCUMENTS = {
 }
 
 
-@pytest.mark.sampled(5)
+@pytest.mark.sampled(10)
 @pytest.mark.parametrize("name", DOCUMENTS)
 def test_documents(name: str) -> None:
     megabytes = 400 if name == "large" else 200  # twice the document
@@ -251,7 +251,7 @@ SIZES = {
 }
 
 
-@pytest.mark.sampled(5)
+@pytest.mark.sampled(10)
 @pytest.mark.parametrize("name", SIZES)
 def test_sizes(name: str) -> None:
     assert said(SIZES[name]).split()[0].startswith(("bad-", "oversized-awkward"))

@@ -58,6 +58,7 @@ def chunk_types(path: Path, array: str) -> list[str]:
     return asyncio.run(found())
 
 
+@pytest.mark.long
 def test_chunks_that_fit_stay_where_they_are(tmp_path: Path, source: Path) -> None:
     place = f"icechunk:{tmp_path / 'r'}"
     done = nczarr.convert(source, place, virtual=True, verify=True, message="virtual")
@@ -86,6 +87,7 @@ def test_other_readers(tmp_path: Path, source: Path, peer: Any) -> None:
         assert found["names"].values.tolist() == [f"n{number}" for number in range(40)]
 
 
+@pytest.mark.long
 def test_a_file_that_changed_is_an_error(tmp_path: Path, source: Path) -> None:
     place = f"icechunk:{tmp_path / 'r'}"
     nczarr.convert(source, place, virtual=True)

@@ -191,5 +191,6 @@ def test_refused(code: str, name: str, said: dict[str, tuple[list[str], int | No
     assert seconds < 3
 
 
+@pytest.mark.long
 def test_all_are_looked_at(said: dict[str, object]) -> None:
     assert sorted(said) == sorted(name for names in WANTED.values() for name in names)

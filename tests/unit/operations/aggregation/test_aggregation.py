@@ -140,6 +140,7 @@ def test_opening_opens_no_fragment_and_a_cell_opens_one(tmp_path: Path, monkeypa
     assert len(reader._datasets) <= 64
 
 
+@pytest.mark.long
 def test_chunks_of_fragments_are_referenced(tmp_path: Path) -> None:
     for name in "ab":
         (tmp_path / f"{name}.cdl").write_text(
@@ -381,6 +382,7 @@ def test_fragments_have_any_format(tmp_path: Path, form: str) -> None:
     assert nczarr.open(path)["v"][...].tolist() == [1, 2]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("cut", ["t=1:4:2", "t=4", "x=1:2", "t=0:1"])
 def test_cuts_are_converted_as_they_are_read(whole: Path, cut: str) -> None:
     pytest.importorskip("cf_units")

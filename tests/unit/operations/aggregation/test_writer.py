@@ -46,6 +46,7 @@ def sources(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
     return paths
 
 
+@pytest.mark.long
 def test_it_stands_for_the_whole(sources: list[str], tmp_path: Path) -> None:
     target = tmp_path / "all.cfa"
     ran = run_command("combine", *sources, str(target), "--along", "time", "--verify")

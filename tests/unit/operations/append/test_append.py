@@ -71,7 +71,7 @@ def target(tmp_path: Path) -> Path:
 STORES = ("nczarr", "zarr2", "zarr3", "nczarr3")
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize("length", [1, 2, 3, 4])
 @pytest.mark.parametrize("form", [*STORES, "netcdf3", "netcdf4"])
 def test_months_one_by_one_equal_all_at_once(tmp_path: Path, form: str, length: int) -> None:

@@ -31,7 +31,7 @@ def refused(document: Path, *sources: str | Path | nczarr.api.handle.DatasetHand
 @pytest.mark.parametrize("chunk", [1, 512])
 @pytest.mark.parametrize("metadata", ["nczarr", "zarr2", "zarr3", "nczarr3"])
 @pytest.mark.parametrize("name", ["all.json", "all.parq"])
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(7)
 def test_twelve_files_one_by_one_are_twelve_at_once(tmp_path: Path, name: str, metadata: str, chunk: int) -> None:
     if name.endswith(".parq") and "3" in metadata:
         pytest.skip("Parquet references hold Zarr v2")
@@ -214,6 +214,7 @@ def test_a_killed_extension_leaves_the_old_or_the_new_document(tmp_path: Path, m
     assert content(target) == new
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("name", ["all.json", "all.parq"])
 @pytest.mark.parametrize("also", [(), ("--inline", "1000")])
 def test_a_repeated_command_changes_nothing(tmp_path: Path, name: str, also: tuple[str, ...]) -> None:

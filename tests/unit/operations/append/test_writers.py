@@ -121,6 +121,7 @@ WITHOUT_RIGHTS = ["setpriv", "--bounding-set", "-dac_override,-dac_read_search,-
 """Command that takes from root the right to write everywhere."""
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("target", [*TARGETS, "u.zarr", "u.nc"])
 def test_a_closed_folder_is_named(target: str, tmp_path: Path) -> None:
     folder = tmp_path / "closed"

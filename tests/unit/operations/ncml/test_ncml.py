@@ -329,6 +329,7 @@ def test_even_spacing_of_integers_is_exact(folder: Path, type_name: str, words: 
     assert "`9223372036854775808` does not fit" in findings(write_ncml(folder / "b.ncml", content))[0].message
 
 
+@pytest.mark.long
 def test_the_values_of_a_document_are_limited(folder: Path) -> None:
     """Each variable is below the limit of one; a short document must not fill the memory."""
     variable = '<variable name="v{0}" type="double" shape="4000000"><values start="0" increment="1"/></variable>'

@@ -66,6 +66,7 @@ FILLS = {
 """Fill value of HDF5, `_FillValue`, and values; the second chunk is not stored."""
 
 
+@pytest.mark.long
 def test_fill_values_of_zarr2_are_those_of_the_attribute(tmp_path: Path) -> None:
     """xarray takes each for missing data, and puts it before `_FillValue`. Chunks that are not stored exist."""
     h5py, xarray = pytest.importorskip("h5py"), pytest.importorskip("xarray")
