@@ -19,6 +19,7 @@ from nczarr.select.indexing import read
 from nczarr.stores.base import is_metadata, safe_key
 from nczarr.stores.memory import MemoryStore
 from tests.conftest import ROOT
+from tests.support.proof import WHOLE
 from tests.support.work import counted
 
 TEXT = """netcdf t {
@@ -222,7 +223,7 @@ def test_mutated_stores(seed: int) -> None:
     seed = seed if os.environ.get("NCZARR_RANDOM") != "1" else random.SystemRandom().randrange(1 << 30)
     pick = random.Random(seed)
     stores = [content for _, content in contents()]
-    for _ in range(500):
+    for _ in range(1000 if WHOLE else 500):
         judge(mutated(pick.choice(stores), pick))
 
 

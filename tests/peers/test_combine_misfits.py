@@ -17,13 +17,14 @@ from tests.conftest import Ran, missing_peer
 from tests.support.peers import SCRIPTS
 from tests.support.peers.misfit_files import MISFITS, PACKINGS, series, together
 from tests.support.peers.references import others_interpreter
+from tests.support.proof import WHOLE
 from tests.support.ranged_server import RangedServer
 
 pytestmark = pytest.mark.peer
 
 Peer = Callable[[str], ModuleType]
 
-SIZES = [7, pytest.param(40, marks=pytest.mark.slow)]
+SIZES = [7, pytest.param(100 if WHOLE else 40, marks=pytest.mark.slow)]
 """Numbers of files of a series."""
 
 

@@ -15,9 +15,10 @@ from nczarr.arrays.values.columns import Column
 from nczarr.diagnostics.report import CompileError
 from tests.support import columns as marked
 from tests.support.columns import columns
+from tests.support.proof import WHOLE
 from tests.support.ragged import call, document, numbers
 
-quick = settings(deadline=None, suppress_health_check=list(HealthCheck))
+quick = settings(max_examples=150 if WHOLE else 40, deadline=None, suppress_health_check=list(HealthCheck))
 small = st.lists(st.integers(-1, 4), max_size=5)
 CONTENT = [10, 11, 12]
 

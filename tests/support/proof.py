@@ -12,6 +12,10 @@ PART, PARTS = map(int, os.environ.get("NCZARR_PROOF_PART", "1/1").split("/"))
 """Which part this run does, counted from one, and how many there are."""
 
 
+WHOLE = PARTS == 1 and os.environ.get("NCZARR_RANDOM") == "1"
+"""True for `make proof`, which spares nothing; its parts in the gate take smaller inputs."""
+
+
 def share(examples: int) -> int:
     """Return how many of a slow test's generated examples this part draws: at least one."""
     return max(1, examples // PARTS)

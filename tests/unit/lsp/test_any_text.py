@@ -22,6 +22,7 @@ from nczarr.lsp.server import FEATURES
 from nczarr.operations import pipeline
 from nczarr.operations.reformat import reformat
 from nczarr.options import Options
+from tests.support.proof import WHOLE
 from tests.support.written_texts import list_texts
 
 NEW_NAMES = ("abc_new", "x y", "é", "1st", "data", "_", "zz.a", "int", "a/b", "", "time", "lat")
@@ -29,7 +30,8 @@ PIECES = (
     '"', ";", "{", "}", "(", ":", "=", "\\", "/", "é", "𝒳", "\0", "//", "/*", "group: ", "data:", "x", "\r", "\u2028",
     "\ud83d", ",", "enum", "\x0c", "\\q",
 )  # fmt: skip
-LONGEST = 60_000
+LONGEST = 200_000 if WHOLE else 60_000
+"""Bytes of the longest texts; those above 60 kB take half of the time."""
 
 
 def damage(text: str, draw: random.Random) -> str:
