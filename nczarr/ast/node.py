@@ -78,22 +78,17 @@ def _refuse(node: Any, name: str, *value: Any) -> None:
     raise FrozenInstanceError(f"cannot change `{name}` of a node: make another one with `model_copy`")
 
 
-def make_constructor(slotted: Any, start: str = "") -> Callable[..., None]:
-    """Return `__init__`: sets members through their slots, in a third of the time of a frozen dataclass's own.
-
-    `start`: `*, ` for keyword arguments alone.
-    """
-    arguments, statements, scope = [], [], dict[str, Any](missing=MISSING)
-    for member in fields(slotted):
-        name, factory = member.name, member.default_factory is not MISSING
-        scope[f"set_{name}"], scope[f"default_{name}"] = getattr(slotted, name).__set__, member.default
-        scope[f"make_{name}"] = member.default_factory
-        arguments.append(f"{name}=default_{name}" if factory or member.default is not MISSING else name)
-        made = f"make_{name}() if {name} is missing else {name}" if factory else name
-        statements.append(f" set_{name}(self, {made})")
-    if hasattr(slotted, "__post_init__"):
+def _make_constructor(node_class: Any) -> Callable[..., None]:
+    """Return `__init__`: sets members through their slots, in a third of the time of a frozen dataclass's own."""
+    arguments, statements, scope = [], [], dict[str, Any]()
+    for member in fields(node_class):
+        name = member.name
+        scope[f"set_{name}"], scope[f"default_{name}"] = getattr(node_class, name).__set__, member.default
+        arguments.append(name if member.default is MISSING else f"{name}=default_{name}")
+        statements.append(f" set_{name}(self, {name})")
+    if hasattr(node_class, "__post_init__"):
         statements.append(" self.__post_init__()")
-    exec("\n".join([f"def __init__(self, {start}{', '.join(arguments)}):", *statements]), scope)
+    exec("\n".join([f"def __init__(self, *, {', '.join(arguments)}):", *statements]), scope)
     constructor: Callable[..., None] = scope["__init__"]
     return constructor
 
@@ -102,7 +97,7 @@ def make_constructor(slotted: Any, start: str = "") -> Callable[..., None]:
 def node(cls: type[T]) -> type[T]:
     """Make a class of nodes: frozen and slotted, with keyword arguments."""
     node_class: Any = dataclass(slots=True, kw_only=True, init=False, repr=False, eq=False)(cls)
-    node_class.__init__ = make_constructor(node_class, "*, ")
+    node_class.__init__ = _make_constructor(node_class)
     node_class.__setattr__, node_class.__delattr__ = _refuse, _refuse
     node_class._members = tuple(member.name for member in fields(node_class))
     node_class._value = staticmethod(attrgetter("__class__", *(name for name in node_class._members if name != "span")))

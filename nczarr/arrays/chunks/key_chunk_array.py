@@ -48,7 +48,6 @@ from nczarr.arrays.regions import (
 )
 from nczarr.arrays.sources.memory import put_nil
 from nczarr.arrays.sources.source import ArraySource, Descr, Stored, itemsize, numpy_dtype
-from nczarr.ast.node import make_constructor
 from nczarr.ast.rectilinear import largest, varies
 from nczarr.registry import ChunkKeys
 from nczarr.stores import ranges
@@ -418,9 +417,6 @@ class KeyChunkArray(KeyedArray):
         # A chunk of empty strings is not stored, and some of them may be NIL.
         nil = blocks_of_runs(self.nil, layout.shape, chunks, cells)
         return (index for index, _ in groupby(merge(blocks, nil)))
-
-
-KeyChunkArray.__init__ = make_constructor(KeyChunkArray)  # type: ignore[method-assign]
 
 
 def _elsewhere(described: tuple[Any, ...], keys: str | None) -> KeyChunkArray:
