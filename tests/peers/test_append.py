@@ -196,6 +196,7 @@ def test_an_old_snapshot_shows_the_old_data(xr: ModuleType, months: list[Path], 
     assert repository.lookup_branch("main") == snapshots[-1]
 
 
+@pytest.mark.long
 def test_a_moved_branch_is_not_extended(months: list[Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A commit by another program, between reading and writing, is not overwritten."""
     icechunk()

@@ -52,6 +52,7 @@ def assert_equal(found: Any, truth: dict[str, Any]) -> None:
         assert np.array_equal(own, values.astype(own.dtype), equal_nan=own.dtype.kind == "f"), name
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("count", SIZES)
 @pytest.mark.parametrize("suffix", [".json", ".zarr", ".nc"])
 @pytest.mark.parametrize("kind", MISFITS)
@@ -112,6 +113,7 @@ def test_xarray_refuses_other_latitudes_by_coordinates(peer: Peer, tmp_path: Pat
         xarray.open_mfdataset(sources, join="outer", combine="by_coords")
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("count", SIZES)
 @pytest.mark.parametrize("suffix", [".json", ".zarr", ".nc"])
 @pytest.mark.parametrize("kind", PACKINGS)
@@ -250,6 +252,7 @@ APPENDED = {
 """Options with which a target is extended by all files but the first."""
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("suffix", [".json", ".zarr", ".nc", "icechunk"])
 @pytest.mark.parametrize("kind", APPENDED)
 @pytest.mark.sampled(5)

@@ -362,6 +362,7 @@ def sort_names(description: object) -> object:
     return {**description, "dimensions": sorted(description["dimensions"]), "groups": groups}
 
 
+@pytest.mark.long
 @pytest.mark.sampled(6)
 @pytest.mark.parametrize("name", DEEP_EDITS)
 def test_deep_edit(name: str, tmp_path: Path, readers_of_files: None) -> None:

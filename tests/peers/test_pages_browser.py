@@ -18,7 +18,7 @@ import nczarr
 from tests.conftest import ROOT
 from tests.support.serving import Served, serving
 
-pytestmark = [pytest.mark.peer, pytest.mark.program]
+pytestmark = [pytest.mark.peer, pytest.mark.program, pytest.mark.long]
 
 VERSIONS = {"playwright-core": "1.65.1", "axe-core": "4.14.1"}
 SCRIPT = ROOT / "tests" / "support" / "peers" / "browse.mjs"

@@ -90,6 +90,7 @@ def test_every_type_is_found_equal(
     assert [each for each in done.diagnostics if each.code == "unread-variable"] == []
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("kind", ["nc3", "nc6", "nc5", "nc7"])
 def test_every_kind_of_file_is_found_equal(kind: str, tmp_path: Path, peer: Callable[[str], ModuleType]) -> None:
     peer("netCDF4")

@@ -44,6 +44,7 @@ def read(schema: Any) -> list[Any] | None:
         return None
 
 
+@pytest.mark.long
 @quick
 @given(small)
 def test_counts(counts: list[int]) -> None:

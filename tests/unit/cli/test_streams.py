@@ -42,6 +42,7 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
+@pytest.mark.long
 @pytest.mark.sampled(6)
 @pytest.mark.parametrize("call", ["compile ok.cdl", "dump ok.cdl", "formats", "--version", "--help", "convert --help"])
 @pytest.mark.parametrize(("to", "unbuffered"), [("> /dev/full", False), ("> /dev/full", True), (">&-", False)])

@@ -220,6 +220,7 @@ def test_shards_that_do_not_suit(arguments: tuple[str, ...]) -> None:
     assert not ran.out
 
 
+@pytest.mark.long
 def test_the_missing_chunks_of_a_sparse_shard_cost_no_work() -> None:
     shape, fill = (1000, 1000), np.int16(-9).tobytes()
     layout = Layout("<i2", shape, (1000, 1000), fill=fill)

@@ -90,6 +90,7 @@ def opened(path: Path) -> Checked:
     return content
 
 
+@pytest.mark.long
 @pytest.mark.sampled(3)
 @pytest.mark.parametrize("name", ["a.zarr", "a.zip", "a.nc"])
 @pytest.mark.parametrize(("codec", "least"), [("none", LEAST), ("zlib:1", LEAST), ("zlib:1", 64)])
@@ -168,6 +169,7 @@ def failing(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     return left
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("puts", [3, 6, 40, 200])
 def test_a_failed_run_goes_on(
     puts: int, maps: Path, failing: list[int], fetched: Counter[tuple[str, Index]], tmp_path: Path
@@ -225,6 +227,7 @@ def test_a_full_disk_is_seen_before_the_work(maps: Path, tmp_path: Path, monkeyp
     assert os.listdir(tmp_path) == [maps.name]
 
 
+@pytest.mark.long
 @given(
     st.lists(st.tuples(st.integers(1, 60), st.integers(1, 60), st.integers(1, 60)), min_size=1, max_size=4),
     st.sampled_from([1, 4, 8]),

@@ -163,6 +163,7 @@ def write_pieces(folder: Path, *pieces: tuple[list[int], list[int]]) -> list[str
     return paths
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("option", ["--sort", "--join=outer", "--duplicates=first"])
 def test_fragments_have_the_order_of_the_result(tmp_path: Path, option: str) -> None:
     paths = write_pieces(tmp_path, ([4, 5], [1, 2]), ([1], [1, 2]), ([2, 3], [1, 2]))

@@ -28,6 +28,7 @@ def refused(document: Path, *sources: str | Path | nczarr.api.handle.DatasetHand
     return [f"{each.code}: {each.message}" for each in caught.value.diagnostics if each.severity is Severity.ERROR]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("chunk", [1, 512])
 @pytest.mark.parametrize("metadata", ["nczarr", "zarr2", "zarr3", "nczarr3"])
 @pytest.mark.parametrize("name", ["all.json", "all.parq"])
