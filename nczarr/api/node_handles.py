@@ -114,6 +114,8 @@ class GroupHandle:
         self.checked = checked
         self.path = path
         self._root = self if root is None else root
+        self._constants: dict[int, Any] = {}
+        """Short values that never change, of a root by the `id` of their constant, which attributes share."""
 
     @property
     def root(self) -> GroupHandle:
@@ -133,7 +135,7 @@ class GroupHandle:
     @cached_property
     def attributes(self) -> Mapping[str, Any]:
         """Attributes of the group by name, as `VariableHandle.attributes`."""
-        return _values(self.node.attributes, self.checked)
+        return _values(self.node.attributes, self._root)
 
     @cached_property
     def dimensions(self) -> Mapping[str, DimensionHandle]:
@@ -372,7 +374,7 @@ class VariableHandle:
         is structured, and a list of variable length is an array. The nodes of the
         tree, with exact types, are `variable.variable.attributes`.
         """
-        return _values(self.variable.attributes, self._checked)
+        return _values(self.variable.attributes, self._root)
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -536,13 +538,24 @@ def _xarray() -> ModuleType:
     return xarray
 
 
-def _values(attributes: tuple[Attribute, ...], checked: Checked) -> Mapping[str, Any]:
+def _values(attributes: tuple[Attribute, ...], root: GroupHandle) -> Mapping[str, Any]:
     """Return attributes as values by name, which cannot be changed."""
     from nczarr.select.reader import value_of
 
-    return FrozenMapping(
-        {attribute.name: _frozen(value_of(attribute.value, checked.types)) for attribute in attributes}
-    )
+    values, constants = dict[str, Any](), root._constants
+    for attribute in attributes:
+        constant = attribute.value
+        value = constants.get(id(constant))
+        if value is None:
+            value = _frozen(value_of(constant, root.checked.types))
+            if isinstance(value, str | np.number) and len(constant.data) <= _SHORT:
+                constants[id(constant)] = value
+        values[attribute.name] = value
+    return FrozenMapping(values)
+
+
+_SHORT = 64
+"""Bytes of the longest constants whose values are kept."""
 
 
 def _frozen(value: Any) -> Any:

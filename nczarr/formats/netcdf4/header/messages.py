@@ -265,15 +265,13 @@ class AttributeReader:
                         raise UnreadableHeaderError("attributes that objects share are not read")
                     ordered.append((int.from_bytes(record[9:13], "little"), blocks.get(record[:8])))
         ordered.sort(key=lambda pair: pair[0])
-        attributes = [self._attribute(body) for _, body in ordered]
+        attributes = [self._parsed.get(body) or self._attribute(body) for _, body in ordered]
         if len({attribute.name for attribute in attributes}) < len(attributes):
             raise UnreadableHeaderError("several attributes have one name")
         return attributes
 
     def _attribute(self, body: bytes) -> HeaderAttribute:
-        attribute = self._parsed.get(body)
-        if attribute is None:
-            attribute = self._parsed[body] = self._parse(body)
+        attribute = self._parsed[body] = self._parse(body)
         return attribute
 
     def _parse(self, body: bytes) -> HeaderAttribute:
