@@ -78,7 +78,7 @@ class Namesake(NamedTuple):
     """Place of the other item."""
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False)
 class Unchecked:
     """Output of a front end: the tree with names as written, and additional data."""
 

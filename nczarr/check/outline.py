@@ -161,8 +161,8 @@ def count_stored(parts: Parts) -> StoredChunks | None:
                 known = known and not (len(columns.length) and int(columns.length.min()) < 0)  # whole objects
                 total += int(columns.length.sum())
             case Affine() as affine:
-                number += affine.count
-                total += affine.length * affine.count
+                number += affine.number
+                total += affine.length * affine.number
             case None:
                 return None
     return StoredChunks(number, total if known else None)

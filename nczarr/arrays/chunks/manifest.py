@@ -6,7 +6,6 @@ import errno
 import math
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from threading import Lock
 from types import MappingProxyType
 from typing import Any, NamedTuple, TypeAlias
@@ -87,8 +86,7 @@ def runs(columns: PlaceColumns) -> Iterator[bytes | Range]:
             waiting = []
 
 
-@dataclass(frozen=True, slots=True)
-class Affine:
+class Affine(NamedTuple):
     """Regular chunks of one file: chunk i begins at `base + i * stride`."""
 
     source: str
@@ -99,7 +97,7 @@ class Affine:
     """Distance of two chunks in bytes."""
     length: int
     """Length of each chunk in bytes."""
-    count: int
+    number: int
     """Number of chunks."""
 
 
@@ -145,9 +143,9 @@ def columns_of(manifest: Manifest) -> PlaceColumns:
     """Return a manifest with one row per chunk."""
     if isinstance(manifest, PlaceColumns):
         return manifest
-    chunk = np.arange(manifest.count, dtype=np.int64)
-    source, mask = np.zeros(manifest.count, np.int64), np.zeros(manifest.count, np.int32)
-    offset, length = manifest.base + chunk * manifest.stride, np.full(manifest.count, manifest.length, np.int64)
+    chunk = np.arange(manifest.number, dtype=np.int64)
+    source, mask = np.zeros(manifest.number, np.int64), np.zeros(manifest.number, np.int32)
+    offset, length = manifest.base + chunk * manifest.stride, np.full(manifest.number, manifest.length, np.int64)
     return PlaceColumns((manifest.source,), chunk, source, offset, length, mask)
 
 

@@ -272,7 +272,7 @@ def is_complete(source: ArraySource, chunks: tuple[int, ...] | None = None) -> b
     count = math.prod(grid_of(layout.shape, chunks))
     stored, manifest = source.stored, source.manifest()
     if stored is not None and stored.chunks == chunks and manifest is not None:
-        rows = manifest.count if isinstance(manifest, Affine) else len(manifest.chunk)
+        rows = manifest.number if isinstance(manifest, Affine) else len(manifest.chunk)
         if rows == count:
             return True
     return sum(1 for _ in source.list_occupied(chunks)) == count

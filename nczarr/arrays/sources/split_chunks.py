@@ -83,7 +83,7 @@ class Pieces(DerivedSource):
         pieces = -(-shape[self.axis] // self.length)
         per = min(chunks[self.axis] // self.length, pieces)
         if isinstance(table, Affine):
-            if table.count == 1 and per * size <= table.length:
+            if table.number == 1 and per * size <= table.length:
                 return Affine(table.source, table.base, size, size, per)
             table = columns_of(table)
         else:  # a chunk of a wrong length is left to the source, which says so

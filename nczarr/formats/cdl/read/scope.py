@@ -18,7 +18,7 @@ from nczarr.diagnostics.report import Label, Report, Span
 from nczarr.syntax.tokens import Token
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False)
 class VariableDraft:
     """A declared variable that still collects attributes and storage properties."""
 
@@ -48,7 +48,7 @@ class VariableDraft:
         )
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False)
 class GroupScope:
     """A group under construction."""
 

@@ -21,7 +21,7 @@ from nczarr.formats.cdl.spelling import strange_character
 Kind = Choice["int", "float", "hex", "char", "string", "fill", "nil", "name", "list"]
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False)
 class Literal:
     """One literal of a value list."""
 
