@@ -96,13 +96,12 @@ completions: $(READY) ## write completion scripts for bash, zsh and tcsh to buil
 
 $(PACKAGER)/.ready:
 	@$(PYTHON) -m venv $(PACKAGER)
-	@tools/install $(PACKAGER)/bin/python 'build==1.6.1' 'twine==7.0.0'
+	@tools/install $(PACKAGER)/bin/python 'build==1.6.1' 'twine==7.0.0' 'setuptools>=77'
 	@touch $@
 
 package: $(PACKAGER)/.ready ## build the wheel and the source archive in dist/, and check their metadata
 	@rm -rf dist build/lib build/bdist.*
-	@export PATH="$$PWD/$(VENV)/bin:$$PATH"; \
-	  $(PACKAGER)/bin/python -m build $$(command -v uv >/dev/null && echo --installer=uv) --outdir dist . >/dev/null
+	@$(PACKAGER)/bin/python -m build --no-isolation --outdir dist . >/dev/null
 	@$(PACKAGER)/bin/python -m twine check --strict dist/*
 
 package-check: $(READY) package ## try every command of the wheel with the base dependencies alone
