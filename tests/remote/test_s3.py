@@ -261,7 +261,7 @@ def test_digests_of_real_files_are_those_of_their_stores_on_s3(s3: S3) -> None:
     assert wrong == []
 
 
-@pytest.mark.slow
+@pytest.mark.giant
 def test_a_gigabyte_comes_back_exact(s3: S3, tmp_path: Path) -> None:
     path = tmp_path / "large.nc"
     make_chunky(path, share(1024), 1 << 18, 2**31)
