@@ -259,7 +259,7 @@ class Variable(Node):
 
 
 def _are_references(candidate: object) -> bool:
-    return type(candidate) is tuple and all(type(each) is str or is_natural(each) for each in candidate)
+    return type(candidate) is tuple and all(type(reference) is str or is_natural(reference) for reference in candidate)
 
 
 @node

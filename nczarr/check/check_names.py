@@ -276,10 +276,10 @@ class _Checking:
             self.unsettled = True
 
     def _attributes(self, attributes: tuple[Attribute, ...]) -> None:
-        called = {attribute.name for attribute in attributes}
-        if len(attributes) > len(called):
+        spelled = {attribute.name for attribute in attributes}
+        if len(attributes) > len(spelled):
             self.unsettled = True
-        if called <= self.plain and called.isdisjoint(self.kept):
+        if spelled <= self.plain and spelled.isdisjoint(self.kept):
             return
         for attribute in attributes:
             self._legal(attribute.name, "attribute", attribute.span)

@@ -39,7 +39,7 @@ class DocumentCache:
         self._spans: dict[str, Span] = {}
         self.namesakes: list[Namesake] = []
         """Things that got another name, because theirs was taken."""
-        self.said = 0
+        self.findings = 0
         """Number of findings so far."""
 
     def get(self, key: str) -> Json | None:
@@ -117,13 +117,13 @@ class DocumentCache:
         """Report unreadable, dropped content: an error, unless the run allows it."""
         allowed = self._options.accepts(code)
         helps = () if allowed else (f"read the rest with `--allow-loss {code}`",)
-        self.said += 1
+        self.findings += 1
         diagnostic = Diagnostic(code, Severity.ERROR, message, self.place(key, pointer), helps=helps)
         self._report.lose(diagnostic, allowed=allowed)
 
     def warn(self, code: str, message: str, key: str, pointer: str = "", severity: Severity = Severity.WARNING) -> None:
         """Report content that is interpreted differently from its text."""
-        self.said += 1
+        self.findings += 1
         self._report.add(Diagnostic(code, severity, message, self.place(key, pointer)))
 
     def place(self, key: str, pointer: str) -> Label:

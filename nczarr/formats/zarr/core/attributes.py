@@ -151,12 +151,12 @@ class NodeAttributes:
         `hidden`: its `_nczarr_attr`. `own_fill` decodes `_FillValue`,
         `shown_fill` makes its plain form.
         """
-        told = hidden or {}
-        types = told.get("types", {})
+        members = hidden or {}
+        types = members.get("types", {})
         if not isinstance(types, dict):
             self.documents.warn("bad-metadata", "the types of attributes are not an object", key)
             types = {}
-        extensions = self._extension(told["nczarr"], key) if "nczarr" in told else {}
+        extensions = self._extension(members["nczarr"], key) if "nczarr" in members else {}
         attributes: dict[str, Attribute] = {}
         span = self.documents.span(key)
         skipped = SKIPPED if self.documents.hides_attributes else frozenset()

@@ -12,7 +12,7 @@ import base64
 import functools
 from collections.abc import Sequence
 from contextlib import suppress
-from typing import Any, NamedTuple, cast
+from typing import Any, NamedTuple, TypeAlias, cast
 
 from nczarr import names
 from nczarr.arrays.chunks.grid import Encoding
@@ -53,6 +53,21 @@ class _Kind(NamedTuple):
     shape: tuple[int, ...]
     grows: tuple[bool, ...]
     """True for each axis that can grow; empty if none can."""
+
+
+_NIL = ArrayExtension._fields.index("nil")
+
+Alike: TypeAlias = "tuple[object, ...]"
+"""Members of an extension that arrays must have in common to be read in one way."""
+
+
+def _find_alike(extension: ArrayExtension) -> Alike | None:
+    """Return what other arrays must have in common with an extension; None if few arrays have such a one."""
+    if extension is SILENT:
+        return ()
+    if extension.nil or extension.fill is not None:
+        return None
+    return (*extension[:_NIL], *extension[_NIL + 1 :])
 
 
 class Variables:
@@ -117,47 +132,77 @@ class Variables:
             encoding = described.encoding
             encoding = encoding if encoding.permutation is None else encoding._replace(permutation=None)
             described = described._replace(shape=(), chunks=(), shards=None, encoding=encoding)
-        alone = bool(extension.nil) or extension.fill is not None  # which few variables have, and none alike
-        told = None if alone or extension is SILENT else extension._replace(nil=None)  # type: ignore[arg-type]
-        known = id(described.encoding), described.shape, plain, told
-        kind = None if alone else self._kinds.get(known)
-        said = self.documents.said
+        alike = _find_alike(extension)
+        kind = self._choose_kind(extension, alike, name, described, plain, inventor, key)
         if kind is None:
-            type_name = self._choose_type(extension, name, described, inventor, key)
-            if type_name is None:
-                return None
-            references = self._choose_dimensions(extension, plain, described, key)
-            kind = _Kind(described.encoding, type_name, references, self._shape(references), self._grows(references))
-            if type_name in ATOMIC and not alone and self.documents.said == said:
-                self._kinds[known] = kind
-        type_name, references, types = kind.type, kind.references, self.types
+            return None
+        types = self.types
         if inventor.types:
             types = {**types, **{names.join(path, label): declared for label, declared in inventor.types.items()}}
-        attributes = self.attributes(described.attributes, described.prefix, type_name)
-        attributes, fill = with_fill(attributes, type_name, types, described, self.reader, restored=not self.has_hidden)
-        alike = id(kind.encoding), type_name, kind.shape, kind.grows, told, fill
-        common = None if alone else self._alike.get(alike)
-        if common is None:
-            said = self.documents.said
-            storage = described.storage(texts=not self.has_hidden, fill_mode=self.has_hidden or self.reader.is_exact)
-            storage = self._choose_storage(extension, storage, references, type_name, key)
-            nil = extension.nil.get("", ()) if type_name == "string" else ()
-            undeclared = self._find_undeclared_fill(extension, described, type_name, types, key)
-            if undeclared is not None:
-                described, fill = described._replace(fill=None), undeclared
-            source = described.source(self.documents, descr(type_name, types), kind.shape, nil, fill)
-            common = storage, source
-            if type_name in ATOMIC and not alone and self.documents.said == said:
-                self._alike[alike] = common
-        self.parts[names.join(path, name)] = {"": common[1].move(described.chunk_keys)}
+        attributes = self.attributes(described.attributes, described.prefix, kind.type)
+        attributes, fill = with_fill(attributes, kind.type, types, described, self.reader, restored=not self.has_hidden)
+        storage, source = self._choose_storage_and_source(extension, alike, described, kind, fill, types, key)
+        self.parts[names.join(path, name)] = {"": source.move(described.chunk_keys)}
         return Variable(
             name=name,
-            type=type_name,
-            dimensions=references,
+            type=kind.type,
+            dimensions=kind.references,
             attributes=attributes,
-            storage=common[0],
+            storage=storage,
             span=self.documents.span(described.key),
         )
+
+    def _choose_kind(
+        self,
+        extension: ArrayExtension,
+        alike: Alike | None,
+        name: str,
+        described: ArrayMetadata,
+        plain: tuple[str | None, ...] | None,
+        inventor: Inventor,
+        key: str,
+    ) -> _Kind | None:
+        """Return type and axes of an array, those of an earlier one if it is alike; None (reported) without a type."""
+        properties = id(described.encoding), described.shape, plain, alike
+        kind = None if alike is None else self._kinds.get(properties)
+        if kind is not None:
+            return kind
+        findings = self.documents.findings
+        type_name = self._choose_type(extension, name, described, inventor, key)
+        if type_name is None:
+            return None
+        references = self._choose_dimensions(extension, plain, described, key)
+        kind = _Kind(described.encoding, type_name, references, self._shape(references), self._grows(references))
+        if alike is not None and type_name in ATOMIC and self.documents.findings == findings:  # each is reported
+            self._kinds[properties] = kind
+        return kind
+
+    def _choose_storage_and_source(
+        self,
+        extension: ArrayExtension,
+        alike: Alike | None,
+        described: ArrayMetadata,
+        kind: _Kind,
+        fill: bytes | None,
+        types: Types,
+        key: str,
+    ) -> tuple[Storage, KeyChunkArray]:
+        """Return storage and values of an array; those of an earlier one, with its keys, if it is alike."""
+        properties = id(kind.encoding), kind.type, kind.shape, kind.grows, alike, fill
+        common = None if alike is None else self._alike.get(properties)
+        if common is not None:
+            return common
+        findings = self.documents.findings
+        storage = described.storage(texts=not self.has_hidden, fill_mode=self.has_hidden or self.reader.is_exact)
+        storage = self._choose_storage(extension, storage, kind.references, kind.type, key)
+        nil = extension.nil.get("", ()) if kind.type == "string" else ()
+        undeclared = self._find_undeclared_fill(extension, described, kind.type, types, key)
+        if undeclared is not None:
+            described, fill = described._replace(fill=None), undeclared
+        source = described.source(self.documents, descr(kind.type, types), kind.shape, nil, fill)
+        if alike is not None and kind.type in ATOMIC and self.documents.findings == findings:
+            self._alike[properties] = storage, source
+        return storage, source
 
     def _shape(self, references: References) -> tuple[int, ...]:
         return tuple([ref if isinstance(ref, int) else self.dimensions[ref].size for ref in references])

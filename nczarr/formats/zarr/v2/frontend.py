@@ -116,10 +116,10 @@ class Zarr2Reader(NodeReader):
         document = self.documents.get(key)
         if document is None:
             return None
-        metadata, before = self._described.get(id(document)), self.documents.said
+        metadata, before = self._described.get(id(document)), self.documents.findings
         if metadata is None:
             metadata = self._read_array(document, key)
-            if self.documents.said == before:  # else the next one has the same to say
+            if self.documents.findings == before:  # else the next one has the same to say
                 self._described[id(document)] = metadata
         attributes = with_times(self.attributes(prefix), metadata.encoding.dtype, metadata.fill)
         axes = axes_of(attributes.get("_ARRAY_DIMENSIONS"))
