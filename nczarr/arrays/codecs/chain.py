@@ -7,7 +7,6 @@ reader can check that the plain form is complete. All encoders release the GIL.
 
 from __future__ import annotations
 
-import lzma
 import struct
 import zlib
 from collections.abc import Sequence
@@ -20,7 +19,7 @@ from nczarr.ast.dataset import BLOSC, FILTER_NAMES, FILTER_NUMBERS, LAST_HDF5, S
 
 DECODING_ERRORS = (
     ValueError, TypeError, RuntimeError, EOFError, KeyError, IndexError, OverflowError, AssertionError, ImportError,
-    MemoryError, struct.error, zlib.error, lzma.LZMAError, BufferError,
+    MemoryError, struct.error, zlib.error, BufferError,
 )  # fmt: skip
 """Exceptions of decoders for invalid bytes or configurations."""
 

@@ -22,8 +22,11 @@ class Lzma(CodecKind):
         raw = kind == library.FORMAT_RAW
         if raw and any(member.get("dict_size", 0) > LZMA_MEMORY for member in filters or ()):
             raise ValueError(TOO_MUCH)
-        unpacker = library.LZMADecompressor(kind, None if raw else LZMA_MEMORY, filters if raw else None)
-        return decompress_bounded(unpacker, data, limit)
+        try:
+            unpacker = library.LZMADecompressor(kind, None if raw else LZMA_MEMORY, filters if raw else None)
+            return decompress_bounded(unpacker, data, limit)
+        except library.LZMAError as error:  # its module is loaded only here
+            raise ValueError(str(error)) from None
 
 
 CODECS = (Lzma(),)
