@@ -256,11 +256,14 @@ def _recode_parts(name: str, path: str, checked: Checked, times: _Times, report:
     return {"": ArrayInMemory(layout, recoded_values.astype(numpy_dtype(element)))}
 
 
+FINER_UNITS = "give finer units with `--units`"
+
+
 def _advise(values: NDArray[Any], missing: NDArray[np.bool_], units: Units) -> str:
     """Return what to do about times that are not exact in other units: arguments as those of `in_units`."""
     seconds = values[~missing].astype("f8") * float(units.unit)
     if not missing.any() and (seconds == np.floor(seconds)).all() and (np.abs(seconds) < 2**53).all():
-        return "give finer units with `--units`"
+        return FINER_UNITS
     return "store these times as whole numbers of seconds, minutes or hours first: fractions are exact in few units"
 
 

@@ -15,7 +15,8 @@ from nczarr.diagnostics.report import Label, Report
 from nczarr.diagnostics.secrets import show
 from nczarr.formats.common.xml_reader import XmlElement
 from nczarr.operations.combine import CombineSpec, Recoding, combine
-from nczarr.operations.combine.recode import units_of
+from nczarr.operations.combine.combination import SAME_UNITS
+from nczarr.operations.combine.recode import FINER_UNITS, units_of
 from nczarr.operations.combine.sources import every_opened
 from nczarr.operations.ncml.file_dates import write_date
 from nczarr.operations.ncml.members import AggregatedMember, list_members
@@ -132,7 +133,7 @@ class _Join:
             place = Label(self.document.span(self.element)) if finding.primary.span.source is None else finding.primary
             helps = (
                 ('add `timeUnitsChange="true"` to the aggregation',)
-                if finding.code == "unequal-sources" and "--units" in str(finding.helps)
+                if finding.code == "unequal-sources" and not {SAME_UNITS, FINER_UNITS}.isdisjoint(finding.helps)
                 else ()
             )
             report.add(finding._replace(primary=place, helps=helps))
