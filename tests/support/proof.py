@@ -11,7 +11,6 @@ T = TypeVar("T")
 PART, PARTS = map(int, os.environ.get("NCZARR_PROOF_PART", "1/1").split("/"))
 """Which part this run does, counted from one, and how many there are."""
 
-
 WHOLE = PARTS == 1 and os.environ.get("NCZARR_RANDOM") == "1"
 """True for `make proof`, which spares nothing; its parts in the gate take smaller inputs."""
 
