@@ -114,8 +114,8 @@ class GroupHandle:
         self.checked = checked
         self.path = path
         self._root = self if root is None else root
-        self._constants: dict[int, Any] = {}
-        """Short values that never change, of a root by the `id` of their constant, which attributes share."""
+        self._shared: dict[int, Any] = {}
+        """Of a root: values that attributes share, as `values_of` keeps them."""
 
     @property
     def root(self) -> GroupHandle:
@@ -540,22 +540,10 @@ def _xarray() -> ModuleType:
 
 def _values(attributes: tuple[Attribute, ...], root: GroupHandle) -> Mapping[str, Any]:
     """Return attributes as values by name, which cannot be changed."""
-    from nczarr.select.reader import value_of
+    from nczarr.select.reader import value_of, values_of
 
-    values, constants = dict[str, Any](), root._constants
-    for attribute in attributes:
-        constant = attribute.value
-        value = constants.get(id(constant))
-        if value is None:
-            value = _frozen(value_of(constant, root.checked.types))
-            if isinstance(value, str | np.number) and len(constant.data) <= _SHORT:
-                constants[id(constant)] = value
-        values[attribute.name] = value
-    return FrozenMapping(values)
-
-
-_SHORT = 64
-"""Bytes of the longest constants whose values are kept."""
+    types = root.checked.types
+    return FrozenMapping(values_of(attributes, root._shared, lambda node: _frozen(value_of(node.value, types))))
 
 
 def _frozen(value: Any) -> Any:

@@ -15,7 +15,7 @@ from nczarr.arrays.sources.decoded_parts import read_together
 from nczarr.arrays.sources.memory import all_fill
 from nczarr.arrays.sources.source import ArraySource, Parts, itemsize, little, numpy_dtype
 from nczarr.arrays.values.parts import NUMPY, Types, descr, escape, is_fixed
-from nczarr.ast import ATOMIC, CompoundType, Constant, VlenType
+from nczarr.ast import ATOMIC, Attribute, CompoundType, Constant, VlenType
 from nczarr.ast.rectilinear import largest
 from nczarr.check.checked import whole_parts
 from nczarr.select.selection import IndexRun, Indices, PointBox, outer_boxes, point_boxes
@@ -284,6 +284,30 @@ def without_padding(value: Any) -> Any:
     if isinstance(value, list):
         return [without_padding(element) for element in value]
     return value.rstrip("\0") if isinstance(value, str) else value
+
+
+LARGEST_SHARED = 64
+"""Bytes of the longest constants whose values attributes share."""
+
+
+def values_of(
+    attributes: Sequence[Attribute], shared: dict[int, Any], convert: Callable[[Attribute], Any]
+) -> dict[str, Any]:
+    """Return attributes as values by name, which `convert` makes.
+
+    `shared`: short texts and numbers of the same tree, by the `id` of their constant,
+    to which new ones are added. Front ends share constants.
+    """
+    values: dict[str, Any] = {}
+    for attribute in attributes:
+        constant = attribute.value
+        value = shared.get(id(constant))
+        if value is None:
+            value = convert(attribute)
+            if isinstance(value, str | np.number) and len(constant.data) <= LARGEST_SHARED:
+                shared[id(constant)] = value
+        values[attribute.name] = value
+    return values
 
 
 def value_of(constant: Constant, types: Types) -> Any:

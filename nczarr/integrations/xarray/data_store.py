@@ -22,7 +22,7 @@ from nczarr.ast import Group
 from nczarr.ast import Variable as Declared
 from nczarr.ast.dataset import Codec, Storage
 from nczarr.ast.rectilinear import Lengths, largest
-from nczarr.integrations.xarray.values import OpenedDataset, attributes, native, pop_fill, warn
+from nczarr.integrations.xarray.values import OpenedDataset, native, pop_fill, warn
 from nczarr.select.indexing import read_outer, read_points
 
 _NO_FILTERS: dict[str, Any] = {
@@ -195,8 +195,7 @@ class DataStore(AbstractDataStore):
 
     def get_attrs(self) -> dict[str, Any]:
         """Return the attributes of the group."""
-        types = self._opened.handle.checked.types
-        return attributes(self._node.attributes, types, self._opened.values)
+        return self._opened.attributes(self._node.attributes)
 
     def get_dimensions(self) -> dict[str, int]:
         """Return the lengths of the group's own dimensions."""
@@ -242,7 +241,7 @@ class DataStore(AbstractDataStore):
         encoding = described.copy()
         if "preferred_chunks" in encoding:
             encoding["preferred_chunks"] = encoding["preferred_chunks"].copy()
-        members = attributes(declared.attributes, types, self._opened.values)
+        members = self._opened.attributes(declared.attributes)
         encoding.update(pop_fill(members, form, declared, types))
         array = NczarrArray(self._opened, path, shape, form.dtype)
         return Variable(axes, LazilyIndexedArray(array, _everything(len(shape))), members, encoding, fastpath=True)

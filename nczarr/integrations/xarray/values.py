@@ -26,7 +26,7 @@ from nczarr.ast import Attribute, CompoundType, Constant, EnumType, Variable, Vl
 from nczarr.ast.dataset import Element
 from nczarr.diagnostics.report import DataWarning
 from nczarr.plan.keys import name_axes
-from nczarr.select.reader import dtype_of, value_of
+from nczarr.select.reader import dtype_of, value_of, values_of
 from nczarr.stores.ranges import BoundedCache
 
 if TYPE_CHECKING:
@@ -155,24 +155,6 @@ def _lists(dtype: np.dtype[Any]) -> Convert:
     return convert
 
 
-Known = dict[tuple[int, bool], Any]
-"""Values that never change, by `id` of the constant, and whether it is a `_FillValue`. Front ends share constants."""
-
-
-def attributes(declared: Sequence[Attribute], types: Types, cached: Known) -> dict[str, Any]:
-    """Return attributes by name. `cached`: values of the same tree, to which new ones are added."""
-    members: dict[str, Any] = {}
-    for declared_attribute in declared:
-        key = id(declared_attribute.value), declared_attribute.name == FILL
-        value = cached.get(key)
-        if value is None:
-            value = attribute(declared_attribute.name, declared_attribute.value, types)
-            if isinstance(value, str | np.number):
-                cached[key] = value
-        members[declared_attribute.name] = value
-    return members
-
-
 def pop_fill(by_name: dict[str, Any], presentation: Presentation, variable: Variable, types: Types) -> dict[str, Any]:
     """Return the member `_FillValue` of an encoding, and change a variable's attributes so that xarray can decode them.
 
@@ -196,17 +178,16 @@ def pop_fill(by_name: dict[str, Any], presentation: Presentation, variable: Vari
     return {FILL: by_name.pop(FILL)} if presentation.dtype.kind == "V" or isinstance(declared, VlenType) else {}
 
 
-def attribute(name: str, constant: Constant, types: Types) -> Any:
+def attribute(constant: Constant, types: Types) -> Any:
     """Return an attribute's value as netCDF4-python has it: a text, a list of texts, a scalar or an array.
 
-    Texts lose NUL characters; invalid UTF-8 becomes U+FFFD. A `_FillValue` of chars
-    is `bytes`.
+    Texts lose NUL characters; invalid UTF-8 becomes U+FFFD.
     """
-    kind, data = constant.type, constant.data
-    if kind == "char":
+    data = constant.data
+    if constant.type == "char":
         assert isinstance(data, bytes)
-        return data if name == FILL else _text(data)
-    if kind == "string":
+        return _text(data)
+    if constant.type == "string":
         texts = [_text(text) if isinstance(text, bytes) else "" for text in data]
         return texts[0] if len(texts) == 1 else texts
     return value_of(constant, types)
@@ -230,11 +211,11 @@ _kept: BoundedCache[str, OpenedDataset] = BoundedCache(MOST)
 class OpenedDataset:
     """An open dataset that pickles as the call that opens it again."""
 
-    __slots__ = ("__weakref__", "_axes", "_forms", "_open", "_token", "encodings", "handle", "values")
+    __slots__ = ("__weakref__", "_axes", "_forms", "_open", "_shared", "_token", "encodings", "handle")
 
     def __init__(self, handle: GroupHandle, open_again: Callable[[], GroupHandle] | None = None) -> None:
         self.handle = handle
-        self.values: Known = {}
+        self._shared: dict[int, Any] = {}
         self.encodings: dict[tuple[object, ...], dict[str, Any]] = {}
         """Encodings by the `id` of storage and form, axes, shape, lengths of keys and source: saves 3 µs a variable."""
         self._open = open_again
@@ -249,6 +230,15 @@ class OpenedDataset:
         if key not in self._forms:
             self._forms[key] = presentation(variable, self.handle.checked.types)
         return self._forms[key]
+
+    def attributes(self, declared: Sequence[Attribute]) -> dict[str, Any]:
+        """Return attributes by name, with values as `attribute` makes them; a `_FillValue` of chars is `bytes`."""
+        types = self.handle.checked.types
+        members = values_of(declared, self._shared, lambda node: attribute(node.value, types))
+        if isinstance(members.get(FILL), str):
+            fill = next(node.value for node in declared if node.name == FILL)
+            members[FILL] = fill.data if fill.type == "char" else members[FILL]
+        return members
 
     @property
     def axes(self) -> tuple[dict[str, tuple[str, ...]], dict[str, str]]:
