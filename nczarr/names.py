@@ -200,12 +200,6 @@ def _find_closest(name: str, choices: tuple[str, ...]) -> str | None:
     return matches[0] if matches else None
 
 
-def suggest(name: str, candidates: Iterable[str]) -> list[str]:
-    """Return the help text with the probably intended candidate, if there is one."""
-    candidate = closest(name, candidates)
-    return [f"did you mean `{candidate}`?"] if candidate else []
-
-
 def list_first(shown: Iterable[str], most: int) -> str:
     """Return the first of some names in backticks, and the number of the others."""
     every = [f"`{name}`" for name in shown]

@@ -133,8 +133,7 @@ ALLOWED = VALUE_LOSSES | {"all"}
 
 def not_allowed(word: str) -> str:
     """Return the message for an invalid word."""
-    meant = closest(word, sorted(ALLOWED))
-    hint = f"did you mean `{meant}`?" if meant else f"known losses: {', '.join(sorted(ALLOWED))}"
+    [hint] = suggest(word, sorted(ALLOWED)) or [f"known losses: {', '.join(sorted(ALLOWED))}"]
     return f"`{word}` is not a loss of values; {hint}"
 
 
@@ -170,6 +169,12 @@ class Fix(str):
 def did_you_mean(name: str, wrong: str | None = None) -> Fix:
     """Return the remedy that replaces a word by a name."""
     return Fix(f"did you mean `{name}`?", name, wrong)
+
+
+def suggest(name: str, candidates: Iterable[str]) -> list[str]:
+    """Return the remedy that replaces a name by the probably intended candidate, if there is one."""
+    meant = closest(name, candidates)
+    return [] if meant is None else [did_you_mean(meant, name)]
 
 
 class Label(NamedTuple):

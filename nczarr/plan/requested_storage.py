@@ -25,7 +25,7 @@ from nczarr.ast.dataset import SHUFFLE, groups
 from nczarr.ast.plain import plain
 from nczarr.ast.rectilinear import Lengths, largest, varies, within
 from nczarr.check.checked import Checked, find_coordinates
-from nczarr.diagnostics.report import Report
+from nczarr.diagnostics.report import Report, suggest
 from nczarr.options import AUTO, Access, Options
 from nczarr.plan.chunk_lengths import ShardRequest, default_chunks, fits
 from nczarr.plan.chunk_sizes import LARGEST_STEP, LEAST, lengths_of_size
@@ -315,7 +315,7 @@ def storage_requests(
     for name, text in options.codecs.items():
         supported = table.nameable("hdf5" if arrays is None else arrays.codecs)
         if name and name not in checked.variables:
-            helps = names.suggest(name, checked.variables)
+            helps = suggest(name, checked.variables)
             report.error("bad-codec", f"`--codec` names `{name}`, which is not a variable", helps=helps)
         try:
             chain = chains[name] = codecs.nearest(codecs.parse(text), supported)
@@ -357,5 +357,5 @@ def _check_lengths(
         elif isinstance(lengths, str | int) and not name:
             continue
         elif isinstance(lengths, str | int) or len(lengths) != 1 or not (name in simple or name in checked.dimensions):
-            helps = names.suggest(name, [*sorted(simple), *checked.variables])
+            helps = suggest(name, [*sorted(simple), *checked.variables])
             report.error(code, f"`{option}` names `{name}`, which is not a dimension or variable", helps=helps)

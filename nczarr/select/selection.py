@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 from nczarr import names
 from nczarr.arrays.lazy_numpy import NDArray, np
 from nczarr.arrays.regions import Selection
-from nczarr.diagnostics.report import NOWHERE, Report, Span
+from nczarr.diagnostics.report import NOWHERE, Report, Span, suggest
 
 if TYPE_CHECKING:
     from nczarr.check.checked import Checked
@@ -176,7 +176,7 @@ def report_unmatched(what: str, name: str, fqns: Iterable[str], report: Report) 
 def hint(name: str, fqns: Iterable[str]) -> list[str]:
     """Return the help text for an unknown simple name or FQN."""
     paths = [fqn for fqn in fqns if fqn != "/"]
-    return names.suggest(name, [*map(names.last, paths), *paths])
+    return suggest(name, [*map(names.last, paths), *paths])
 
 
 def place_of(section: Section, checked: Checked, report: Report) -> str | None:

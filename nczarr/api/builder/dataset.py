@@ -14,7 +14,7 @@ from nczarr.arrays.lazy_numpy import np
 from nczarr.arrays.sources.dask_array import Results
 from nczarr.ast import ATOMIC, Attribute, Constant, Dataset, Dimension, Group, Variable
 from nczarr.ast.dataset import KIND_SPELLINGS
-from nczarr.diagnostics.report import CompileError, Span
+from nczarr.diagnostics.report import CompileError, Span, suggest
 
 if TYPE_CHECKING:
     from nczarr.api.builder.foreign_arrays import ArrayData
@@ -158,7 +158,7 @@ class Assembly:
                 except UnsuitedValueError as refused:
                     self._refuse(refused, f"variable `{path}`", self.here)
                 continue
-            hint = names.suggest(str(path), variables)
+            hint = suggest(str(path), variables)
             self.site.report.error("undefined-variable", f"variable `{written}` is not defined", self.here, helps=hint)
         return out
 

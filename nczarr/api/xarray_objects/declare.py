@@ -15,6 +15,7 @@ from nczarr.arrays.lazy_numpy import NDArray, np
 from nczarr.arrays.values.elements import declare_type, element_of
 from nczarr.ast import EnumType
 from nczarr.ast.dataset import KIND_SPELLINGS
+from nczarr.diagnostics.report import suggest
 from nczarr.registry import NETCDF_KINDS
 
 if TYPE_CHECKING:
@@ -138,7 +139,7 @@ class _Declaration:
                 for path in by_group:
                     if path not in paths and path not in paths.values():
                         text = f"`{what}` names {path!r}, which is not a group of the tree"
-                        self._site.error("undefined-group", text, helps=names.suggest(str(path), paths.values()))
+                        self._site.error("undefined-group", text, helps=suggest(str(path), paths.values()))
         builders: dict[str, tuple[GroupBuilder, dict[Hashable, int], dict[str, TypeHandle]]] = {}
         for node in tree.subtree:
             if node is tree:
@@ -170,9 +171,7 @@ class _Declaration:
         for name, variable_encoding in encoding.items():
             if name not in dataset.variables:
                 text = f"{where}: `encoding` names {name!r}, which is not a variable"
-                self._site.error(
-                    "undefined-variable", text, helps=names.suggest(str(name), map(str, dataset.variables))
-                )
+                self._site.error("undefined-variable", text, helps=suggest(str(name), map(str, dataset.variables)))
             elif not isinstance(variable_encoding, Mapping):
                 text = f"{where}: `encoding` of variable {name!r} is {variable_encoding!r}, which is not a mapping"
                 self._site.error("unknown-encoding", text)
@@ -216,7 +215,7 @@ class _Declaration:
             if axis not in dataset.dims:
                 text = f"{where}: unlimited dimension {axis!r} is not a dimension of the dataset"
                 if requested is not None:
-                    helps = names.suggest(str(axis), map(str, dataset.dims))
+                    helps = suggest(str(axis), map(str, dataset.dims))
                     self._site.error("undefined-dimension", text, helps=helps)
                 else:
                     self._site.report.warning("unused-encoding", text, caller())

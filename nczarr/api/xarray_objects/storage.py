@@ -15,6 +15,7 @@ from nczarr.arrays.codecs import chain as codecs
 from nczarr.arrays.codecs.blosc import parameters_of
 from nczarr.ast import Codec
 from nczarr.ast.dataset import BLOSC, BZIP2, DEFLATE, FLETCHER32, LZF, SHUFFLE, SZIP, ZSTD
+from nczarr.diagnostics.report import suggest
 
 if TYPE_CHECKING:
     from xarray import Variable
@@ -79,15 +80,13 @@ class _UnsuitableError(ValueError):
 
 def check_keys(name: object, encoding: Mapping[Any, Any], site: Site) -> None:
     """Report unknown-encoding for keys of a call's `encoding` that are unknown or cannot be obeyed."""
-    from nczarr import names
-
     for key in encoding:
         if key in KNOWN:
             continue
         text = f"variable {name!r}: `{key}` is not a key of `encoding`"
         if key in OWN:
             text = f"variable {name!r}: `{key}` of `encoding` cannot be obeyed, because the target decides it"
-        site.error("unknown-encoding", text, helps=names.suggest(str(key), KNOWN))
+        site.error("unknown-encoding", text, helps=suggest(str(key), KNOWN))
 
 
 def storage_of(

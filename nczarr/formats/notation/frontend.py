@@ -31,7 +31,7 @@ from nczarr.ast.dataset import FILTER_NUMBERS, Algorithm
 from nczarr.ast.rectilinear import chunk_length
 from nczarr.ast.types import MAX_DEPTH
 from nczarr.check.checked import Unchecked
-from nczarr.diagnostics.report import Report, Source, Span, did_you_mean
+from nczarr.diagnostics.report import Report, Source, Span, suggest
 from nczarr.formats.notation import literals
 from nczarr.formats.notation.literals import WrittenConstant
 from nczarr.formats.notation.tokens import EscapeError, NotationExplainer, NotationRecovery, read_name, scan
@@ -153,11 +153,7 @@ class StorageBuilder:
         self._once("quantize", node, context)
 
     def _unknown(self, message: str, word: str, words: tuple[str, ...], context: Any) -> None:
-        meant = names.closest(word, words)
-        helps = [
-            *([did_you_mean(meant, word)] if meant else []),
-            f"known words are {', '.join(f'`{valid}`' for valid in words)}",
-        ]
+        helps = [*suggest(word, words), f"known words are {', '.join(f'`{valid}`' for valid in words)}"]
         self._reader.report.error("unknown-word", message, self._reader.span(context), helps=helps)
 
 

@@ -14,11 +14,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TypeAlias, assert_never
 
-from nczarr import names
 from nczarr.arrays.values.parts import Types, is_fixed
 from nczarr.ast import ATOMIC, CompoundType, Constant, EnumType, OpaqueType, UserType, VlenType
 from nczarr.ast.types import Atomic
-from nczarr.diagnostics.report import Report, Span, did_you_mean
+from nczarr.diagnostics.report import Report, Span, suggest
 from nczarr.formats.notation.tokens import WORDS, EscapeError, read_name, read_text
 from nczarr.syntax._generated.NCZarrParser import NCZarrParser as P
 
@@ -42,7 +41,7 @@ class WrittenConstant:
 class _LiteralError(Exception):
     """A literal that is invalid for its type."""
 
-    def __init__(self, code: str, message: str, span: Span, help_: str | None = None) -> None:
+    def __init__(self, code: str, message: str, span: Span, help_: str = "") -> None:
         self.code = code
         self.message = message
         self.span = span
@@ -211,9 +210,9 @@ def _spell_enum(type_name: str, declared: EnumType, literal: WrittenConstant) ->
     for constant in declared.constants:
         if constant.name == name:
             return struct.pack(f"<{ATOMIC[declared.base].code}", constant.value)
-    near = names.closest(name, (constant.name for constant in declared.constants))
     text = f"enum `{type_name}` has no constant `{name}`"
-    raise _LiteralError("undefined-enum-constant", text, literal.span, did_you_mean(near, name) if near else None)
+    help_ = suggest(name, (constant.name for constant in declared.constants))
+    raise _LiteralError("undefined-enum-constant", text, literal.span, *help_)
 
 
 def _opaque(type_name: str, declared: OpaqueType, literal: WrittenConstant) -> bytes:
@@ -226,11 +225,10 @@ def _opaque(type_name: str, declared: OpaqueType, literal: WrittenConstant) -> b
     return bytes.fromhex(digits)
 
 
-def _mismatch(literal: WrittenConstant, type_name: str, help_: str | None = None) -> _LiteralError:
+def _mismatch(literal: WrittenConstant, type_name: str, help_: str = "") -> _LiteralError:
     what = "a braced value" if literal.kind == P.LBRACE else f"`{_show(literal)}`"
     if literal.kind == P.NAME:  # where constants may stand, so may the word that ends them
-        near = names.closest(_show(literal), (word.decode("ascii") for word in WORDS))
-        help_ = did_you_mean(near, _show(literal)) if near is not None else help_
+        [help_] = suggest(_show(literal), (word.decode("ascii") for word in WORDS)) or [help_]
     return _LiteralError("type-mismatch", f"{what} is not a value of type {type_name}", literal.span, help_)
 
 

@@ -26,7 +26,7 @@ from nczarr.arrays.sources.source import (
 )
 from nczarr.arrays.values.time_units import CALENDARS
 from nczarr.check.checked import Checked, whole_parts
-from nczarr.diagnostics.report import CompileError, Diagnostic, Severity
+from nczarr.diagnostics.report import CompileError, Diagnostic, Severity, suggest
 from nczarr.operations.cf.udunits import UNJUDGED, load_units
 from nczarr.operations.combine.recode import in_units
 from nczarr.select.physical import NUMBERS, Physical, attributes_of, physical, text_of
@@ -79,7 +79,7 @@ def convert_fragment(checked: Checked, identifier: str, form: CanonicalForm, lay
     variable = checked.variables.get(path)
     if variable is None:
         known = [other.lstrip("/") for other in checked.variables]
-        raise UnfitFragmentError(f"it has no variable `{identifier}`", names.suggest(identifier, known))
+        raise UnfitFragmentError(f"it has no variable `{identifier}`", suggest(identifier, known))
     is_plain = all(attribute.name != "aggregated_data" for attribute in variable.attributes)
     require(is_plain, f"`{identifier}` is an aggregation variable itself")
     is_possible = form.type == variable.type or {form.type, variable.type} <= NUMBERS

@@ -12,6 +12,7 @@ from nczarr.ast.plain import guess_constant, plain, python_value
 from nczarr.ast.values import SPECIAL_FLOATS
 from nczarr.check.checked import Checked
 from nczarr.check.resolve import find_in_scope, list_scopes
+from nczarr.diagnostics.report import suggest
 from nczarr.operations.cf import references
 from nczarr.operations.cf.rule import NEWEST, Version
 from nczarr.operations.cf.udunits import UnitSystem
@@ -330,7 +331,7 @@ def has_types(checked: Checked) -> bool:
 
 def _suggest(name: str, group: str, declared: Iterable[str]) -> tuple[str, ...]:
     scopes = list_scopes(group)
-    return tuple(names.suggest(name, [names.last(path) for path in declared if names.parent(path) in scopes]))
+    return tuple(suggest(name, [names.last(path) for path in declared if names.parent(path) in scopes]))
 
 
 def _find_path(name: str, group: str, declared: Mapping[str, Any]) -> str | None:

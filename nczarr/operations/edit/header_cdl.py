@@ -8,7 +8,7 @@ from nczarr import names, registry
 from nczarr.ast import ATOMIC, Constant, Dataset
 from nczarr.ast.dataset import map_groups
 from nczarr.check.checked import Checked, tables
-from nczarr.diagnostics.report import NOWHERE, VALUE_LOSSES, Report, Source
+from nczarr.diagnostics.report import NOWHERE, VALUE_LOSSES, Report, Source, suggest
 from nczarr.operations import pipeline
 from nczarr.operations.edit.instructions import AttributeAssignment, report_moved_diagnostics, values_text
 from nczarr.operations.edit.resolve_instructions import find_type
@@ -41,7 +41,7 @@ def read_value(checked: Checked, assignment: AttributeAssignment, report: Report
     if assignment.value is not None:
         return _give_type(assignment.value, assignment.type)
     if assignment.type is not None and assignment.type not in ATOMIC and not _is_declared(checked, assignment.type):
-        helps = [*names.suggest(assignment.type, [*ATOMIC, *checked.types])]
+        helps = [*suggest(assignment.type, [*ATOMIC, *checked.types])]
         helps.append("if the blank belongs to a name, write `\\ `")
         text = f"`{assignment.type}` before the blank is not a type"
         report.error("bad-edit", text, assignment.span or NOWHERE, helps=helps)

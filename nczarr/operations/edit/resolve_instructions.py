@@ -9,7 +9,7 @@ from nczarr import names
 from nczarr.ast import Attribute, Constant, Dataset, Group, Variable
 from nczarr.ast.dataset import map_groups
 from nczarr.check.checked import Checked
-from nczarr.diagnostics.report import NOWHERE, Report, Span
+from nczarr.diagnostics.report import NOWHERE, Report, Span, suggest
 from nczarr.operations.edit.instructions import AttributeAssignment, Deletion, Instruction, NameAssignment
 from nczarr.plan.header_changes import NODE_KINDS, NodeKind
 
@@ -95,7 +95,7 @@ def _report_repeated_values(instructions: Iterable[Instruction], report: Report)
 def _report_missing(checked: Checked, kind: NodeKind | None, path: str, span: Span, report: Report) -> None:
     candidates = [name for one in NODE_KINDS for name in getattr(checked, f"{one}s") if kind in (None, one)]
     text = "the root group cannot be renamed or removed" if path == "/" else f"there is no {kind or 'object'} `{path}`"
-    report.error("bad-edit", text, span, helps=names.suggest(path, candidates))
+    report.error("bad-edit", text, span, helps=suggest(path, candidates))
 
 
 def change_attributes_as_instructed(checked: Checked, instructions: Iterable[Instruction], report: Report) -> Dataset:
@@ -138,7 +138,7 @@ def _change_attribute(
     path = path if path.startswith("/") else names.join("/", path)
     node = checked.variables.get(path) or checked.groups.get(path)
     if node is None:
-        helps = names.suggest(path, [*checked.variables, *checked.groups])
+        helps = suggest(path, [*checked.variables, *checked.groups])
         report.error("bad-edit", f"there is no variable or group `{path}`", span, helps=helps)
         return
     values = owners.setdefault(path, {attribute.name: attribute.value for attribute in node.attributes})
@@ -146,7 +146,7 @@ def _change_attribute(
         assert instruction.value is not None
         values[name] = instruction.value
     elif name not in values:
-        helps = names.suggest(name, values)
+        helps = suggest(name, values)
         report.error("bad-edit", f"`{path}` has no attribute `{name}`", span, helps=helps)
     elif isinstance(instruction, Deletion):
         del values[name]

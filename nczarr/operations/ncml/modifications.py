@@ -14,6 +14,7 @@ from nczarr.ast.dataset import building, map_groups
 from nczarr.ast.types import IntegerName, is_number
 from nczarr.check.check_types import variable_fill
 from nczarr.check.checked import Unchecked, tables
+from nczarr.diagnostics.report import suggest
 from nczarr.formats.common.xml_reader import XmlElement
 from nczarr.operations.combine.recode import units_of
 from nczarr.operations.ncml.renames import rename_nodes
@@ -146,7 +147,7 @@ class _Modifier:
                 variables[name] = self._declare_variable(child, name, old_variables.get(name), scopes)
             except StatedValueError as error:
                 is_unknown = name not in old_variables and "type" not in child.attributes
-                helps = names.suggest(name, old_variables) if is_unknown else ()
+                helps = suggest(name, old_variables) if is_unknown else ()
                 self._bad(f"variable `{name[:80]}`: {error}", child, helps)
         groups = {node.name: node for node in group.groups}
         nodes: dict[str, dict[str, Any]] = {"variable": variables, "dimension": dimensions, "group": groups}
@@ -156,7 +157,7 @@ class _Modifier:
                 continue
             if kind not in nodes:
                 text = f"`remove` takes the types attribute, variable, dimension and group, not `{kind[:80]}`"
-                self._bad(text, child, names.suggest(kind, ("attribute", *nodes)))
+                self._bad(text, child, suggest(kind, ("attribute", *nodes)))
             elif nodes[kind].pop(name, None) is None:
                 text = f"there is no {kind} `{names.join(path, name)}` to remove"
                 report.warning("unmatched-removal", text, self.document.span(child))
@@ -208,7 +209,7 @@ class _Modifier:
             name = names.normal(child.attributes["name"])
             origin = names.normal(child.attributes.get("orgName") or name)
             if origin != name and origin not in before:
-                helps = names.suggest(origin, before)
+                helps = suggest(origin, before)
                 text = f"there is no attribute `{origin}` to rename"
                 self.document.report.error("unmatched-ncml", text, self.document.span(child), helps=helps)
                 continue
@@ -370,7 +371,7 @@ class _Modifier:
             home = next((path for path, known, _ in reversed(scopes) if word in known), None)
             if home is None:
                 known_names = [name for _, known, _ in scopes for name in known]
-                hint = "".join(f"; {text}" for text in names.suggest(word, known_names))
+                hint = "".join(f"; {text}" for text in suggest(word, known_names))
                 raise StatedValueError(f"there is no dimension `{word[:80]}`{hint}")
             dimensions.append(names.join(home, word))
         return tuple(dimensions), self._sizes(tuple(dimensions), scopes)

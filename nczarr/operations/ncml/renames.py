@@ -5,6 +5,7 @@ from __future__ import annotations
 from nczarr import names
 from nczarr.ast import Group
 from nczarr.check.checked import Unchecked
+from nczarr.diagnostics.report import suggest
 from nczarr.formats.common.xml_reader import XmlElement
 from nczarr.operations.edit.rename_tree import complete_renames, rename_tree
 from nczarr.operations.ncml.vocabulary import NcmlDocument
@@ -49,7 +50,7 @@ def _collect(element: XmlElement, group: Group, path: str, direct: Direct, docum
             continue
         span = document.span(child)
         if old not in nodes:
-            helps = names.suggest(old, nodes)
+            helps = suggest(old, nodes)
             text = f"there is no {child.tag} `{names.join(path, old)}` to rename"
             document.report.error("unmatched-ncml", text, span, helps=helps)
         elif names.problem(name) is not None or names.join(path, old) in direct[kind]:

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from typing import NamedTuple
 
-from nczarr.diagnostics.report import NOWHERE, Report, Source, Span
+from nczarr.diagnostics.report import NOWHERE, Report, Source, Span, suggest
 from nczarr.formats.common.xml_reader import XmlElement
-from nczarr.names import suggest
 from nczarr.options import Options
 from nczarr.stores.reference_policy import Policy
 

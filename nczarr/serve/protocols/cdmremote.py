@@ -12,7 +12,7 @@ from xml.sax.saxutils import quoteattr
 from nczarr import names, ncstream
 from nczarr.arrays.values.parts import is_fixed
 from nczarr.check.checked import Checked
-from nczarr.diagnostics.report import CompileError, Report
+from nczarr.diagnostics.report import CompileError, Report, suggest
 from nczarr.options import Options
 from nczarr.select.selection_syntax import write_section
 from nczarr.serve.answers import BYTES, HTML, TEXT, XML, HttpAnswer, conditional
@@ -124,7 +124,7 @@ def parse_wanted(checked: Checked, spec: str, home: str) -> list[tuple[str, tupl
     for section in parsed:
         fqn = names.fqn(map(names.normal, section.path))
         if fqn not in checked.variables:
-            hints = names.suggest(fqn, checked.variables)
+            hints = suggest(fqn, checked.variables)
             raise RefusedRequestError(400, "; ".join((f"there is no variable `{fqn}`", *hints)))
         if ncstream.is_sequence(checked, fqn):
             section = section._replace(extents=None)  # sections of sequences mean nothing

@@ -8,7 +8,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from nczarr import names
+from nczarr.diagnostics.report import suggest
 from nczarr.diagnostics.secrets import NO_OPTIONS, StorageOptions
 from nczarr.stores.repository.library import explain, failing, is_foreign, load_library
 from nczarr.stores.repository.storage import retrying, storage_of
@@ -67,7 +67,7 @@ def session_of(opened: Any, repository: Repository, storage: StorageOptions = NO
         revisions = opened.list_branches() if kind == "branch" else opened.list_tags()
         if name in revisions:
             return opened.readonly_session(**{kind: name})
-    helps = tuple(names.suggest(name, revisions))
+    helps = tuple(suggest(name, revisions))
     if revisions and not helps:
         words = {"branch": "branches", "tag": "tags"}[kind]
         helps = (f"its {words}: " + ", ".join(f"`{revision}`" for revision in sorted(revisions)[:8]),)

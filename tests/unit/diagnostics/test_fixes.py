@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pickle
 
-from nczarr.diagnostics.report import Fix, Report, Source
+from nczarr.diagnostics.report import Fix, Report, Source, suggest
 from nczarr.operations import pipeline
 from nczarr.options import Options
 
@@ -22,6 +22,13 @@ def test_fixes_say_what_they_replace() -> None:
     assert fixes(head + "float v() ; }") == [("remove `()`", "", None, (len(head) + 7, len(head) + 9))]
     assert fixes(head + ':_Format = "netCDF-44" ; }') == [("did you mean `netCDF-4`?", '"netCDF-4"', None, None)]
     assert fixes(head + "int n(lat) ; data: n = 1, -08 ; }") == [("write -8 for a decimal number", "-8", None, None)]
+
+
+def test_a_suggestion_replaces_the_name() -> None:
+    (fix,) = suggest("latt", ["time", "lat"])
+    assert isinstance(fix, Fix)
+    assert (fix, fix.new, fix.wrong) == ("did you mean `lat`?", "lat", "latt")
+    assert suggest("x", ["time", "lat"]) == []
 
 
 def test_a_missing_text_stands_at_its_place() -> None:

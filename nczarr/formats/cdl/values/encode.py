@@ -15,7 +15,7 @@ from nczarr.arrays.values.parts import Types, is_fixed
 from nczarr.arrays.values.value_lists import join
 from nczarr.ast import ATOMIC, CompoundType, Constant, EnumType, Field, OpaqueType, TypeName, VlenType
 from nczarr.check.check_types import default_fill
-from nczarr.diagnostics.report import did_you_mean
+from nczarr.diagnostics.report import suggest
 from nczarr.formats.cdl.values.literal_values import Converter, pack
 from nczarr.formats.cdl.values.literals import Literal
 
@@ -131,9 +131,8 @@ class LiteralEncoder:
         value = enum_value(literal.value, declared)
         if value is None:
             message = f"`{literal.value}` is not a constant of enum `{declared.name}` (it has: {_list(declared)})"
-            meant = names.closest(literal.value, (item.name for item in declared.constants)) or ""
-            help_ = did_you_mean(meant, literal.value) if meant else ""
-            self.convert.error("undefined-enum-constant", message, literal, help_)
+            help_ = suggest(literal.value, (item.name for item in declared.constants))
+            self.convert.error("undefined-enum-constant", message, literal, *help_)
             return None
         return Constant(type=type_name, count=1, data=pack(declared.base, [value]))
 

@@ -12,10 +12,9 @@ import struct
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
-from nczarr import names
 from nczarr.ast.types import ATOMIC, Atomic
 from nczarr.ast.values import Constant, single
-from nczarr.diagnostics.report import Fix, Report, Source, Span, did_you_mean
+from nczarr.diagnostics.report import Fix, Report, Source, Span, suggest
 from nczarr.formats.cdl.values.literals import Literal
 
 if TYPE_CHECKING:
@@ -87,16 +86,13 @@ class Converter:
 
     def name(self, literal: Literal, what: str) -> None:
         """Report a word in place of a number."""
-        meant = names.closest(literal.value, NUMBER_WORDS)
-        unmeant = "words are enum constants; a number is expected here"
-        help_ = did_you_mean(meant, literal.value) if meant else unmeant
+        [help_] = suggest(literal.value, NUMBER_WORDS) or ["words are enum constants; a number is expected here"]
         message = f"`{literal.value}` is not defined, and {what} takes no enum constant"
         self.error("undefined-enum-constant", message, literal, help_)
 
     def _unquote(self, literal: Literal, literals: Sequence[Literal]) -> None:
         """Report a word as the value of an attribute without a type, with the corrected line as help."""
-        meant = names.closest(literal.value, NUMBER_WORDS)
-        help_ = did_you_mean(meant, literal.value) if meant else f"write `{self._with_quotes(literals)}`"
+        [help_] = suggest(literal.value, NUMBER_WORDS) or [f"write `{self._with_quotes(literals)}`"]
         self.error("undefined-enum-constant", f"text needs quotes: `{literal.value}` is not a number", literal, help_)
 
     def _with_quotes(self, literals: Sequence[Literal]) -> str:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from nczarr.ast.dataset import MISSING_MARKS
-from nczarr.names import suggest
+from nczarr.diagnostics.report import suggest
 from nczarr.operations.cf.axes import is_time_coordinate, is_time_reference
 from nczarr.operations.cf.breaches import find_missing, find_no_text
 from nczarr.operations.cf.references import match_all

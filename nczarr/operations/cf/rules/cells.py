@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from nczarr.arrays.lazy_numpy import np
 from nczarr.ast.dataset import MISSING_MARKS
-from nczarr.names import suggest
+from nczarr.diagnostics.report import suggest
 from nczarr.operations.cf.axes import LONGITUDE_UNITS
 from nczarr.operations.cf.breaches import find_missing, find_no_text, name_dimensions
 from nczarr.operations.cf.references import parse_pairs

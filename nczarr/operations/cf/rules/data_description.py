@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from nczarr.names import suggest
+from nczarr.diagnostics.report import suggest
 from nczarr.operations.cf.axes import is_time_reference
 from nczarr.operations.cf.rule import Breach, load_table
 from nczarr.operations.cf.standard_name_table import (

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 
 from nczarr.arrays.lazy_numpy import np
 from nczarr.ast.dataset import MISSING_MARKS
-from nczarr.names import suggest
+from nczarr.diagnostics.report import suggest
 from nczarr.operations.cf.breaches import find_missing, find_missing_dimensions, find_no_text
 from nczarr.operations.cf.references import match_all, parse_pairs
 from nczarr.operations.cf.rule import Breach

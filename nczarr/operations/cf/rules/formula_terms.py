@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
-from nczarr.names import suggest
+from nczarr.diagnostics.report import suggest
 from nczarr.operations.cf.breaches import find_missing
 from nczarr.operations.cf.references import parse_pairs
 from nczarr.operations.cf.rule import Breach, load_table

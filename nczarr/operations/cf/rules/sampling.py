@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from nczarr.names import suggest
+from nczarr.diagnostics.report import suggest
 from nczarr.operations.cf.breaches import find_missing_dimensions
 from nczarr.operations.cf.rule import Breach
 from nczarr.operations.cf.view import INTEGERS, CFDataset

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from fractions import Fraction
 
 from nczarr.arrays.values.time_units import CALENDARS, Units, date, date_text, dates
-from nczarr.names import suggest
+from nczarr.diagnostics.report import suggest
 from nczarr.operations.cf.axes import is_time_coordinate, is_time_reference
 from nczarr.operations.cf.rule import Breach
 from nczarr.operations.cf.udunits import REFERENCE
