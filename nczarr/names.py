@@ -12,7 +12,6 @@ from __future__ import annotations
 import itertools
 import os
 import re
-import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import lru_cache
 from typing import Any, TypeVar
@@ -37,7 +36,11 @@ _DECEPTIVE = {code: f"\\x{code:02x}" for code in (*range(32), *range(127, 160))}
 
 def normal(name: str) -> str:
     """Return the name in NFC, the form for comparison and storage, as in the netCDF library."""
-    return name if name.isascii() else unicodedata.normalize("NFC", name)
+    if name.isascii():
+        return name
+    import unicodedata  # only where a name is not ASCII
+
+    return unicodedata.normalize("NFC", name)
 
 
 @lru_cache(maxsize=1 << 12)
@@ -161,11 +164,15 @@ def unescape_cdl(text: str) -> str:
 
 def is_strange(character: str) -> bool:
     """Return whether a character is a control or invisible space, which names of CDL or the notation must escape."""
+    import unicodedata
+
     return unicodedata.category(character) in ("Cc", "Zs", "Zl", "Zp")
 
 
 def bad_character(character: str) -> str:
     """Return the message for a character in an invalid place."""
+    import unicodedata
+
     code, category = f"U+{ord(character[:1] or chr(0)):04X}", unicodedata.category(character[:1] or chr(0))
     name = unicodedata.name(character[:1] or chr(0), "")
     if category in ("Zs", "Zl", "Zp"):
