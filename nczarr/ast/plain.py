@@ -78,7 +78,7 @@ def guess_constant(value: Any) -> Constant | None:
 
     A text is char, several are strings; integers take the first of int, uint,
     int64, uint64 that fits all; reals, and `NaN` and infinities among numbers,
-    are double.
+    are double, unless an integer among them is none.
     """
     values = value if isinstance(value, list) else [value]
     if isinstance(value, str):
@@ -94,9 +94,11 @@ def guess_constant(value: Any) -> Constant | None:
             if all(ATOMIC[name].low <= element <= ATOMIC[name].high for element in values):
                 return Constant.numbers(name, values)
     try:
-        return Constant.numbers("double", [float(element) for element in values])
+        reals = [float(element) for element in values]
     except OverflowError:
         return None
+    exact = all(real == element for real, element in zip(reals, values, strict=True) if isinstance(element, int))
+    return Constant.numbers("double", reals) if exact else None
 
 
 def encode(text: str) -> bytes:

@@ -18,7 +18,7 @@ from nczarr import registry
 from nczarr.diagnostics.report import CompileError, Report, Source
 from nczarr.diagnostics.secrets import show
 from nczarr.operations import endpoints
-from nczarr.operations.edit.undo_file import FORMS, parse_undo, write_undo
+from nczarr.operations.edit.undo_file import FORMS, can_write_undo, parse_undo, write_undo
 from nczarr.options import Options
 from nczarr.plan.document_commit import prepare_patch, recover
 from nczarr.stores import documents, extension, file_patch
@@ -102,10 +102,11 @@ def commit(
 ) -> DocumentChange:
     """Apply a change to a store that is locked; return it with its undo file.
 
-    Raises OSError, CompileError with busy-target if another run has changed the store.
+    Reports target-exists or unknown-target for the undo file. Raises OSError,
+    CompileError with busy-target if another run has changed the store.
     """
     path, patch = change.target, change.patch
-    if not patch.after:
+    if not patch.after or not can_write_undo(path, undo_file, report):
         return change
     prepared = prepare_patch(path, store, patch, options, documents.undo_of(patch, command))
     members = {"target": show(path), "header": "", "previous": "", **prepared.undo()}

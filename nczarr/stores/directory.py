@@ -220,6 +220,12 @@ class DirectoryTarget(DirectoryStore):
                     ranges.move(piece, file)
                 else:
                     ranges.write(file, piece)
+        except BaseException as error:
+            if isinstance(error, OSError) and error.filename is None:
+                error.filename = path
+            if self._whole:
+                os.unlink(growing)
+            raise
         finally:
             os.close(file)
         if self._whole:

@@ -211,8 +211,19 @@ class ExtensibleFolder(DirectoryTarget):
     def claim(self, journal: bytes) -> bool:
         """Create the journal; return False if there is one already. Raises OSError."""
         growing = f"{self._real}/{GROWING}{os.urandom(8).hex()}"
-        with open(growing, "xb") as file:
-            file.write(journal)
+        try:
+            with open(growing, "xb") as file:
+                file.write(journal)
+            return self._place(growing)
+        except OSError as error:
+            error.filename = error.filename or self._real
+            raise
+        finally:
+            with suppress(FileNotFoundError):
+                os.unlink(growing)
+
+    def _place(self, growing: str) -> bool:
+        """Make a whole file the journal; return False if there is one already. Raises OSError."""
         try:
             os.link(growing, f"{self._real}/{JOURNAL}")
         except FileExistsError:
@@ -221,10 +232,6 @@ class ExtensibleFolder(DirectoryTarget):
             if os.path.lexists(f"{self._real}/{JOURNAL}"):
                 return False
             os.rename(growing, f"{self._real}/{JOURNAL}")
-            return True
-        finally:
-            with suppress(FileNotFoundError):
-                os.unlink(growing)
         return True
 
     def put_several(self, documents: Mapping[str, bytes]) -> None:

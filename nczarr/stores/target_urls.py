@@ -20,7 +20,11 @@ WEB = ("http://", "https://")
 
 
 class UnnamedTargetError(ValueError):
-    """A target that a document cannot name; the text says why."""
+    """A target that a document cannot name; the text says why, and `helps` what to do."""
+
+    def __init__(self, text: str, help_: str = "give the location of the targets with `--base URL`") -> None:
+        super().__init__(text)
+        self.helps = (help_,)
 
 
 class UrlNaming:
@@ -32,9 +36,30 @@ class UrlNaming:
         self._writing = writing
         self._places: dict[str, str] = {}
         """Targets below the base, by their names there."""
+        self._replaced: str | None = None
+        """Entry of a folder that the document replaces; empty for none, None if not looked up yet."""
+
+    def check(self, place: str) -> None:
+        """Raise UnnamedTargetError for a target that the document will replace, unless `--base` names a copy."""
+        if self._writing.base is None and self._would_replace(place):
+            text = f"the document would replace `{show(place)}`, whose bytes it refers to"
+            raise UnnamedTargetError(text, "choose another name for the document")
+
+    def _would_replace(self, place: str) -> bool:
+        """Return whether a target is what stands in the place of the document, or lies in it."""
+        if is_remote(place) or is_remote(self._document):
+            document = self._document.rstrip("/")
+            return place == document or place.startswith(document + "/")
+        if self._replaced is None:
+            self._replaced = _entry(self._document) if os.path.lexists(self._document) else ""
+        if not self._replaced:
+            return False
+        entries = _entry(place), os.path.realpath(place)
+        return any(entry == self._replaced or entry.startswith(self._replaced + os.sep) for entry in entries)
 
     def url(self, place: str) -> str:
         """Return the URL of a target in the document. Raises UnnamedTargetError."""
+        self.check(place)
         if not is_remote(place) and is_from_pipe(place):
             raise UnnamedTargetError("it was read from a pipe and is not stored")
         fetched = None if is_remote(place) else origin(place)
@@ -80,6 +105,12 @@ class UrlNaming:
         if document.split("/")[:3] != place.split("/")[:3]:  # another protocol, server or bucket
             return place
         return posixpath.relpath(place, posixpath.dirname(document))
+
+
+def _entry(path: str) -> str:
+    """Return the path of an entry of a folder, in which links of folders are followed, but not the entry itself."""
+    folder, name = os.path.split(os.path.abspath(path))
+    return os.path.join(os.path.realpath(folder), name)
 
 
 def note_properties(place: str) -> dict[str, Any]:

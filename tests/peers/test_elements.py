@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
@@ -116,3 +117,45 @@ def test_attributes_of_their_own_stay(form: str, tmp_path: Path, peer: Callable[
     found = dict(zarr.open_group(tmp_path / "t.zarr", mode="r")["t"].attrs)
     assert found["units"] == "fortnights"
     assert found["n"] == 1
+
+
+@pytest.mark.parametrize("dtype", ["<M8[ns]", ">m8[s]"])
+def test_times_of_chunks_without_a_fill_value_are_missing(
+    tmp_path: Path, peer: Callable[[str], ModuleType], dtype: str
+) -> None:
+    """As xarray writes NaT to Zarr v2: the fill value is null, and the chunk is not stored."""
+    zarr, path = peer("zarr"), tmp_path / "s.zarr"
+    array = zarr.open_group(path, mode="w", zarr_format=2).create_array("v", shape=(4,), chunks=(2,), dtype=dtype)
+    array[2:] = np.array([5, 7], dtype)
+    document = path / "v/.zarray"
+    described = json.loads(document.read_text())
+    document.write_text(json.dumps({**described, "fill_value": None}))
+    expected = zarr.open_array(path / "v", mode="r")[:]
+    assert np.isnat(expected).tolist() == [True, True, False, False]
+    assert np.array_equal(nczarr.open(path)["v"][:].astype("i8"), expected.astype("i8"))
+    for name in ("zarr2", "zarr3", "nczarr3"):
+        nczarr.convert(path, tmp_path / name, name, allow_loss="all", verify=True)
+        again = zarr.open_array(tmp_path / name / "v", mode="r")[:]
+        assert np.array_equal(again.astype("i8"), expected.astype("i8"))
+
+
+def test_integers_beyond_all_types_are_not_rounded(tmp_path: Path, peer: Callable[[str], ModuleType]) -> None:
+    """In attributes: JSON has integers of any size, which become a text; reals that hold them exactly stay numbers."""
+    group = peer("zarr").open_group(tmp_path / "s.zarr", mode="w", zarr_format=3)
+    group.attrs.update({"large": 2**64 + 1, "mixed": [2**53 + 1, 0.5], "wide": [1, 2**64 - 1, -1], "real": [2**63, -1]})
+    attributes = nczarr.open(tmp_path / "s.zarr").attributes
+    texts = {name: attributes[name] for name in ("large", "mixed", "wide")}
+    assert texts == {
+        "large": "18446744073709551617", "mixed": "[9007199254740993,0.5]", "wide": "[1,18446744073709551615,-1]"
+    }  # fmt: skip
+    assert attributes["real"].tolist() == [2.0**63, -1.0]
+
+
+def test_attributes_of_times_may_be_lists(tmp_path: Path, peer: Callable[[str], ModuleType]) -> None:
+    xarray, group = peer("xarray"), peer("zarr").open_group(tmp_path / "s.zarr", mode="w", zarr_format=3)
+    array = group.create_array("v", shape=(2,), dtype="<M8[ns]", dimension_names=["x"])
+    array.attrs["units"] = [1, 2, 3]
+    array[...] = np.array([1, 2], "<M8[ns]")
+    with xarray.open_dataset(tmp_path / "s.zarr", engine="nczarr", decode_cf=False) as dataset:
+        assert dataset["v"].attrs["units"].tolist() == [1, 2, 3]
+        assert dataset["v"].values.astype("i8").tolist() == [1, 2]

@@ -398,3 +398,21 @@ def test_without_xarray(monkeypatch: pytest.MonkeyPatch) -> None:
         handle.to_xarray()
     with pytest.raises(ImportError, match="this needs xarray"):
         handle.to_datatree()
+
+
+@pytest.mark.parametrize("first", [1, 2])
+def test_coordinates_of_lists_in_trees(
+    xr: ModuleType, peer: Callable[[str], ModuleType], tmp_path: Path, first: int
+) -> None:
+    """A child's coordinate of lists is compared with that of its parent, list by list."""
+    with peer("netCDF4").Dataset(tmp_path / "a.nc", "w") as file:
+        kind = file.createVLType("i4", "list")
+        for start, group in ((1, file), (first, file.createGroup("g"))):
+            group.createDimension("x", 2)
+            variable = group.createVariable("x", kind, ("x",))
+            for place in range(2):
+                variable[place] = np.arange(start + place, dtype="i4")
+    with xr.open_datatree(tmp_path / "a.nc", engine="nczarr") as tree:
+        child = tree["g"]
+        name = "x" if first == 1 else "x_2"
+        assert [len(values) for values in child[name].values] == [first, first + 1]

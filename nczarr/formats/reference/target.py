@@ -77,9 +77,8 @@ class DocumentStore(MemoryStore):
         try:
             urls = tuple(self._url(source, notes) for source in columns.sources)
         except UnnamedTargetError as error:
-            helps = ("give the location of the targets with `--base URL`",)
             text = f"`{referred.chunk_keys.prefix}`: {error}"
-            fault = Diagnostic("unnamed-target", Severity.ERROR, text, helps=helps)
+            fault = Diagnostic("unnamed-target", Severity.ERROR, text, helps=error.helps)
             raise CompileError([fault]) from None
         most = MANY if (columns.length != WHOLE).all() else NOTED
         if len(urls) <= max(most, len(columns.chunk) // 4):
@@ -92,6 +91,7 @@ class DocumentStore(MemoryStore):
         url = self._urls.get(source)
         if url is None:
             spelled = notes.get(source, {}).get("url") if self._keeps_names else None
+            self._naming.check(source)
             url = self._urls[source] = self._naming.url(source) if spelled is None else spelled
         return url
 

@@ -8,6 +8,7 @@ from functools import partial
 from pathlib import PurePosixPath
 from typing import Any, ClassVar
 
+import numpy as np
 import xarray
 from xarray.backends.common import BackendEntrypoint
 from xarray.backends.store import StoreBackendEntrypoint
@@ -71,6 +72,8 @@ def _agree(name: str, dataset: xarray.Dataset, new: str, above: xarray.Dataset) 
         return True
     same = other.copy(deep=False)
     same.dims = coordinate.dims
+    if any(isinstance(value, np.ndarray) for value in coordinate.values.flat[:1]):
+        return all(map(np.array_equal, coordinate.values, same.values))  # lists, which xarray cannot compare
     return bool(coordinate.equals(same))  # type: ignore[no-untyped-call]
 
 

@@ -165,7 +165,7 @@ def pop_fill(by_name: dict[str, Any], presentation: Presentation, variable: Vari
     element = variable.storage.element
     if element is not None and is_time(element) and suits(element, variable.type, types):
         for name, value in {**time_attributes(find_stored_dtype(element)), FILL: NAT}.items():
-            if name in by_name and by_name[name] == value:
+            if name in by_name and np.ndim(by_name[name]) == 0 and by_name[name] == value:
                 del by_name[name]
     if FILL not in by_name:
         return {}

@@ -120,7 +120,7 @@ def _name(place: str, naming: UrlNaming, report: Report) -> str:
     try:
         uri = naming.url(place)
     except UnnamedTargetError as fault:
-        report.error("unnamed-target", f"`{show(place)}`: {fault}")
+        report.error("unnamed-target", f"`{show(place)}`: {fault}", helps=fault.helps)
         return ""
     return uri if is_remote(uri) else FILE * uri.startswith(FILE) + quote(uri.removeprefix(FILE))
 

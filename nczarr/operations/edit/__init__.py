@@ -34,7 +34,7 @@ from nczarr.operations.edit.resolve_instructions import (
     change_attributes_as_instructed,
     resolve_nodes,
 )
-from nczarr.operations.edit.undo_file import FORMS, fingerprint, parse_undo, write_undo
+from nczarr.operations.edit.undo_file import FORMS, can_write_undo, fingerprint, parse_undo, write_undo
 from nczarr.options import Options
 from nczarr.plan.header_changes import (
     AttributeOrder,
@@ -285,6 +285,8 @@ def _commit(
     request: EditRequest, prepared: PreparedEdit, work: HeaderEdit, result: EditResult, report: Report
 ) -> EditResult | None:
     """Write the target and the undo file; return the result with its path, None after an error. Raises OSError."""
+    if not can_write_undo(request.target, request.undo_file, report):
+        return None
     undo_record = {
         "target": show(request.target),
         "header": fingerprint(work.after),

@@ -17,6 +17,7 @@ from typing import Any
 
 from nczarr.check.checked import Checked
 from nczarr.diagnostics.report import Report
+from nczarr.diagnostics.secrets import show
 from nczarr.stores.url import is_remote, location, trim
 
 VERSION = 1
@@ -48,11 +49,25 @@ def parse_undo(data: bytes, report: Report) -> dict[str, Any] | None:
     return None
 
 
+def can_write_undo(target: str, path: str | None, report: Report) -> bool:
+    """Return whether an undo file can be made at a path, if one is given. Reports target-exists, unknown-target."""
+    if path is None:
+        return True
+    helps = ["choose another name for the undo file"]
+    if os.path.lexists(path):
+        report.error("target-exists", f"`{show(path)}` exists", helps=helps)
+        return False
+    if not is_remote(target) and os.path.realpath(path).startswith(os.path.realpath(trim(target)) + os.sep):
+        report.error("unknown-target", f"`{show(path)}` lies in the store that the undo file restores", helps=helps)
+        return False
+    return True
+
+
 def write_undo(target: str, path: str | None, members: Mapping[str, Any]) -> str:
     """Write an undo file and return its path: a new one beside the target if no path is given. Raises OSError."""
     data = (json.dumps({"nczarr_undo": VERSION, **members}, indent=1) + "\n").encode()
     if path is not None:
-        _write(path, data, os.O_TRUNC)
+        _write(path, data)
         return path
     repository = location(target).repository
     base = (trim(target) if repository is None else repository.place).rstrip("/")
@@ -61,17 +76,23 @@ def write_undo(target: str, path: str | None, members: Mapping[str, Any]) -> str
     for number in count(1):
         place = f"{base}.undo-{number}.json"
         try:
-            _write(place, data, os.O_EXCL)
+            _write(place, data)
         except FileExistsError:
             continue
         return place
     raise AssertionError
 
 
-def _write(path: str, data: bytes, mode: int) -> None:
-    """Write a file so that it survives a crash of the system. Raises OSError."""
-    number = os.open(path, os.O_WRONLY | os.O_CREAT | mode | getattr(os, "O_BINARY", 0), 0o666)
-    with open(number, "wb") as file:
-        file.write(data)
-        file.flush()
-        os.fsync(file.fileno())
+def _write(path: str, data: bytes) -> None:
+    """Write a new file so that it survives a crash of the system. Raises OSError; no half of a file stays."""
+    number = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), 0o666)
+    try:
+        with open(number, "wb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+    except BaseException as error:
+        os.unlink(path)
+        if isinstance(error, OSError) and error.filename is None:
+            error.filename = path
+        raise

@@ -164,6 +164,22 @@ def test_a_failing_undo_file_restores_the_target(file: Path) -> None:
     assert (file.read_bytes(), os.listdir()) == (before, ["a.nc"])
 
 
+def test_an_undo_file_replaces_no_other_file(file: Path) -> None:
+    """Neither the dataset itself, nor another file, nor a document of the store that it restores."""
+    before = file.read_bytes()
+    Path("own.json").write_text("own")
+    for name in ("a.nc", "own.json"):
+        ran = run_command("edit", "a.nc", "--set", '/v@units="K"', "--undo-file", name)
+        assert (ran.status, "error[target-exists]" in ran.err) == (2, True)
+    assert (file.read_bytes(), Path("own.json").read_text()) == (before, "own")
+    assert run_command("convert", "a.nc", "s.zarr", "--to", "zarr2", "--allow-loss", "all").status == 0
+    kept = {path: path.read_bytes() for path in Path("s.zarr").rglob("*") if path.is_file()}
+    for command in (("edit", "s.zarr", "--set", '/v@units="K"'), ("migrate", "s.zarr", "--to", "nczarr3")):
+        for name in ("s.zarr/zarr.json", "s.zarr/.zattrs"):
+            assert run_command(*command, "--undo-file", name).status == 2
+    assert {path: path.read_bytes() for path in Path("s.zarr").rglob("*") if path.is_file()} == kept
+
+
 def test_an_unfinished_edit_is_not_read_and_is_restored(file: Path) -> None:
     before = file.read_bytes()
     patch = file_patch.FilePatch((file_patch.BytePatch(9, before[9:12], b"xyz"),), len(before), len(before))

@@ -62,13 +62,14 @@ class _DmrppWriter(DmrWriter):
         """
         target, writing = self.options.target, self.options.writing
         near = target is not None and not is_remote(target) and not is_remote(source) and writing.base is None
-        if near and os.path.dirname(os.path.abspath(target or "")) == os.path.dirname(os.path.abspath(source)):
-            return os.path.basename(source)
         try:
+            self.naming.check(source)
+            if near and os.path.dirname(os.path.abspath(target or "")) == os.path.dirname(os.path.abspath(source)):
+                return os.path.basename(source)
             return self.naming.url(source)
         except UnnamedTargetError as error:
-            helps = ("give the location of the targets with `--base URL`",)
-            raise CompileError([Diagnostic("unnamed-target", Severity.ERROR, str(error), helps=helps)]) from None
+            fault = Diagnostic("unnamed-target", Severity.ERROR, str(error), helps=error.helps)
+            raise CompileError([fault]) from None
 
     def lines(self) -> Iterator[str]:
         """Yield the whole document."""

@@ -189,9 +189,11 @@ class Zarr2Reader(NodeReader):
         raise ValueError(f"dtype `{written}`")
 
     def _element(self, dtype: Descr, written: Any) -> bytes | None:
-        """Return one element in the stored dtype; None for null. Raises one of `FAULTS`."""
+        """Return one element in the stored dtype; None for null, which is NaT of times. Raises one of `FAULTS`."""
         if isinstance(written, list) and len(written) == 1 and isinstance(dtype, str) and dtype[1] != "c":
             written = written[0]
+        if written is None and isinstance(dtype, str) and dtype[1] in "Mm":
+            return number(dtype, "NaT")
         if written is None or (type(written) is int and written == 0 and not isinstance(dtype, str)):
             return None
         if isinstance(dtype, str) and dtype[1] == "S":
