@@ -14,7 +14,7 @@ from nczarr.cli.options import options_of
 from nczarr.cli.parser import Command
 from nczarr.cli.shared import Messages
 from nczarr.diagnostics.report import Source
-from nczarr.diagnostics.secrets import show
+from nczarr.diagnostics.secrets import show, word
 from nczarr.options import ARGUMENTS, RUN, TARGET
 
 if TYPE_CHECKING:
@@ -186,7 +186,7 @@ def _edit_text(request: EditRequest, messages: Messages) -> EditResult | None:
     text = _read(path)
     done = edit(request._replace(header=Source(path, text), base=header.fingerprint), messages.report)
     if messages.report.errors:
-        messages.remark(f"the text is kept: nczarr edit {show(request.target)} --header {path}")
+        messages.remark(f"the text is kept: nczarr edit {word(request.target)} --header {path}")
     else:
         os.unlink(path)
     return done
@@ -211,4 +211,4 @@ def _summarize(arguments: argparse.Namespace, done: EditResult) -> str:
     counted = f"{number} change{'s' * (number != 1)}"
     if done.undo_file is None:
         return f"{recovered}{counted}{' merged' if arguments.merge and not arguments.dry_run else ', not written'}"
-    return f"{recovered}{counted}; to reverse: nczarr edit {show(done.target)} --undo {show(done.undo_file)}"
+    return f"{recovered}{counted}; to reverse: nczarr edit {word(done.target)} --undo {word(done.undo_file)}"

@@ -9,7 +9,7 @@ from nczarr.cli import misuse, write_product
 from nczarr.cli.options import options_of
 from nczarr.cli.parser import Command
 from nczarr.cli.shared import Messages
-from nczarr.diagnostics.secrets import show
+from nczarr.diagnostics.secrets import show, word
 from nczarr.options import ARGUMENTS, TARGET
 
 if TYPE_CHECKING:
@@ -124,5 +124,5 @@ def _summary(arguments: argparse.Namespace, result: MigrationResult) -> str:
     if arguments.dry_run:
         return f"{name}: {formats}, {what}; nothing was written"
     undo = result.change.undo
-    back = "" if undo is None else f"; to take it back: nczarr migrate {show(result.change.target)} --undo {undo}"
+    back = "" if undo is None else f"; to take it back: nczarr migrate {word(result.change.target)} --undo {word(undo)}"
     return f"{name}: {formats}, {what}{back}"

@@ -130,6 +130,13 @@ def show(url: str) -> str:
     return re.sub(_QUERY, f"?{HIDDEN}", re.sub(_USER, f"{HIDDEN}@", url))
 
 
+def word(path: str) -> str:
+    """Return a path or URL, as `show` does, as one word of a command line."""
+    import shlex  # only for a message
+
+    return shlex.quote(show(path))
+
+
 def scrub(text: str, url: str, options: StorageOptions) -> str:
     """Return a message without secrets of the options, the URL, the environment, or URLs in it."""
     for secret in sorted(set(_list_known(url, options)), key=len, reverse=True):

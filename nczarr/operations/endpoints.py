@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from nczarr import registry
 from nczarr.check.checked import Checked
 from nczarr.diagnostics.report import HEAD, Diagnostic, Report, Severity, Source
-from nczarr.diagnostics.secrets import show
+from nczarr.diagnostics.secrets import show, word
 from nczarr.options import AUTO, Following, Options
 from nczarr.registry import Format
 from nczarr.stores.base import JOURNAL, ROOT_KEYS, Store
@@ -51,7 +51,7 @@ def open_source(path: str, report: Report, options: Options) -> Source | Store |
     is_file = isinstance(source, Source) or source.archive
     if is_file and not place.remote and not options.unfinished and is_unfinished(place.path):
         text = f"an edit of `{show(path)}` is not finished"
-        report.error("unfinished-edit", text, helps=[f"`nczarr edit {show(path)} --recover` restores the file"])
+        report.error("unfinished-edit", text, helps=[f"`nczarr edit {word(path)} --recover` restores the file"])
         return None
     if place.remote and _is_fetched(source):
         text = f"`{show(path)}` was fetched whole: its server sends no ranges of files"
@@ -174,7 +174,8 @@ def target_format(path: str, name: str | None, report: Report) -> Format | None:
     name = name or (registry.REPOSITORY if place.repository else registry.of_modes(place.modes))
     form = registry.find_format(name) if name else registry.for_target(place.path.rstrip("/"))
     if form is None or not form.writable:
-        what = f"format `{name}`" if name else f"the suffix of `{show(place.path)}`"
+        suffix = f"the suffix of `{show(place.path)}`" if place.path else "standard output"
+        what = f"format `{name}`" if name else suffix
         writable = ", ".join(row.name for row in registry.formats() if row.writable)
         text = f"{what} does not name a format that can be written"
         report.error("unknown-target", text, helps=[f"formats that can be written: {writable}; name one with `--to`"])

@@ -331,7 +331,7 @@ def blocks(checked: Checked, form: Format, report: Report, options: Options) -> 
         return link.document(planned, report) if planned.form.begins else link.show_store(planned, report)
     if planned.form.build:
         name = planned.form.name
-        report.error("unknown-target", f"format `{name}` is written to files only", helps=["name a file with `-o`"])
+        report.error("unknown-target", f"format `{name}` is written to files only", helps=["name a file as the target"])
         return None
     return _make_pieces(planned, report)
 

@@ -19,7 +19,7 @@ def perform(command: str, stdin: str) -> Ran:
         case ["cat", ">", name]:
             Path(name).write_text(stdin, encoding="utf-8", errors="surrogateescape")
             return Ran(0, b"", "")
-        case ["ls", name]:
+        case ["ls", "-A", name]:
             listed = sorted(entry.name for entry in Path(name).iterdir())
             return Ran(0, "".join(f"{entry}\n" for entry in listed).encode(), "")
     raise AssertionError(f"a page may not run {words[:1]}")

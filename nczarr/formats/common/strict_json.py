@@ -19,7 +19,16 @@ from nczarr.formats.common.documents import DocumentCache
 from nczarr.options import Options
 from nczarr.stores.base import Store
 from nczarr.syntax.json.positions import pointer, skip_blank
-from nczarr.syntax.json.tolerant import DEEPEST, Parsed, Real, RepeatedError, check_unrepeated, lone_surrogate, too_deep
+from nczarr.syntax.json.tolerant import (
+    DEEPEST,
+    Parsed,
+    Real,
+    RepeatedError,
+    check_unrepeated,
+    lone_surrogate,
+    reason,
+    too_deep,
+)
 
 LONGEST_INTEGER = 4000
 """Maximum digits of an integer; Python reads no longer ones."""
@@ -110,7 +119,7 @@ def _explain(text: str, error: json.JSONDecodeError) -> tuple[str, int]:
     behind = skip_blank(text, comma + 1)
     if comma >= 0 and text[comma] == "," and text[behind : behind + 1] in ("}", "]"):
         return f"a comma is not allowed before the closing `{text[behind]}`", comma
-    return f"{error.msg[:1].lower()}{error.msg[1:]}", place
+    return reason(error), place
 
 
 def _no_constant(word: str) -> NoReturn:

@@ -17,7 +17,7 @@ from nczarr.ast.values import swap
 from nczarr.check.checked import Checked
 from nczarr.check.classic_layout import WIDTHS, ClassicLayout, VariablePlace, pad
 from nczarr.diagnostics.report import Report, Source
-from nczarr.diagnostics.secrets import show
+from nczarr.diagnostics.secrets import show, word
 from nczarr.formats.netcdf3.backend import header
 from nczarr.formats.netcdf3.reader import ClassicHeader, VariableEntry, is_record, read_header
 from nczarr.plan.header_changes import DimensionChange, HeaderEdit, NodeAddition
@@ -42,7 +42,7 @@ def edit(work: HeaderEdit, report: Report) -> PreparedFilePatch | None:
     try:
         return PreparedFilePatch(work.source.path, _Editor(work).patch())
     except UneditableError as refusal:
-        helps = [f"`nczarr convert {show(work.target)} NEW --header-pad 64KiB` writes a file whose header has room"]
+        helps = [f"`nczarr convert {word(work.target)} NEW --header-pad 64KiB` writes a file whose header has room"]
         report.error("data-edit", f"`{show(work.target)}` cannot be edited in its place: {refusal}", helps=helps)
         return None
 

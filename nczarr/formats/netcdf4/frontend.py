@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import os
+import struct
 from typing import Literal, cast
 
 from nczarr import names
@@ -46,6 +47,9 @@ from nczarr.stores import remote_file
 
 LAYOUTS: dict[int, LayoutName] = {CHUNKED: "chunked", CONTIGUOUS: "contiguous", COMPACT: "compact"}
 """Names of HDF5's layouts."""
+
+
+FILL = "_FillValue"
 
 
 def read(source: Source, report: Report, options: Options | None = None) -> Unchecked | None:
@@ -210,7 +214,9 @@ class TreeReader:
             name=name,
             type=type_name,
             dimensions=tuple([self._dimensions[number] for number in stored.dimensions]),
-            attributes=self._attributes_of(stored.attributes, path, "/".join(("", *above, stored.name))),
+            attributes=self._fit_fill(
+                self._attributes_of(stored.attributes, path, "/".join(("", *above, stored.name))), path, type_name
+            ),
             storage=storage,
         )
 
@@ -258,6 +264,22 @@ class TreeReader:
             else:
                 attributes.append(attribute)
         return tuple(attributes)
+
+    def _fit_fill(self, attributes: tuple[Attribute, ...], path: str, type_name: str) -> tuple[Attribute, ...]:
+        """Return attributes with a `_FillValue` of the variable's type. Other programs write others: h5py of any type.
+
+        A number that the type has is converted; all other values are left out.
+        """
+        wrong = next((one for one in attributes if one.name == FILL and one.value.type != type_name), None)
+        if wrong is None:
+            return attributes
+        text = f"`{FILL}` of `{path}` has type {wrong.value.type}, the variable {type_name}"
+        value = _convert_number(wrong.value, type_name)
+        if value is None:
+            self._omitted.append(f"{text}, which netCDF does not allow")
+            return tuple(one for one in attributes if one is not wrong)
+        self._report.warning("converted-value", f"{text}: it is converted")
+        return tuple(wrong.model_copy(update={"value": value}) if one is wrong else one for one in attributes)
 
     def _attribute(self, stored: HeaderAttribute) -> Attribute | None:
         """Return an attribute; None for an invalid name."""
@@ -326,3 +348,17 @@ def _length(kind: Datatype, nested: Nested) -> int:
     if isinstance(nested, bytes):
         return len(nested) // kind.size
     return len(nested or ()) // (len(kind.members) if kind.family == COMPOUND else 1)
+
+
+def _convert_number(constant: Constant, type_name: str) -> Constant | None:
+    """Return one number in another type of numbers; None if the type does not have it."""
+    source, target = ATOMIC.get(constant.type), ATOMIC.get(type_name)
+    if constant.count != 1 or not all(one is not None and (one.is_integer or one.is_float) for one in (source, target)):
+        return None
+    number = constant.as_numbers()[0]
+    try:
+        converted = Constant.numbers(type_name, [number if ATOMIC[type_name].is_float else int(number)])
+    except (OverflowError, ValueError, struct.error):  # too large, NaN or infinite
+        return None
+    again = converted.as_numbers()[0]
+    return converted if again == number or (again != again and number != number) else None

@@ -24,7 +24,7 @@ from nczarr.formats.reference.limits import LARGEST_END, Limits, shorten
 from nczarr.formats.reference.table import ReferenceTable, give_back, long_text
 from nczarr.formats.reference.table import read as read_large
 from nczarr.syntax.json.positions import Faults, Path, kind
-from nczarr.syntax.json.tolerant import DEEPEST, noting, too_deep
+from nczarr.syntax.json.tolerant import DEEPEST, noting, reason, too_deep
 
 
 class GeneratorDimension(NamedTuple):
@@ -129,7 +129,7 @@ def _read_members(faults: Faults, limits: Limits) -> Mapping[str, Any] | None:
         with building():
             value = json.loads(_text(data), strict=False, object_pairs_hook=noting(repeated))
     except json.JSONDecodeError as error:
-        fault = f"{error.msg[:1].lower()}{error.msg[1:]} at line {error.lineno}, column {error.colno}"
+        fault = f"{reason(error)} at line {error.lineno}, column {error.colno}"
     except UnicodeDecodeError as error:
         fault = f"byte {error.start} is not valid UTF-8"
     except RecursionError:

@@ -14,7 +14,7 @@ from nczarr import registry
 from nczarr.check import check
 from nczarr.check.checked import Checked
 from nczarr.diagnostics.report import Report, Source
-from nczarr.diagnostics.secrets import show
+from nczarr.diagnostics.secrets import show, word
 from nczarr.operations import endpoints, pipeline
 from nczarr.operations.compare.diff import model
 from nczarr.operations.edit.apply_changes import apply_changes
@@ -260,7 +260,7 @@ def _refuse(target: str, needs: list[RewriteNeed], report: Report) -> None:
     """Report changes that need values written again: data-edit."""
     for need in needs:
         text = f"{need.what} of `{need.path}`: {need.before} → {need.after} needs the values written again"
-        helps = [f"`nczarr convert {show(target)} NEW` writes a new dataset", _CONVERSIONS.get(need.what, "")]
+        helps = [f"`nczarr convert {word(target)} NEW` writes a new dataset", _CONVERSIONS.get(need.what, "")]
         report.error("data-edit", text, helps=filter(None, helps))
 
 

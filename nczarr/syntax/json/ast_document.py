@@ -21,6 +21,7 @@ from nczarr.ast.json import MAX_JSON_DEPTH, AstDocument
 from nczarr.ast.types import MAX_DEPTH, sound_types
 from nczarr.diagnostics.report import Diagnostic, Label, Report, Severity, Source, Span
 from nczarr.syntax.json.positions import pointer
+from nczarr.syntax.json.tolerant import reason
 
 _NESTING = re.compile(rb'"(?:[^"\\]|\\.)*"?|[\[{]|[\]}]', re.DOTALL)
 
@@ -112,7 +113,7 @@ def _parse(source: Source, text: str, report: Report) -> Any | None:
         parsed = json.loads(text, object_pairs_hook=unique)
     except json.JSONDecodeError as fault:
         at = len(text[: fault.pos].encode("utf-8"))
-        report.error("bad-ast", f"not JSON: {fault.msg[:1].lower()}{fault.msg[1:]}", Span(source, at, at + 1))
+        report.error("bad-ast", f"not JSON: {reason(fault)}", Span(source, at, at + 1))
         return None
     except ValueError:  # Python refuses integers of thousands of digits
         report.error("bad-ast", "a number has thousands of digits", Span(source, 0, 0))

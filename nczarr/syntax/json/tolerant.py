@@ -58,6 +58,11 @@ class RepeatedError(Exception):
     """Repeated member in an object; the argument is its name."""
 
 
+def reason(error: json.JSONDecodeError) -> str:
+    """Return the text of an error without its place, for the middle of a sentence."""
+    return f"{error.msg[:1].lower()}{error.msg[1:]}".removesuffix(" starting at")
+
+
 def check_unrepeated(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     """Return the members of an object. Raises RepeatedError."""
     members = dict(pairs)
@@ -113,7 +118,7 @@ def _parse(data: bytes) -> Parsed:
         try:
             value, end = _decode(mended, repeated)
         except json.JSONDecodeError:
-            raise NotJsonError(f"{error.msg[:1].lower()}{error.msg[1:]} at character {error.pos}") from None
+            raise NotJsonError(f"{reason(error)} at character {error.pos}") from None
         text = mended
         remarks.append("has words or numbers that are not JSON")
     rest = len(text[end:].strip(_BLANK)) if end < len(text) else 0

@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 from nczarr.diagnostics.report import Report, Source
 from nczarr.formats.awkward0.wire.limits import At, Limits, show
 from nczarr.syntax.json.positions import Faults, kind
-from nczarr.syntax.json.tolerant import RepeatedError, check_unrepeated, lone_surrogate
+from nczarr.syntax.json.tolerant import RepeatedError, check_unrepeated, lone_surrogate, reason
 
 
 class Expression(NamedTuple):
@@ -140,7 +140,7 @@ def _load(faults: Faults, limits: Limits) -> tuple[Any] | None:
             return (json.loads(text, object_pairs_hook=check_unrepeated),)
         fault = "a string contains a lone surrogate"
     except json.JSONDecodeError as error:
-        fault = f"{error.msg[:1].lower()}{error.msg[1:]} at line {error.lineno}, column {error.colno}"
+        fault = f"{reason(error)} at line {error.lineno}, column {error.colno}"
     except UnicodeDecodeError as error:
         fault = f"byte {error.start} is not valid UTF-8"
     except RecursionError:

@@ -6,7 +6,7 @@ The file keeps its version: no feature is used that its readers may lack.
 from __future__ import annotations
 
 from nczarr.diagnostics.report import Report, Source
-from nczarr.diagnostics.secrets import show
+from nczarr.diagnostics.secrets import show, word
 from nczarr.formats.netcdf4.edit.attributes import RefusedEditError
 from nczarr.formats.netcdf4.edit.editor import HeaderEditor
 from nczarr.formats.netcdf4.edit.overlay_file import OverlayFile
@@ -25,7 +25,7 @@ def edit(work: HeaderEdit, report: Report) -> PreparedFilePatch | None:
         text = f"`{show(work.target)}` is a remote file, which cannot be edited"
         report.error("uneditable-target", text, helps=["edit a local copy"])
         return None
-    helps = [f"`nczarr convert {show(work.target)} NEW` writes a new file"]
+    helps = [f"`nczarr convert {word(work.target)} NEW` writes a new file"]
     try:
         return PreparedFilePatch(work.source.path, _make_patch(work))
     except RefusedEditError as refusal:

@@ -15,7 +15,7 @@ from nczarr.ast import Constant, Variable
 from nczarr.check import check
 from nczarr.check.checked import Checked
 from nczarr.diagnostics.report import Report, Source
-from nczarr.diagnostics.secrets import show
+from nczarr.diagnostics.secrets import show, word
 from nczarr.formats.common.documents import Json
 from nczarr.formats.zarr.edit.json_difference import apply_difference
 from nczarr.formats.zarr.migration.documents import CONSOLIDATED, emit, encode
@@ -69,7 +69,7 @@ def _prepare_text(
     try:
         return PreparedFilePatch(path, registry.load(form.patches)(path, patch, removed))
     except ValueError as error:
-        helps = [f"write a new document: `nczarr convert {show(work.target)} NEW`, and edit that"]
+        helps = [f"write a new document: `nczarr convert {word(work.target)} NEW`, and edit that"]
         report.error(CODE, f"`{show(work.target)}`: {error}", helps=helps)
     return None
 
@@ -99,7 +99,7 @@ class StoreEditor:
         self._refuse_removals()
 
     def _refuse(self, text: str, remedy: str = "") -> None:
-        helps = [remedy or f"write a new dataset: `nczarr convert {show(self.work.target)} NEW`, and edit that"]
+        helps = [remedy or f"write a new dataset: `nczarr convert {word(self.work.target)} NEW`, and edit that"]
         self.report.error(CODE, f"`{show(self.work.target)}`: {text}", helps=helps)
 
     def _refuse_places(self) -> None:
@@ -295,7 +295,7 @@ class StoreEditor:
         data = None if value is None or not isinstance(value.data, bytes) else value.data
         if source is not None and not is_complete(source):
             text = f"`_FillValue` of `{path}`: missing chunks would read as another value"
-            helps = [f"`nczarr convert {show(self.work.target)} NEW` writes a new dataset"]
+            helps = [f"`nczarr convert {word(self.work.target)} NEW` writes a new dataset"]
             self.report.error("data-edit", text, variable.span, helps=helps)
         fill: bytes | None = None
         if data is not None and is_element(data, dtype):
