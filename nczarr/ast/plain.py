@@ -78,7 +78,7 @@ def guess_constant(value: Any) -> Constant | None:
 
     A text is char, several are strings; integers take the first of int, uint,
     int64, uint64 that fits all; reals, and `NaN` and infinities among numbers,
-    are double, unless an integer among them is none.
+    are double, unless that rounds an integer among them.
     """
     values = value if isinstance(value, list) else [value]
     if isinstance(value, str):

@@ -194,7 +194,7 @@ class Messages:
         """Print the diagnostics of one task and return its exit status."""
         diagnostics = self._visible()
         if self._log is not None:
-            self._log.add(diagnostics, self.report.dropped)
+            self._log.add(diagnostics, self.report.dropped, self.report.subject)
         elif diagnostics:
             self._write([*self._lines(self._take_unprinted()), *self._summary(diagnostics)])
         return max(

@@ -253,16 +253,21 @@ class Report:
     rest. Errors are stored before value losses, and these before others.
     `strict` turns every warning into an error. `announce` shows what is stored
     so far, where long work begins; it does nothing unless a command sets it.
+    `subject` is the path or URL that the run opens first, for diagnostics without a place.
     `hides` tells which diagnostics are not stored, as a user asks.
     """
 
-    __slots__ = ("_errors", "_hushed", "_kept", "_worst", "announce", "dropped", "hides", "limit", "losses", "strict")
+    __slots__ = (
+        *("_errors", "_hushed", "_kept", "_worst", "announce", "dropped", "hides", "limit", "losses", "strict"),
+        "subject",
+    )
 
     def __init__(self, limit: int = 1000, *, strict: bool = False) -> None:
         self.limit = limit
         self.strict = strict
         self.announce: Callable[[], None] = _nothing
         self.hides: Callable[[Diagnostic], bool] | None = None
+        self.subject = ""
         self.dropped = 0
         self.losses: list[Diagnostic] = []
         """Losses in reading that the run allows, `limit` of them at most."""

@@ -31,9 +31,12 @@ class Log:
         self._results: list[dict[str, Any]] = []
         self._dropped = 0
 
-    def add(self, diagnostics: Iterable[Diagnostic], dropped: int = 0) -> None:
-        """Add the findings of one source; `dropped`: number of findings that were not stored."""
-        self._results += map(_result, diagnostics)
+    def add(self, diagnostics: Iterable[Diagnostic], dropped: int = 0, subject: str = "") -> None:
+        """Add the findings of one task; `dropped`: number of findings that were not stored.
+
+        `subject`: source of the task, for findings without a file. GitHub takes no document with such a finding.
+        """
+        self._results += [_result(diagnostic, subject) for diagnostic in diagnostics]
         self._dropped += dropped
 
     def text(self, status: int) -> str:
@@ -73,8 +76,12 @@ def _rule(name: str) -> dict[str, Any]:
     }
 
 
-def _result(diagnostic: Diagnostic) -> dict[str, Any]:
+def _result(diagnostic: Diagnostic, subject: str) -> dict[str, Any]:
     """Return a diagnostic as result (3.27): message, then notes and helps on further lines."""
+    locations = _locations([diagnostic.primary])
+    if subject and not any("physicalLocation" in location for location in locations):
+        place = {"physicalLocation": {"artifactLocation": {"uri": uri(subject)}}}
+        locations = [{**place, **location} for location in locations] or [place]
     lines = [diagnostic.message]
     lines += [f"note: {note}" for note in diagnostic.notes]
     lines += [f"help: {help_}" for help_ in diagnostic.helps]
@@ -82,7 +89,7 @@ def _result(diagnostic: Diagnostic) -> dict[str, Any]:
         "ruleId": diagnostic.code,
         "level": str(diagnostic.severity),
         "message": _message("\n".join(lines)),
-        "locations": _locations([diagnostic.primary]),
+        "locations": locations,
     }
     related = _locations(diagnostic.others)
     if related:

@@ -38,6 +38,7 @@ def open_source(path: str, report: Report, options: Options) -> Source | Store |
     """Return the file or store at a path or URL; None after an error. Raises OSError if it is unreachable."""
     from nczarr.stores.open import open_path
 
+    report.subject = report.subject or show(path)
     if options.parser is not None:
         return _parse(path, options.parser, report, options)
     place = locate(path, report)

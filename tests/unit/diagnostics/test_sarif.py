@@ -292,3 +292,15 @@ def test_every_code_makes_a_rule() -> None:
 )
 def test_uris(name: str, wanted: str) -> None:
     assert uri(name) == wanted
+
+
+def test_findings_without_a_place_are_in_the_source_of_their_task(tmp_path: Path) -> None:
+    """GitHub takes no document with a finding that has no file."""
+    text = b"netcdf a { dimensions: x = 3 ; variables: int v(x) ; data: v = 1, 2, 3 ; }"
+    files = [str(tmp_path / "a.nc"), str(tmp_path / "missing.nc")]
+    assert run_command("compile", "-", "-o", files[0], "--kind", "nc4", stdin=text).status == 0
+    ran = run_command("check", *files, "--for", "cmip7", "--message-format", "sarif")
+    results = json.loads(ran.err)["runs"][0]["results"]
+    places = {result["locations"][0]["physicalLocation"]["artifactLocation"]["uri"] for result in results}
+    assert places == {uri(file) for file in files}
+    assert all(len(result["locations"]) == 1 for result in results)
