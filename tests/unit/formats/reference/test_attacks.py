@@ -88,7 +88,8 @@ def folder(place: Path, shape: int, rows: int, **columns: Any) -> str:
     (place / "x").mkdir()
     (place / ".zmetadata").write_text(json.dumps({"metadata": metadata, "record_size": rows}))
     if columns:
-        parquet.write_table(pyarrow.table(columns), place / "x/refs.0.parq", compression="zstd")
+        table, options = pyarrow.table(columns), {"use_dictionary": ["path"], "write_statistics": False}
+        parquet.write_table(table, place / "x/refs.0.parq", compression="zstd", **options)  # copies of `raw` take GB
     return str(place)
 
 
