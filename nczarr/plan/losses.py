@@ -228,9 +228,6 @@ def _attributes(path: str, attributes: tuple[Attribute, ...]) -> Iterator[Loss]:
         elif shown.value is None:
             what = "no value" if value.count == 0 else f"a value of type `{value.type}`"
             yield Loss("lost-attribute", "value", path, f"{where} has {what}: it would be left out", attribute.span)
-        elif not is_finite(value):
-            text = f"{where} is NaN or infinite: plain JSON would have a string"
-            yield Loss("altered-attribute", "value", path, text, attribute.span)
         elif guess_constant(shown.value) == value:
             continue  # what reads the plain form takes it for the same
         elif isinstance(value.data, tuple) and None in value.data:
@@ -239,6 +236,9 @@ def _attributes(path: str, attributes: tuple[Attribute, ...]) -> Iterator[Loss]:
             )
         elif _same_numbers(value, guess_constant(shown.value)):
             yield Loss("attribute-type", "annotation", path, f"{where}: type {value.type}", attribute.span)
+        elif not is_finite(value):
+            text = f"{where} is NaN or infinite: plain JSON would have a string"
+            yield Loss("altered-attribute", "value", path, text, attribute.span)
         elif not shown.exact and isinstance(value.data, bytes) and _only_trailing_nuls(value.data, shown.value):
             yield Loss("attribute-bytes", "annotation", path, f"{where}: trailing NULs", attribute.span)
         elif not shown.exact and value.count:

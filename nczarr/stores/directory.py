@@ -222,7 +222,7 @@ class DirectoryTarget(DirectoryStore):
                     ranges.write(file, piece)
         except BaseException as error:
             if isinstance(error, OSError) and error.filename is None:
-                error.filename = path
+                error.filename = self._real
             if self._whole:
                 os.unlink(growing)
             raise

@@ -219,21 +219,25 @@ def test_a_merge_driver_of_git(repository: Path) -> None:
     run(repository, "git", "add", "-A")
     run(repository, "git", "commit", "-qm", "attributes")
     run(repository, "git", "branch", "theirs")
-    edit = ("nczarr", "edit", "ocean.nc", "--undo-file", "../undo.json", "--set")
-    run(repository, *edit, '/temp@units="degC"')
+
+    def edit(change: str) -> None:
+        run(repository, "nczarr", "edit", "ocean.nc", "--undo-file", "../undo.json", "--set", change)
+        (repository.parent / "undo.json").unlink()
+
+    edit('/temp@units="degC"')
     run(repository, "git", "commit", "-qam", "ours")
     run(repository, "git", "checkout", "-q", "theirs")
-    run(repository, *edit, "@title=1")
+    edit("@title=1")
     run(repository, "git", "commit", "-qam", "theirs")
     run(repository, "git", "merge", "-q", "main", "-m", "both")
     shown = run(repository, "ncdump", "-h", "ocean.nc")
     assert 'temp:units = "degC"' in shown
     assert ":title = 1" in shown
     assert run(repository, "git", "status", "--short") == ""
-    run(repository, *edit, '/temp@units="F"')
+    edit('/temp@units="F"')
     run(repository, "git", "commit", "-qam", "more")
     run(repository, "git", "checkout", "-q", "main")
-    run(repository, *edit, '/temp@units="R"')
+    edit('/temp@units="R"')
     run(repository, "git", "commit", "-qam", "less")
     assert "CONFLICT" in run(repository, "git", "merge", "-q", "theirs", status=1)
     assert 'temp:units = "R"' in run(repository, "ncdump", "-h", "ocean.nc")

@@ -430,6 +430,7 @@ def test_versions_of_hdf5_stay(version: str, tmp_path: Path, peer: Callable[[str
             assert [item.name for item in file["v"].dims[0].values()] == [f"/{scale}"]
             assert list(file["v"]) == [1, 2]
         assert run_command("edit", str(path), "--undo", str(tmp_path / "undo.json")).status == 0
+        (tmp_path / "undo.json").unlink()
         assert path.read_bytes() == old
 
 

@@ -57,8 +57,10 @@ def can_write_undo(target: str, path: str | None, report: Report) -> bool:
     if os.path.lexists(path):
         report.error("target-exists", f"`{show(path)}` exists", helps=helps)
         return False
-    if not is_remote(target) and os.path.realpath(path).startswith(os.path.realpath(trim(target)) + os.sep):
-        report.error("unknown-target", f"`{show(path)}` lies in the store that the undo file restores", helps=helps)
+    real, name = os.path.realpath(path), os.path.basename(path)
+    is_inside = not is_remote(target) and real.startswith(os.path.realpath(trim(target)) + os.sep)
+    if is_inside and (name.startswith(".") or name == "zarr.json"):
+        report.error("unknown-target", f"`{show(path)}` is the name of a document of the store", helps=helps)
         return False
     return True
 
