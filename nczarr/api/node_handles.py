@@ -16,6 +16,7 @@ from nczarr.api.brief import brief
 from nczarr.arrays.lazy_numpy import NDArray, np
 from nczarr.ast import Attribute, Codec, Dimension, Group, Variable
 from nczarr.ast.rectilinear import Lengths
+from nczarr.diagnostics.report import hint
 from nczarr.names import FrozenMapping
 
 if TYPE_CHECKING:
@@ -205,8 +206,8 @@ class GroupHandle:
             return self._make_variable(key)
         if key in self.checked.groups:
             return self._make_group(key)
-        meant = names.closest(key, [*self.checked.variables, *self.checked.groups])
-        raise KeyError(f"no variable or group {path!r}" + (f"; did you mean {meant!r}?" if meant else ""))
+        known = [*self.checked.variables, *self.checked.groups]
+        raise KeyError(f"no variable or group {path!r}{hint(key, known)}")
 
     def __contains__(self, path: object) -> bool:
         try:

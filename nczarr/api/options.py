@@ -163,9 +163,10 @@ def takes(options: type) -> Callable[[Function], Function]:
         def check_options(*arguments: Any, **named: Any) -> Any:
             for name in named:
                 if name not in annotations and name not in signature.parameters:
-                    closest = names.closest(name, annotations)
-                    hint = f". Did you mean {closest!r}?" if closest else ""
-                    raise TypeError(f"{function.__name__}() got an unexpected keyword argument {name!r}{hint}")
+                    from nczarr.diagnostics.report import hint
+
+                    text = f"{function.__name__}() got an unexpected keyword argument {name!r}{hint(name, annotations)}"
+                    raise TypeError(text)
             return function(*arguments, **named)
 
         check_options.__signature__ = signature.replace(parameters=[*explicit, *keywords])  # type: ignore[attr-defined]

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from nczarr.cli import misuse
 from nczarr.cli.parser import Command
 from nczarr.cli.shared import Messages
+from nczarr.diagnostics.report import hint
 from nczarr.options import ARGUMENTS, TEXT
 
 if TYPE_CHECKING:
@@ -51,13 +52,10 @@ def parser() -> Command:
 def run(options: argparse.Namespace) -> int:
     """Print one page, or the list; return 2 for an unknown code."""
     from nczarr.diagnostics.catalog import CODES, KINDS
-    from nczarr.names import closest
 
     if options.code is None or options.code in {*CODES, *KINDS}:
         return Messages(options).guard(lambda: _print_pages(options.code, options.form))
-    hint = closest(options.code, [*CODES, *KINDS])
-    meant = f"; did you mean `{hint}`?" if hint else ""
-    return misuse("explain", f"unknown code `{options.code}`{meant}")
+    return misuse("explain", f"unknown code `{options.code}`{hint(options.code, [*CODES, *KINDS])}")
 
 
 def _print_pages(name: str | None, output_format: str) -> None:

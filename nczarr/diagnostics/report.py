@@ -177,6 +177,12 @@ def suggest(name: str, candidates: Iterable[str]) -> list[str]:
     return [] if meant is None else [did_you_mean(meant, name)]
 
 
+def hint(name: str, candidates: Iterable[str], otherwise: str = "") -> str:
+    """Return the end of a message about an unknown name: the probably intended candidate, else `otherwise`."""
+    ends = suggest(name, candidates) or [otherwise]
+    return f"; {ends[0]}" if ends[0] else ""
+
+
 class Label(NamedTuple):
     """A position with a text: a source span, a key and JSON pointer, or a byte offset."""
 

@@ -14,8 +14,7 @@ from nczarr.ast.node import Node
 from nczarr.check.checked import Checked, Observer
 from nczarr.diagnostics.catalog import CODES
 from nczarr.diagnostics.render import place
-from nczarr.diagnostics.report import Diagnostic, Report, Source
-from nczarr.names import closest
+from nczarr.diagnostics.report import Diagnostic, Report, Source, hint
 from nczarr.operations import endpoints, pipeline, readers
 from nczarr.operations.code_filter import CodeFilter
 from nczarr.operations.compare.diff import definition
@@ -207,9 +206,8 @@ def find_judge(name: str) -> Peer | Format:
     if form is not None and form.writable:
         return form
     every_name = [*readers.ROWS, *(row.name for row in registry.formats() if row.writable)]
-    meant = closest(name, every_name)
-    hint = f"did you mean {meant!r}?" if meant else f"known names: {', '.join(every_name)}"
-    raise ValueError(f"{name!r} is not a reader or a format that can be written; {hint}")
+    end = hint(name, every_name, f"known names: {', '.join(every_name)}")
+    raise ValueError(f"{name!r} is not a reader or a format that can be written{end}")
 
 
 def check(request: CheckRequest, report: Report) -> int:

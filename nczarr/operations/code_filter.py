@@ -13,8 +13,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from nczarr.diagnostics.catalog import CODES
-from nczarr.diagnostics.report import Diagnostic, Severity
-from nczarr.names import closest
+from nczarr.diagnostics.report import Diagnostic, Severity, hint
 
 _COMMENT = re.compile(r"//.*?\bnczarr:\s*ignore\[([^\]]*)\]")
 
@@ -62,9 +61,7 @@ def check_codes(words: Iterable[str]) -> tuple[str, ...]:
     checked = tuple(words)
     for word in checked:
         if not any(_matches(code, (word,)) for code in CODES):
-            meant = closest(word, CODES)
-            hint = f"; did you mean `{meant}`?" if meant else ""
-            raise ValueError(f"`{word}` is not a code, or the first word of one{hint}")
+            raise ValueError(f"`{word}` is not a code, or the first word of one{hint(word, CODES)}")
     return checked
 
 
@@ -114,9 +111,8 @@ def _read_settings(path: Path) -> CheckSettings | None:
 def _parse_settings(table: Mapping[str, Any], path: Path) -> CheckSettings:
     unknown = next((key for key in table if key not in CheckSettings._fields), None)
     if unknown is not None:
-        meant = closest(unknown, CheckSettings._fields)
-        hint = f"did you mean `{meant}`?" if meant else f"the keys are {', '.join(CheckSettings._fields)}"
-        raise ValueError(f"{path}: unknown key `{unknown}`; {hint}")
+        end = hint(unknown, CheckSettings._fields, f"the keys are {', '.join(CheckSettings._fields)}")
+        raise ValueError(f"{path}: unknown key `{unknown}`{end}")
     codes: dict[str, tuple[str, ...]] = {}
     for key in ("select", "ignore"):
         words = table.get(key, [])

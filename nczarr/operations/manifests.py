@@ -16,7 +16,7 @@ from importlib import import_module
 from typing import Any, NamedTuple
 
 from nczarr.arrays.lazy_numpy import NDArray, np
-from nczarr.names import closest
+from nczarr.diagnostics.report import suggest
 from nczarr.options import Options
 from nczarr.registry import ChunkKeys
 from nczarr.stores.base import Reference, next_segments, with_prefix
@@ -248,10 +248,7 @@ def parse_source(path: str, parser: str) -> Any:
         raise ParserFaultError(f"the parser `{parser}` cannot be imported ({error})", INSTALL) from error
     create = getattr(module, match["name"], None)
     if create is None:
-        near = closest(match["name"], dir(module))
-        raise ParserFaultError(
-            f"`{match['module']}` has no `{match['name']}`", f"did you mean `{near}`?" if near else ""
-        )
+        raise ParserFaultError(f"`{match['module']}` has no `{match['name']}`", *suggest(match["name"], dir(module)))
     if "://" in path:
         scheme, _, rest = path.partition("://")
         root = f"{scheme}://{rest.partition('/')[0]}"

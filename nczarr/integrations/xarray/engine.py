@@ -18,7 +18,7 @@ from nczarr.api.handle import DatasetHandle, handle_of, omission, open_object
 from nczarr.api.node_handles import GroupHandle
 from nczarr.api.options import options_from
 from nczarr.ast.dataset import building
-from nczarr.diagnostics.report import HEAD, Report
+from nczarr.diagnostics.report import HEAD, Report, hint
 from nczarr.diagnostics.secrets import StorageOptions, show
 from nczarr.integrations.xarray.data_store import DataStore
 from nczarr.integrations.xarray.values import OpenedDataset, warn
@@ -338,8 +338,7 @@ def _group_path(opened: OpenedDataset, top: str, group: str | None) -> str:
     parts = [names.normal(part) for part in (group or "").strip("/").split("/") if part]
     path = names.fqn([*names.split(top), *parts])
     if path not in groups:
-        closest = names.closest(path, groups)
-        raise OSError(f"group not found: {group!r}" + (f"; did you mean {closest!r}?" if closest else ""))
+        raise OSError(f"group not found: {group!r}{hint(path, groups)}")
     return path
 
 

@@ -102,7 +102,8 @@ def _edit(request: EditRequest, report: Report) -> EditResult | None:
         from nczarr.stores import file_patch
 
         recovered = file_patch.recover(request.target)
-        _complete(request)
+        if not _complete(request, report):
+            return None
     target = _open_target(request.target, report, request.options)
     if target is None:
         return None
@@ -115,14 +116,25 @@ def _edit(request: EditRequest, report: Report) -> EditResult | None:
     return None if done is None or report.errors else done._replace(recovered=recovered)
 
 
-def _complete(request: EditRequest) -> None:
-    """Complete an interrupted change of a store that was committed. Raises OSError."""
+def _complete(request: EditRequest, report: Report) -> bool:
+    """Complete an interrupted change of a store that was committed; False after an uneditable-target. Raises OSError.
+
+    Another interrupted change has put chunks, which only its own command completes.
+    """
     from nczarr.plan import document_commit
+    from nczarr.stores.documents import find_journal
 
     storage = request.options.storage
     source = endpoints.open_source(request.target, Report(), request.options._replace(storage=storage.of("target")))
     if source is not None and not isinstance(source, Source) and not (source.archive or source.versioned):
         document_commit.recover(trim(request.target), source, storage)
+        journal = find_journal(source)
+        if journal is not None:
+            text = f"`{show(request.target)}` cannot be edited: `nczarr {journal.verb}` was interrupted"
+            helps = ["complete it with its own command", f"discard its work: `nczarr {journal.verb} … --discard`"]
+            report.error("uneditable-target", text, helps=helps)
+            return False
+    return True
 
 
 def _open_target(path: str, report: Report, options: Options) -> _Target | None:

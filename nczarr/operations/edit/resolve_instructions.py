@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping
 from typing import Any, NamedTuple
 
 from nczarr import names
 from nczarr.ast import Attribute, Constant, Dataset, Group, Variable
 from nczarr.ast.dataset import map_groups
+from nczarr.check.check_names import clash
 from nczarr.check.checked import Checked
 from nczarr.diagnostics.report import NOWHERE, Report, Span, suggest
 from nczarr.operations.edit.instructions import AttributeAssignment, Deletion, Instruction, NameAssignment
@@ -51,6 +52,7 @@ def resolve_nodes(checked: Checked, instructions: Iterable[Instruction], report:
         if any(names.join(names.parent(other), new) == path for other, new in renames[kind].items()):
             text = f"`{path}` is removed, and its name given to another {kind}, which one edit cannot do"
             report.error("bad-edit", text, helps=["remove it first, and rename the other in a second edit"])
+    _report_taken_names(checked, instructions, renames, deleted, report)
     _report_repeated_values(instructions, report)
     gone = [path for kind, path in deleted if kind in ("variable", "group")]
     for instruction in instructions:
@@ -64,6 +66,42 @@ def resolve_nodes(checked: Checked, instructions: Iterable[Instruction], report:
         for kind, named in renames.items()
     }
     return NodeInstructions(new, frozenset(deleted))
+
+
+def _report_taken_names(
+    checked: Checked,
+    instructions: Iterable[Instruction],
+    renames: Mapping[NodeKind, Mapping[str, str]],
+    deleted: Collection[tuple[NodeKind, str]],
+    report: Report,
+) -> None:
+    """Report new names that other objects of the group have after the edit."""
+    for instruction in instructions:
+        if not isinstance(instruction, NameAssignment) or instruction.attribute is not None:
+            continue
+        path = names.join("/", instruction.path.lstrip("/"))
+        place = names.join(names.parent(path), instruction.new)
+        renamed = [kind for kind in NODE_KINDS if path in renames[kind]]
+        for kind in NODE_KINDS:
+            others = [other for other in _paths_after(kind, place, checked, renames, deleted) if other != path]
+            if others and any(clash(kind, other) for other in renamed):
+                text = (
+                    f"`{path}` cannot be renamed to `{instruction.new}`, which {kind} `{others[0]}` has after the edit"
+                )
+                report.error("bad-edit", text, instruction.span)
+
+
+def _paths_after(
+    kind: NodeKind,
+    place: str,
+    checked: Checked,
+    renames: Mapping[NodeKind, Mapping[str, str]],
+    deleted: Collection[tuple[NodeKind, str]],
+) -> list[str]:
+    """Return the present FQNs of the objects of a kind that have an FQN after the renames, without the groups' ones."""
+    new = [path for path, name in renames[kind].items() if names.join(names.parent(path), name) == place]
+    stays = place in getattr(checked, f"{kind}s") and place not in renames[kind] and (kind, place) not in deleted
+    return [place, *new] if stays else new
 
 
 def _report_uses(checked: Checked, path: str, deleted: Collection[tuple[NodeKind, str]], report: Report) -> None:

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 from nczarr import names
 from nczarr.arrays.lazy_numpy import NDArray, np
 from nczarr.check.checked import Checked
+from nczarr.diagnostics.report import hint
 from nczarr.select.indexing import read_outer
 from nczarr.select.physical import Physical, attributes_of, is_numeric, physical, text_of
 from nczarr.serve.pages.picture import DIVERGING, PALETTES
@@ -181,9 +182,8 @@ def variable_of(checked: Checked, query: Mapping[str, str]) -> str:
         except ValueError:
             path = wanted
         if path not in checked.variables:
-            meant = names.closest(path, checked.variables)
-            help_text = f"; did you mean `{names.readable(meant)}`?" if meant else ""
-            raise RefusedRequestError(400, f"there is no variable `{names.readable(path)}`{help_text}")
+            end = hint(path, map(names.readable, checked.variables))
+            raise RefusedRequestError(400, f"there is no variable `{names.readable(path)}`{end}")
         return path
     if not checked.variables:
         raise RefusedRequestError(404, "the dataset has no variables")

@@ -42,7 +42,7 @@ def test_both_ways(
 
 
 def test_names_that_do_not_exist() -> None:
-    with pytest.raises(ValueError, match="did you mean 'zarr3'"):
+    with pytest.raises(ValueError, match="did you mean `zarr3`"):
         nczarr.check("samples/01-station.cdl", readers="zarr33")
     with pytest.raises(ValueError, match="kind of netCDF file"):
         nczarr.check("samples/01-station.cdl", kind="nc9")

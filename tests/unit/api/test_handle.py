@@ -101,7 +101,7 @@ def test_mapping(ds: nczarr.DatasetHandle) -> None:
     assert "/g1/w" in ds
     assert "w" not in ds
     assert ds["/g1/w"].dimensions == ("/station\\ id",)
-    with pytest.raises(KeyError, match="did you mean '/g1/w'"):
+    with pytest.raises(KeyError, match="did you mean `/g1/w`"):
         ds["/g1/ww"]
     with ds as same:
         assert same is ds

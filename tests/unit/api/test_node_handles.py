@@ -110,7 +110,7 @@ def test_groups_and_dimensions_are_mappings(ds: nczarr.DatasetHandle) -> None:
     )
     assert ds["/g/w"].dims == ("x", "odd name")
     assert ds.dimensions["x"] == nczarr.from_cdl(TEXT).dimensions["x"] != group.dimensions["x"]
-    with pytest.raises(KeyError, match="did you mean '/g/h'"):
+    with pytest.raises(KeyError, match="did you mean `/g/h`"):
         ds["/g/hh"]
     with pytest.raises(KeyError):
         group["v"]

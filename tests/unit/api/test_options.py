@@ -27,7 +27,7 @@ def test_a_signature_lists_every_option_once(function: object, options: type) ->
 
 
 def test_an_unknown_option_is_refused_before_anything_is_read(tmp_path: Path) -> None:
-    with pytest.raises(TypeError, match=r"convert\(\).*'chunk'.*Did you mean 'chunks'"):
+    with pytest.raises(TypeError, match=r"convert\(\).*'chunk'.*did you mean `chunks`"):
         nczarr.convert(tmp_path / "absent.nc", tmp_path / "t.zarr", chunk={"x": 1})  # type: ignore[call-arg]
     with pytest.raises(TypeError, match=r"write\(\).*'sections'"):
         nczarr.write(nczarr.from_cdl("netcdf a {}"), tmp_path / "t.zarr", sections=["v"])  # type: ignore[call-arg]

@@ -116,7 +116,7 @@ def test_a_reader_and_a_format_of_standard_input() -> None:
 def test_unknown_readers(capsys: pytest.CaptureFixture[str]) -> None:
     ran = run_command("check", "-", "--for", "xaray", stdin=TEXT.encode())
     assert ran.status == 2
-    assert "did you mean 'xarray'?" in ran.err
+    assert "did you mean `xarray`?" in ran.err
 
 
 def test_out_of_reach(tmp_path: Path) -> None:

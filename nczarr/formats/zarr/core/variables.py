@@ -303,15 +303,14 @@ class Variables:
         if len(plain) == len(shape) and all(map(self._fits, plain, shape)):
             return cast("References", plain)
         references: list[str | int] = []
-        for number, length in enumerate(shape):
-            reference = plain[number] if len(plain) == len(shape) else None
-            if reference is not None and self._fits(reference, length):
-                references.append(reference)
-                continue
-            references.append(length)
+        for reference, length in zip(plain if len(plain) == len(shape) else [None] * len(shape), shape, strict=True):
+            settled = reference if reference is not None and self._fits(reference, length) else length
+            references.append(settled)
             stands = self.anonymous.get(reference or "")
-            if stands is None or stands.size != length:
-                text = f"`{reference}` does not have length {length}" if reference else "a dimension has no name"
+            if isinstance(settled, int) and (stands is None or stands.size != length):
+                exists = stands or reference in self.dimensions
+                why = f"does not have length {length}" if exists else "is undeclared, or has the name of a group"
+                text = f"`{reference}` {why}" if reference else "a dimension has no name"
                 where = pointer("_nczarr_array" if self.has_hidden else self.reader.axes_member)
                 self.documents.warn("unnamed-dimension", f"{text}: it is anonymous", key, where)
         return tuple(references)

@@ -20,6 +20,7 @@ from urllib.parse import unquote
 from nczarr import names
 from nczarr.arrays.lazy_numpy import np
 from nczarr.arrays.values.time_units import GREGORIAN, date, parse_unit
+from nczarr.diagnostics.report import hint
 from nczarr.serve.protocols.erddap.grid import Grid, GridAxis
 from nczarr.serve.refusals import RefusedRequestError
 
@@ -69,9 +70,9 @@ def parse_query(grid: Grid, query: str) -> GridQuery:
             coordinates[name] = parse_range(brackets[0], axis) if brackets else whole[number]
             continue
         if name not in grid.variables:
-            near = names.closest(name, [*grid.variables, *every_axis])
-            hint = f"; did you mean `{near}`?" if near else f"; it has {', '.join([*grid.variables, *every_axis])}"
-            raise _refuse(f"the grid has no variable `{names.readable(name)}`{hint}", 404)
+            known = [*grid.variables, *every_axis]
+            end = hint(name, known, f"it has {', '.join(known)}")
+            raise _refuse(f"the grid has no variable `{names.readable(name)}`{end}", 404)
         if brackets and len(brackets) != len(grid.axes):
             raise _refuse(f"`{name}` has {len(grid.axes)} dimensions ({', '.join(every_axis)}): give brackets for each")
         pairs = zip(brackets, grid.axes, strict=True) if brackets else ()

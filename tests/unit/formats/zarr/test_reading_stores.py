@@ -120,6 +120,15 @@ def test_missing_chunks_are_fill_and_others_have_one_length() -> None:
     assert read(seen, "/v", ...).tolist() == [[0] * 3] * 2
 
 
+def test_a_dimension_with_the_name_of_a_group_is_a_size() -> None:
+    store = store_of({"_ARRAY_DIMENSIONS": ["g", "y"]})
+    store.put("g/.zgroup", b'{"zarr_format": 2}')
+    seen, said = opened(store)
+    assert seen.variables["/v"].dimensions == (2, "/y")
+    text = "`/g` is undeclared, or has the name of a group: it is anonymous"
+    assert [(each.code, each.message) for each in said] == [("unnamed-dimension", text)]
+
+
 def test_names_of_dimensions_that_do_not_fit_are_sizes() -> None:
     seen, said = opened(store_of({"_ARRAY_DIMENSIONS": ["x", "x"]}))
     assert seen.variables["/v"].dimensions == ("/x", 3)

@@ -143,6 +143,8 @@ def test_another_command_begins_anew(sources: Path) -> None:
     left = files(target)
     with pytest.raises(nczarr.CompileError, match="by another command was interrupted"):
         nczarr.append(sources / "short.nc", target, along="time")
+    with pytest.raises(nczarr.CompileError, match=r"uneditable-target.*`nczarr append` was interrupted"):
+        nczarr.edit(target, attributes={"/v@units": "K"})
     assert files(target) == left
     for path in (target, right):
         nczarr.append(sources / "short.nc", path, along="time", discard=True)
