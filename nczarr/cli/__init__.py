@@ -62,6 +62,7 @@ def run(arguments: Sequence[str]) -> int:
         finally:
             clear_fetched()
     except KeyboardInterrupt:
+        clear_unfinished()
         return INTERRUPTED
     except BrokenPipeError:
         # The reader went away, which is its right; what is left in the buffer must not fail again at exit.
@@ -83,6 +84,13 @@ def clear_fetched() -> None:
     spool = sys.modules.get("nczarr.stores.spool")
     if spool is not None:
         spool.clear()
+
+
+def clear_unfinished() -> None:
+    """Remove unfinished targets: a signal may come before what would remove them knows of them."""
+    finish = sys.modules.get("nczarr.stores.finish")
+    if finish is not None:
+        finish.remove_unfinished()
 
 
 def _dispatch(arguments: list[str]) -> int:

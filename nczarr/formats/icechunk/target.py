@@ -185,9 +185,14 @@ class RepositoryTarget(Store):
             self._growing = repository._replace(place=partial(repository.place))
         self.path = repository.text
         self.distant = not repository.local
-        self._opened = self._create() if self._new else self._open()
-        with failing(repository.place, self._storage):
-            self._begin()
+        try:
+            self._opened = self._create() if self._new else self._open()
+            with failing(repository.place, self._storage):
+                self._begin()
+        except BaseException:  # there is no target yet that its user could abort
+            if repository.local:
+                self.abort()
+            raise
 
     def _create(self) -> Any:
         ice, place = load_library(), storage_of(self._growing, self._storage)

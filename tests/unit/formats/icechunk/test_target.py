@@ -177,7 +177,7 @@ def _damaged(tmp_path: Path) -> Path:
     return source
 
 
-@pytest.mark.parametrize("fault", ["chunk", "interrupt", "disk"])
+@pytest.mark.parametrize("fault", ["chunk", "interrupt", "begin", "disk"])
 def test_a_failed_run_leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, fault: str) -> None:
     source, path = _damaged(tmp_path), tmp_path / "r"
     old = tmp_path / "old"
@@ -185,10 +185,10 @@ def test_a_failed_run_leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyP
     before = history(old)
 
     def fail(*_: object) -> None:
-        raise KeyboardInterrupt if fault == "interrupt" else OSError(28, "No space left on device")
+        raise OSError(28, "No space left on device") if fault == "disk" else KeyboardInterrupt
 
     if fault != "chunk":
-        monkeypatch.setattr(target.RepositoryTarget, "put", fail)
+        monkeypatch.setattr(target.RepositoryTarget, "_begin" if fault == "begin" else "put", fail)
     for place in (path, old):
         with pytest.raises((CompileError, KeyboardInterrupt, OSError)):
             nczarr.convert(source, f"icechunk:{place}", overwrite=True, codecs="none")
