@@ -45,7 +45,7 @@ OLD_PYTHON = re.compile(
 )
 """An import for releases of Python that are not supported."""
 
-IMPORT = "from nczarr.syntax.rule_context import RuleContext"
+IMPORT = "from nczarr.syntax.tokens import RuleContext"
 
 
 def tool() -> str:

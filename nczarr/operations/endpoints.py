@@ -16,7 +16,7 @@ from nczarr.diagnostics.secrets import show, word
 from nczarr.options import AUTO, Following, Options
 from nczarr.registry import Format
 from nczarr.stores.base import JOURNAL, ROOT_KEYS, Store
-from nczarr.stores.file_patch import is_unfinished
+from nczarr.stores.finish import is_edit_unfinished, lock_target, obstacle
 from nczarr.stores.url import (
     BadURLError,
     Location,
@@ -50,7 +50,7 @@ def open_source(path: str, report: Report, options: Options) -> Source | Store |
         report_unusable_url(path, error, report)
         return None
     is_file = isinstance(source, Source) or source.archive
-    if is_file and not place.remote and not options.unfinished and is_unfinished(place.path):
+    if is_file and not place.remote and not options.unfinished and is_edit_unfinished(place.path):
         text = f"an edit of `{show(path)}` is not finished"
         report.error("unfinished-edit", text, helps=[f"`nczarr edit {word(path)} --recover` restores the file"])
         return None
@@ -327,7 +327,6 @@ def lock_place(path: str, report: Report, options: Options, *, replaces: bool) -
     folder without a condition. In a bucket its commits are conditional, and need
     none. Reports bad-url, missing-library, busy-target, unlocked-target. Raises OSError.
     """
-    from nczarr.stores.finish import lock_target
     from nczarr.stores.lock import NoLock
 
     place = locate(path, report)
@@ -360,8 +359,6 @@ def _is_store(path: str, form: Format | None) -> bool:
 
 def is_free(place: Location, form: Format | None, report: Report, options: Options) -> bool:
     """Return whether a target of a format, or a file, can be made at a place; reports obstacles. Raises OSError."""
-    from nczarr.stores.finish import obstacle
-
     path = trim(place.path)
     try:
         if form is not None and form.commits:

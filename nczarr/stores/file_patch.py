@@ -19,7 +19,7 @@ from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from nczarr.diagnostics.secrets import show
-from nczarr.stores.finish import add_end, delay_signals, partial, unfinished
+from nczarr.stores.finish import delay_signals, edit_journal, partial, unfinished
 from nczarr.stores.url import is_remote
 
 if TYPE_CHECKING:
@@ -27,9 +27,6 @@ if TYPE_CHECKING:
     from nczarr.options import Options
 
 VERSION = 1
-
-SUFFIX = ".nczarr-edit"
-"""Suffix of journals."""
 
 
 class BytePatch(NamedTuple):
@@ -106,17 +103,6 @@ def compare_bytes(offset: int, old: bytes, new: bytes) -> Iterator[BytePatch]:
         yield BytePatch(offset + pending[0], old[slice(*pending)], new[slice(*pending)])
 
 
-def journal_path(path: str) -> str:
-    """Return the place of the journal of a local file; links lead to the file itself."""
-    folder, name = os.path.split(os.path.realpath(path))
-    return os.path.join(folder, add_end(f".{name}", SUFFIX))
-
-
-def is_unfinished(path: str) -> bool:
-    """Return whether an edit of a local file was begun and not finished."""
-    return not is_remote(path) and os.path.lexists(journal_path(path))
-
-
 class PreparedFilePatch:
     """Edit of a local file, as `PreparedEdit`."""
 
@@ -156,7 +142,7 @@ class PreparedFilePatch:
     def conclude(self) -> None:
         """Remove the journal. Raises OSError."""
         with suppress(FileNotFoundError):
-            os.unlink(journal_path(self.path))
+            os.unlink(edit_journal(self.path))
         _sync_folder(self.path)
 
 
@@ -177,7 +163,7 @@ def prepare_undo(path: str, members: Mapping[str, Any], report: Report, options:
 
 def recover(path: str) -> bool:
     """Restore a file whose edit was interrupted; return False without a journal. Raises OSError."""
-    if is_remote(path) or not os.path.lexists(place := journal_path(path)):
+    if is_remote(path) or not os.path.lexists(place := edit_journal(path)):
         return False
     path = os.path.realpath(path)
     patch = _read_journal(place)
@@ -287,7 +273,7 @@ def _write_journal(path: str, patch: FilePatch) -> None:
             file.write(json.dumps({"nczarr_edit": VERSION, "digest": digest, "patch": body}))
             file.flush()
             os.fsync(file.fileno())
-        os.replace(growing, journal_path(path))
+        os.replace(growing, edit_journal(path))
     except BaseException:
         with suppress(OSError):
             os.unlink(growing)

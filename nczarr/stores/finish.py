@@ -100,6 +100,17 @@ def add_end(name: str, end: str) -> str:
     return name + end
 
 
+def edit_journal(path: str) -> str:
+    """Return the place of the journal of an edit of a local file; links lead to the file itself."""
+    folder, name = os.path.split(os.path.realpath(path))
+    return os.path.join(folder, add_end(f".{name}", ".nczarr-edit"))
+
+
+def is_edit_unfinished(path: str) -> bool:
+    """Return whether an edit of a local file was begun and not finished."""
+    return os.path.lexists(edit_journal(path))
+
+
 def remove_folder(path: str, *, patience: float | None = None) -> str | None:
     """Remove a folder; return the name under which a process goes on removing it, None if it is gone.
 

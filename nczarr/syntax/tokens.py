@@ -1,4 +1,4 @@
-"""Tokens, token streams and error recovery for generated parsers with our own scanners.
+"""Tokens, token streams, contexts and error recovery for generated parsers with our own scanners.
 
 The ANTLR runtime needs only lookahead, consumption and seeking. A list provides
 these several times faster than the runtime's buffered streams. Offsets are
@@ -15,11 +15,28 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
+from antlr4 import ParserRuleContext
 from antlr4.atn.ATNState import ATNState
 from antlr4.error.ErrorStrategy import DefaultErrorStrategy
 from antlr4.IntervalSet import IntervalSet
 
 from nczarr.diagnostics.report import Label, Report, Source, Span
+
+
+class RuleContext(ParserRuleContext):  # type: ignore[misc]
+    """One application of a rule: base of the contexts of all generated parsers."""
+
+    __slots__ = ("parser",)
+
+    def __init__(self, parser: Any, parent: Any = None, invoking_state: int = -1) -> None:
+        super().__init__(parent, invoking_state)
+        self.parser = parser
+
+    def getRuleIndex(self) -> int:  # noqa: N802  (a method of the runtime)
+        """Return the number of the rule, which has the name of the class."""
+        name = type(self).__name__.removesuffix("Context")
+        number: int = self.parser.ruleNames.index(name[:1].lower() + name[1:])
+        return number
 
 
 class Token:

@@ -3,7 +3,7 @@
 from antlr4 import *
 from io import StringIO
 import sys
-from nczarr.syntax.rule_context import RuleContext
+from nczarr.syntax.tokens import RuleContext
 from typing import TextIO
 
 def serializedATN():

@@ -14,6 +14,7 @@ import pytest
 import nczarr
 from nczarr.formats.netcdf3.reader import read_header
 from nczarr.stores import file_patch
+from nczarr.stores.finish import is_edit_unfinished
 from tests.conftest import run_command
 
 TEXT = """netcdf a {
@@ -255,6 +256,7 @@ def count(function):
         return function(*arguments, **others)
     return run
 from nczarr.stores import file_patch
+from nczarr.stores.finish import is_edit_unfinished
 file_patch.write_at = count(file_patch.write_at)
 for name in ("fsync", "replace", "unlink"):
     setattr(os, name, count(getattr(os, name)))
@@ -272,7 +274,7 @@ def test_a_kill_at_any_step(file: Path) -> None:
         done = subprocess.run([sys.executable, "-c", KILL, str(limit)], check=False, capture_output=True, timeout=60)
         if done.returncode == 0:
             break
-        unfinished = file_patch.is_unfinished("a.nc")
+        unfinished = is_edit_unfinished("a.nc")
         ran = run_command("edit", "a.nc", "--recover")
         assert ran.status == 0, ran.err
         data = file.read_bytes()

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from nczarr.stores import file_patch
-from nczarr.stores.file_patch import BytePatch, FilePatch, PreparedFilePatch, compare_bytes, journal_path, recover
+from nczarr.stores.file_patch import BytePatch, FilePatch, PreparedFilePatch, compare_bytes, recover
+from nczarr.stores.finish import edit_journal, is_edit_unfinished
 
 OLD = bytes(range(256)) * 40
 PATCH = FilePatch(
@@ -37,9 +37,9 @@ def test_commit_and_conclude(file: Path) -> None:
     inode = file.stat().st_ino
     prepared.commit()
     assert file.read_bytes() == NEW
-    assert file_patch.is_unfinished(str(file))
+    assert is_edit_unfinished(str(file))
     prepared.conclude()
-    assert not file_patch.is_unfinished(str(file))
+    assert not is_edit_unfinished(str(file))
     assert (os.listdir(file.parent), file.stat().st_ino) == (["a.nc"], inode)
 
 
@@ -75,7 +75,7 @@ def test_a_replaced_file_is_not_restored(file: Path) -> None:
 
 
 def test_a_damaged_journal(file: Path) -> None:
-    Path(journal_path(str(file))).write_text('{"nczarr_edit": 1, "digest": "", "patch": "{}"}')
+    Path(edit_journal(str(file))).write_text('{"nczarr_edit": 1, "digest": "", "patch": "{}"}')
     with pytest.raises(OSError, match="damaged"):
         recover(str(file))
 
@@ -94,7 +94,7 @@ def test_a_link_leads_to_the_file(file: Path, tmp_path: Path) -> None:
     link.symlink_to(file)
     PreparedFilePatch(str(link), PATCH).commit()
     assert link.is_symlink()
-    assert file_patch.is_unfinished(str(file))
+    assert is_edit_unfinished(str(file))
     assert recover(str(link))
     assert file.read_bytes() == OLD
 
@@ -131,9 +131,9 @@ def test_a_kill_at_any_step(file: Path) -> None:
     for limit in range(1, 40):
         file.write_bytes(OLD)
         done = subprocess.run([sys.executable, "-c", KILL, str(file), str(limit)], check=False, timeout=60)
-        if not file_patch.is_unfinished(str(file)):
+        if not is_edit_unfinished(str(file)):
             assert file.read_bytes() in (OLD, NEW)
-        ends.add((done.returncode, file_patch.is_unfinished(str(file))))
+        ends.add((done.returncode, is_edit_unfinished(str(file))))
         if recover(str(file)):
             assert file.read_bytes() == OLD
         for rest in file.parent.glob("*.partial-*"):
