@@ -26,7 +26,7 @@ from nczarr.ast.node import (
     members_of,
     node,
 )
-from nczarr.ast.rectilinear import Lengths, read_lengths
+from nczarr.ast.rectilinear import Lengths, read_lengths, within
 from nczarr.ast.types import CompoundType, EnumType, OpaqueType, UserType, VlenType
 from nczarr.ast.values import Constant
 
@@ -163,6 +163,21 @@ class Storage(Node):
             and (self.element is None or self.element in _COMMON_ELEMENTS)
         ):
             self._decide()
+
+    def normalize(self, shape: tuple[int, ...], type_name: str, unlimited: tuple[bool, ...] = ()) -> Storage:
+        """Return the model's form: chunks within fixed dimensions, no filters of a scalar."""
+        chunks = self.chunks
+        if chunks is not None:
+            grows = unlimited or (False,) * len(shape)
+            chunks = tuple(
+                chunk if free else within(chunk, length)
+                for chunk, length, free in zip(chunks, shape, grows, strict=True)
+            )
+        codecs = self.codecs if shape else ()
+        endian = None if type_name in ("char", "string") else self.endian
+        if (chunks, codecs, endian) == (self.chunks, self.codecs, self.endian):
+            return self
+        return self.model_copy(update={"chunks": chunks, "codecs": codecs, "endian": endian})
 
 
 def _is_length(candidate: object) -> bool:

@@ -20,8 +20,7 @@ from nczarr.stores.documents import DocumentPatch, Undo
 from nczarr.stores.extension import ExtendJournal
 from nczarr.stores.file_patch import PreparedFilePatch
 from nczarr.stores.lock import report_changed
-from nczarr.stores.open import open_path
-from nczarr.stores.repository.layout import is_repository
+from nczarr.stores.open import is_repository, open_path
 from nczarr.stores.url import Repository, location, trim
 from nczarr.stores.zip_patch import patch_archive
 

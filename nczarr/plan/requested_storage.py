@@ -119,21 +119,6 @@ def metadata_storage(layout: Layout, *, texts: bool = False) -> Storage:
     )
 
 
-def normalize(storage: Storage, shape: tuple[int, ...], type_name: str, unlimited: tuple[bool, ...] = ()) -> Storage:
-    """Return the model's form: chunks within fixed dimensions, no filters of a scalar."""
-    chunks = storage.chunks
-    if chunks is not None:
-        grows = unlimited or (False,) * len(shape)
-        chunks = tuple(
-            chunk if free else within(chunk, length) for chunk, length, free in zip(chunks, shape, grows, strict=True)
-        )
-    codecs = storage.codecs if shape else ()
-    endian = None if type_name in ("char", "string") else storage.endian
-    if (chunks, codecs, endian) == (storage.chunks, storage.codecs, storage.endian):
-        return storage
-    return storage.model_copy(update={"chunks": chunks, "codecs": codecs, "endian": endian})
-
-
 def unkept(requested: Storage, plain: Storage, *, codecs_too: bool = True) -> list[str]:
     """Return descriptions of wanted properties that the plain storage lacks."""
     checks = {

@@ -25,7 +25,7 @@ from nczarr.plan.keys import check_keys, name_axes
 from nczarr.plan.layout import lay
 from nczarr.plan.losses import losses
 from nczarr.plan.plans import Loss, PartTarget, StorePlan
-from nczarr.plan.requested_storage import metadata_storage, normalize, storage_of, storage_requests, unkept
+from nczarr.plan.requested_storage import metadata_storage, storage_of, storage_requests, unkept
 from nczarr.registry import Format
 
 
@@ -208,7 +208,7 @@ def _unmet(
     plain = Storage()
     if whole is not None:
         described = metadata_storage(whole.layout, texts=arrays is not None and arrays.numpy_types)
-        plain = normalize(described, whole.layout.shape, variable_type)
+        plain = described.normalize(whole.layout.shape, variable_type)
     supported = table.nameable("none" if arrays is None else arrays.codecs)
     follows = arrays is None or codecs.expressible(codecs.nearest(storage.codecs, supported), supported)
     if not form.capabilities.storage and SHUFFLE in {codec.id for codec in storage.codecs}:

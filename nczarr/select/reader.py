@@ -10,14 +10,13 @@ from typing import TYPE_CHECKING, Any
 from nczarr.arrays.chunks.chunk_grid_array import TIMES
 from nczarr.arrays.execution.thread_pool import processors, run_each
 from nczarr.arrays.lazy_numpy import NDArray, np
-from nczarr.arrays.regions import Region, Selection, all_of, lengths_of, linear_block
+from nczarr.arrays.regions import Selection, all_of, lengths_of, linear_block
 from nczarr.arrays.sources.decoded_parts import read_together
 from nczarr.arrays.sources.memory import all_fill
 from nczarr.arrays.sources.source import ArraySource, Parts, itemsize, little, numpy_dtype
 from nczarr.arrays.values.parts import NUMPY, Types, descr, escape, is_fixed
 from nczarr.ast import ATOMIC, Attribute, CompoundType, Constant, VlenType
 from nczarr.ast.rectilinear import largest
-from nczarr.check.checked import whole_parts
 from nczarr.select.selection import IndexRun, Indices, PointBox, outer_boxes, point_boxes
 
 if TYPE_CHECKING:
@@ -43,17 +42,6 @@ def dtype_of(type_name: str, types: Types) -> np.dtype[Any]:
 def record_dtype(declared: CompoundType, types: Types) -> np.dtype[Any]:
     """Return the dtype of a record with variable-size members."""
     return np.dtype([(field.name, dtype_of(field.type, types), field.shape) for field in declared.fields])
-
-
-def select_parts(checked: Checked, path: str, ranges: Region) -> Parts:
-    """Return sources of all parts of a variable with exactly these cells; missing ones are fill."""
-    parts = whole_parts(checked, path)
-    whole = tuple(map(range, checked.shapes[path]))
-    if ranges == whole:
-        return parts
-    from nczarr.arrays.sources.sliced import slice_parts
-
-    return slice_parts(checked.variables[path].type, ranges, parts, checked.types)
 
 
 def reader_of(checked: Checked, path: str) -> PartAssembler:

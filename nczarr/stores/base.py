@@ -262,6 +262,11 @@ def next_segments(keys: Iterable[str], prefix: str) -> list[str]:
     return sorted({key[len(prefix) :].split("/", 1)[0] for key in keys if len(key) > len(prefix)})
 
 
+def is_versioned(store: Store) -> bool:
+    """Return whether a store is a repository, of which a revision is read."""
+    return store.versioned
+
+
 def is_metadata(key: str) -> bool:
     """Return whether a Zarr key is a JSON document.
 

@@ -12,12 +12,15 @@ from typing import TYPE_CHECKING, NamedTuple, cast
 
 from nczarr.diagnostics.report import HEAD, Buffer, Source
 from nczarr.diagnostics.secrets import NO_OPTIONS, StorageOptions
-from nczarr.stores.base import Store
+from nczarr.stores.base import ROOT_KEYS, Store
 from nczarr.stores.url import BadURLError, is_remote, location
 
 if TYPE_CHECKING:
     from nczarr.stores.connection import FileConnection
     from nczarr.stores.remote_file import RemoteFile
+
+REPOSITORY_MAGIC = "ICE🧊CHUNK".encode()
+"""First bytes of the documents of an icechunk repository, by which it is known without its library."""
 
 MAPS_NO_FILES = Event()
 """Set in processes that map no files, such as servers."""
@@ -142,8 +145,6 @@ def open_path(
 
 def _open_folder(path: str, storage: StorageOptions) -> Store:
     """Open a folder: the branch `main` if it is a repository, else its files."""
-    from nczarr.stores.repository.layout import is_repository
-
     if is_repository(path):
         from nczarr.stores.repository.session_store import RepositoryStore
         from nczarr.stores.url import Repository
@@ -152,6 +153,33 @@ def _open_folder(path: str, storage: StorageOptions) -> Store:
     from nczarr.stores.directory import DirectoryStore
 
     return DirectoryStore(path)
+
+
+def is_repository(folder: str) -> bool:
+    """Return whether a local folder is an icechunk repository; False if it is inaccessible.
+
+    Version 2 has the document `repo`, version 1 a folder `refs/branch.NAME` for each
+    branch; both have snapshots. A folder with the root document of a store is a store.
+    """
+    if not os.path.isdir(os.path.join(folder, "snapshots")):
+        return False
+    if any(os.path.lexists(os.path.join(folder, key)) for key in ROOT_KEYS):
+        return False
+    return _has_document(folder) or _has_branch(folder)
+
+
+def _has_document(folder: str) -> bool:
+    """Return whether a folder has the document of version 2."""
+    with suppress(OSError), open(os.path.join(folder, "repo"), "rb") as file:
+        return file.read(len(REPOSITORY_MAGIC)) == REPOSITORY_MAGIC
+    return False
+
+
+def _has_branch(folder: str) -> bool:
+    """Return whether a folder has a branch of version 1."""
+    with suppress(OSError):
+        return any(name.startswith("branch.") for name in os.listdir(os.path.join(folder, "refs")))
+    return False
 
 
 def open_file(path: str, name: str) -> Source | Store:

@@ -13,11 +13,6 @@ if TYPE_CHECKING:
     from nczarr.stores.repository.session_store import RepositoryStore, SessionStore
 
 
-def holds(store: Store) -> bool:
-    """Return whether a store is a repository."""
-    return store.versioned
-
-
 def opens(source: Source | Store, report: Report, options: Options) -> SessionStore | None:
     """Return a revision as a store; None (reported) without it. Raises OSError."""
     from nczarr.stores.reference_policy import Policy  # loads what URLs need: `holds` is asked about every folder

@@ -25,7 +25,7 @@ from nczarr.integrations.xarray.values import OpenedDataset, warn
 from nczarr.operations import pipeline
 from nczarr.options import FOLLOWING, UNREAD, Aggregation, Following, Options
 from nczarr.registry import Format
-from nczarr.stores.repository.layout import is_repository
+from nczarr.stores.open import is_repository
 from nczarr.stores.url import BadURLError, is_remote, location
 
 

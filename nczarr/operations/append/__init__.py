@@ -46,7 +46,7 @@ from nczarr.stores import extension
 from nczarr.stores.base import JOURNAL, Store
 from nczarr.stores.lock import Lock, NoLock, Unchanged
 from nczarr.stores.memory import MemoryStore
-from nczarr.stores.repository.layout import is_repository
+from nczarr.stores.open import is_repository
 from nczarr.stores.stat import identity
 from nczarr.stores.url import BadURLError, Repository, is_remote, trim
 

@@ -21,9 +21,8 @@ from nczarr.arrays.values.elements import UNITS, declare_type, element_of, is_el
 from nczarr.arrays.values.parts import NUMPY, PartTree, Types, UnsuitedError, arrays_of, descr, shape_values
 from nczarr.ast import CompoundType, Field, OpaqueType, VlenType
 from nczarr.ast.node import TypeName
-from nczarr.ast.types import MAX_DEPTH
+from nczarr.ast.types import MAX_DEPTH, DeclaredTypes
 from nczarr.check.check_types import default_fill
-from nczarr.formats.common.declared_types import DeclaredTypes
 from nczarr.names import name_problem
 
 _KINDS = {code[1:]: name for name, code in NUMPY.items() if code[1] in "iuf"}

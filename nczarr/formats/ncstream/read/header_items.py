@@ -12,9 +12,8 @@ from collections.abc import Iterable
 from nczarr import names
 from nczarr.ast import ATOMIC, Constant
 from nczarr.ast.node import TypeName
-from nczarr.ast.types import CompoundType, EnumType, Field, VlenType
+from nczarr.ast.types import CompoundType, DeclaredTypes, EnumType, Field, VlenType
 from nczarr.ast.values import swap
-from nczarr.formats.common.declared_types import DeclaredTypes
 from nczarr.formats.ncstream._generated import ncstream_pb2 as pb
 from nczarr.formats.ncstream.wire.element_types import ATOMS, ENUM_BASES, OLD_ATTRIBUTE, UNSIGNED_NAMES
 

@@ -22,7 +22,7 @@ from nczarr.arrays.sources.bands import slabs
 from nczarr.arrays.sources.source import Parts
 from nczarr.arrays.values.parts import ListTree, PartTree, RecordTree, Types, is_fixed, part_tree, size
 from nczarr.ast.node import TypeName
-from nczarr.check.checked import Checked
+from nczarr.check.checked import Checked, select_parts
 from nczarr.diagnostics.report import Report
 from nczarr.formats.ncstream._generated import ncstream_pb2 as pb
 from nczarr.formats.ncstream.wire.element_types import NUMPY, full_bytes, is_sequence, wire_type
@@ -35,7 +35,6 @@ from nczarr.formats.ncstream.write.pack_rows import Piece
 from nczarr.names import to_bytes
 from nczarr.options import Options
 from nczarr.plan.plans import StreamPlan
-from nczarr.select.reader import select_parts
 
 PIECE = 4 << 20
 """Approximate bytes of numbers read at once."""

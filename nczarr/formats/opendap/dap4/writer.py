@@ -33,7 +33,7 @@ from nczarr.arrays.values.parts import (
 )
 from nczarr.ast import Attribute, Constant, OpaqueType
 from nczarr.ast.values import shortest
-from nczarr.check.checked import Checked
+from nczarr.check.checked import Checked, select_parts
 from nczarr.formats.opendap.common.constraints import MOST_CLAUSES, ConstraintError, missing
 from nczarr.formats.opendap.common.dmr_writer import (
     STEP,
@@ -46,7 +46,6 @@ from nczarr.formats.opendap.common.dmr_writer import (
 from nczarr.formats.opendap.common.packed import PackedCells, pack
 from nczarr.formats.opendap.common.words import LEFT_OUT, dap4_name, escape, is_safe_text, show
 from nczarr.formats.opendap.dap4.response import ERROR, HEADER, LAST, LITTLE, UNCHECKED
-from nczarr.select.reader import select_parts
 
 _SLICES = re.compile(r"((?:\[[^\[\]]{0,80}\])*)\s*")
 _UNESCAPED = re.compile(r"\\(.)")

@@ -25,9 +25,8 @@ from nczarr.ast.types import MAX_DEPTH, sound_types
 from nczarr.check.check_types import find_oversized
 from nczarr.check.checked import Unchecked
 from nczarr.formats.common.documents import Json
-from nczarr.formats.zarr.core.array_metadata import ArrayMetadata
+from nczarr.formats.zarr.core.array_metadata import ArrayMetadata, Inventor
 from nczarr.formats.zarr.core.reader import NodeReader, name_list, unread_message
-from nczarr.formats.zarr.core.stored_types import Inventor
 from nczarr.formats.zarr.core.variables import Variables
 from nczarr.formats.zarr.extension.model import LARGEST_LENGTH, type_from_json
 from nczarr.names import name_problem, stem

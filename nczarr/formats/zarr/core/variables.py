@@ -26,13 +26,10 @@ from nczarr.check.check_types import default_fill
 from nczarr.check.infer_shapes import check_storage
 from nczarr.diagnostics.report import Report
 from nczarr.formats.common.documents import Json
-from nczarr.formats.zarr.core.array_metadata import ArrayMetadata, build_storage
-from nczarr.formats.zarr.core.attributes import NodeAttributes
-from nczarr.formats.zarr.core.fill_attribute import with_fill
+from nczarr.formats.zarr.core.array_metadata import ArrayMetadata, Inventor, build_storage, holds
+from nczarr.formats.zarr.core.attributes import NodeAttributes, with_fill
 from nczarr.formats.zarr.core.reader import NodeReader
-from nczarr.formats.zarr.core.stored_types import Inventor, holds
 from nczarr.formats.zarr.extension.model import ArrayExtension
-from nczarr.plan.requested_storage import normalize
 from nczarr.syntax.json.positions import pointer
 
 SILENT = ArrayExtension()
@@ -414,7 +411,7 @@ class Variables:
         key: str,
     ) -> Storage:
         """Return the plain documents' storage, updated by a valid extension."""
-        plainly = normalize(plain_storage, self._shape(references), type_name, self._grows(references))
+        plainly = plain_storage.normalize(self._shape(references), type_name, self._grows(references))
         if extension is SILENT:
             return plainly
         filters, endian = extension.filters, extension.endian

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 import nczarr
-from nczarr.stores.repository.layout import MAGIC, is_repository
+from nczarr.stores.open import REPOSITORY_MAGIC, is_repository
 from tests.conftest import run_command
 from tests.support.repositories import FIRST, SECOND, TELLS_PLACES, make_repository
 
@@ -69,7 +69,7 @@ def test_append_needs_no_prefix(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("keys", "expected"),
     [
-        ({"repo": MAGIC + b"ic", "snapshots/A": b""}, True),
+        ({"repo": REPOSITORY_MAGIC + b"ic", "snapshots/A": b""}, True),
         ({"refs/branch.main/ref.json": b"{}", "snapshots/A": b""}, True),
         ({"refs/branch.main/ref.json": b"{}"}, False),
         ({"repo": b"another document", "snapshots/A": b""}, False),
