@@ -163,7 +163,7 @@ def _own_fill(fqn: str, variable: Variable, checked: Checked, form: Format) -> I
     )
     value, arrays = attribute.value, form.capabilities.arrays
     record = _find_kept_record(variable, checked, arrays)
-    needed = arrays is not None and (arrays.fill_needed or _is_declared_alone(value, record, arrays))
+    needed = arrays is not None and (arrays.fill_needed or _has_hidden_fill(value, record, arrays))
     number = isinstance(checked.types.get(value.type), EnumType) or is_number(value.type)
     where = f"attribute `_FillValue` of `{fqn}`"
     empty = value.type == "char" and value.data == b"\0"  # an empty text means NUL there
@@ -286,7 +286,7 @@ def _find_kept_record(variable: Variable, checked: Checked, arrays: Arrays | Non
     )
 
 
-def _is_declared_alone(value: Constant, record: Descr | None, arrays: Arrays) -> bool:
+def _has_hidden_fill(value: Constant, record: Descr | None, arrays: Arrays) -> bool:
     """Return whether an array declares a fill value that no plain attribute holds, if it is not zero."""
     if not isinstance(record, str | None):
         return True

@@ -217,7 +217,7 @@ class DirectoryTarget(DirectoryStore):
         try:
             for piece in pieces:
                 if isinstance(piece, Range):
-                    ranges.move(piece, file)
+                    ranges.append_to(piece, file)
                 else:
                     ranges.write(file, piece)
         except BaseException as error:

@@ -282,7 +282,7 @@ def neighbours(places: Iterable[tuple[int, int, T]]) -> Iterator[tuple[int, int,
         yield begin, end, group
 
 
-def move(place: Range, target: int) -> None:
+def append_to(place: Range, target: int) -> None:
     """Append a range to the open file `target`. Raises OSError.
 
     The kernel copies block-aligned ranges, perhaps by sharing blocks. Unaligned

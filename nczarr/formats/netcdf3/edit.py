@@ -170,7 +170,7 @@ class _Editor:
     def _add_variables(self, places: dict[str, _HeaderPlace]) -> tuple[int, bytes]:
         """Place new variables; return the end of the file, and the fill values that it has before that."""
         fill, length = b"", len(self.data)
-        end = max(length, *(self._end(path) for path in places), 0) if places else 0
+        end = max(length, *(self._find_end_of_values(path) for path in places), 0) if places else 0
         new = [change.path for change in self.work.changes if isinstance(change, NodeAddition)]
         new = [path for path in new if path in self.after.variables]
         dimensions = self.after.dimensions
@@ -220,7 +220,7 @@ class _Editor:
     def _record_size(self, path: str) -> int:
         return math.prod(self.after.shapes[path][1:]) * ATOMIC[self.after.variables[path].type].size
 
-    def _end(self, path: str) -> int:
+    def _find_end_of_values(self, path: str) -> int:
         """Return the end of a fixed variable's values with padding; the begin of others."""
         old_path = self.sources.get(path)
         begin = self.entries[old_path].begin if old_path in self.entries else 0

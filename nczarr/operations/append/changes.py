@@ -155,7 +155,7 @@ def plan_changes(work: Extension) -> Changes | None:
         report.error("unextendable-target", text, helps=["write sources and target as a new one"])
         return None
     changes = [
-        _change(path, part, checked.parts[path][part], seen.parts[path][part], whole, axis, work)
+        _change_array(path, part, checked.parts[path][part], seen.parts[path][part], whole, axis, work)
         for path, axis in way.axes.items()
         for part in whole.parts.get(path, {})
     ]
@@ -178,7 +178,7 @@ def _list_shapes(checked: Checked) -> tuple[object, ...]:
     return sizes, types, dict(checked.shapes), {path: shapes for path, shapes in parts.items() if shapes}
 
 
-def _change(
+def _change_array(
     path: str, part: str, old: ArraySource, new: ArraySource, whole: Checked, axis: int, work: Extension
 ) -> Change | None:
     """Return the change of one array; None without one, or after an error."""

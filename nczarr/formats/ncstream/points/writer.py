@@ -152,7 +152,7 @@ def _write_pieces(checked: Checked, plan: _Plan) -> Iterator[bytes]:
     for start in range(0, length, step):
         count = min(step, length - start)
         columns = _columns(sources, checked, plan, (slice(start, start + count),))
-        where = _where(columns, plan, count)
+        where = _list_locations(columns, plan, count)
         data, texts = rows([columns[member.name] for member in plan.members], plan.members, count)
         yield b"".join(map(_feature, where, data, texts))
     yield END
@@ -186,7 +186,7 @@ def _columns(sources: Parts, checked: Checked, plan: _Plan, region: Selection) -
     return {field.name: sources[escape(field.name)].read((*region, *all_of(field.shape))) for field in fields}
 
 
-def _where(columns: Mapping[str, NDArray[Any]], plan: _Plan, count: int) -> Iterator[tuple[float, ...]]:
+def _list_locations(columns: Mapping[str, NDArray[Any]], plan: _Plan, count: int) -> Iterator[tuple[float, ...]]:
     """Yield the five location values of each point, in message order.
 
     `columns`: numeric arrays of shape (count,).

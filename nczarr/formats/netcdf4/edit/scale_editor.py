@@ -52,12 +52,12 @@ class ScaleEditor:
             elif before is None and old_variable is not None:
                 self._give_coordinate(path, new_path, self.objects.datasets[old_variable], old_variable)
             elif before is not None and coordinate is None:
-                self._take_coordinate(path, new_path, names.last(new_path))
+                self._give_own_scale(path, new_path, names.last(new_path))
             elif old_variable is None:
                 raise RefusedEditError(f"dimension `{path}` would get a new coordinate variable")
             else:
                 group = self.objects.group(names.parent(path))
-                self._take_coordinate(path, new_path, ASIDE)
+                self._give_own_scale(path, new_path, ASIDE)
                 self._give_coordinate(path, new_path, self.objects.datasets[old_variable], old_variable)
                 group.unlink(ASIDE.encode())
 
@@ -73,7 +73,7 @@ class ScaleEditor:
         scales.replace_scale(scale, dataset, users)
         self.objects.scales[path] = dataset
 
-    def _take_coordinate(self, path: str, new_path: str, link: str) -> None:
+    def _give_own_scale(self, path: str, new_path: str, link: str) -> None:
         """Give a dimension with a coordinate variable a scale of its own, with a link of this name."""
         from h5py import h5s
 

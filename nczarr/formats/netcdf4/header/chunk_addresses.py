@@ -206,10 +206,10 @@ def _new_tree(
     if end != 8 if kind == _BY_CHUNK else not 12 < end <= 20:
         raise UnreadableHeaderError("the index of chunks is damaged")
     places = np.ascontiguousarray(table[:, end:]).view("<u8").reshape(len(rows), rank).astype(np.int64)
-    return places, _facts(table[:, :end], size)
+    return places, _split_records(table[:, :end], size)
 
 
-def _facts(table: NDArray[np.uint8], size: int) -> NDArray[np.uint64]:
+def _split_records(table: NDArray[np.uint8], size: int) -> NDArray[np.uint64]:
     """Return address, size and mask of chunks: uint64, shape (chunks, 3).
 
     `table`: the address, and of filtered chunks size and mask, uint8, shape (chunks, bytes); `size`: of others.
@@ -246,7 +246,7 @@ def _read_fixed_array(file: HeaderFile, index: ChunkIndex, count: int, size: int
         data = file.read_checked(block, 14 + count * width, b"FADB")[14:]
     else:
         data = _pages(file, block, count, width, per_page)
-    return _facts(np.frombuffer(data, np.uint8).reshape(count, width), size)
+    return _split_records(np.frombuffer(data, np.uint8).reshape(count, width), size)
 
 
 def _pages(file: HeaderFile, block: int, count: int, width: int, per_page: int) -> bytes:
@@ -297,7 +297,7 @@ class ExtensibleArray:
             return np.empty((0, 3), np.uint64)
         data = b"".join(self._elements())[: self._written * self._width]
         data = data[: len(data) // self._width * self._width]
-        return _facts(np.frombuffer(data, np.uint8).reshape(-1, self._width), self._size)
+        return _split_records(np.frombuffer(data, np.uint8).reshape(-1, self._width), self._size)
 
     def _elements(self) -> Iterator[bytes]:
         """Yield the bytes of the elements in their order."""

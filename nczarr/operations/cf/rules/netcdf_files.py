@@ -258,10 +258,10 @@ def check_groups(dataset: CFDataset) -> Iterator[Breach]:
         for attribute_name in references.EVERY:
             if attribute_name in variable.attributes:
                 for name in references.list_names(attribute_name, variable.text(attribute_name)):
-                    yield from _find_reference(dataset, variable, attribute_name, name)
+                    yield from _check_reference(dataset, variable, attribute_name, name)
 
 
-def _find_reference(dataset: CFDataset, variable: CFVariable, attribute: str, name: str) -> Iterator[Breach]:
+def _check_reference(dataset: CFDataset, variable: CFVariable, attribute: str, name: str) -> Iterator[Breach]:
     node, other = variable.attributes[attribute], dataset.resolve(name, variable.group)
     if "/" in name and not _PATH.fullmatch(name):
         yield Breach("path", f"`{attribute}` of `{variable.path}` has the invalid path `{name}`", node, name)

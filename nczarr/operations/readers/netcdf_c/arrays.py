@@ -154,7 +154,7 @@ def find_fills(view: NetcdfView) -> Iterator[Finding]:
         if kind is None:
             continue
         value = fill[0] if isinstance(fill, list) and fill else fill
-        does = _effect(value, kind, is_char=view.nczarr and dtype == ">S1")
+        does = _effect_of_fill(value, kind, is_char=view.nczarr and dtype == ">S1")
         if does:
             text = f"the fill value of `{path}`, of type `{dtype}`, is {quote(fill)}"
             yield array.at("bad-fill", "/fill_value", text, does=does)
@@ -170,7 +170,7 @@ def find_fills(view: NetcdfView) -> Iterator[Finding]:
             yield array.at_attribute("unequal-fills", "_FillValue", text, does=does)
 
 
-def _effect(value: Any, kind: str, *, is_char: bool) -> str | None:
+def _effect_of_fill(value: Any, kind: str, *, is_char: bool) -> str | None:
     """Return the effect of an unsuitable fill value, or None."""
     if value is None or (kind[0] == "S" and isinstance(value, str)):
         return None
