@@ -206,7 +206,7 @@ class _Editor:
         changed = any(
             isinstance(change, DimensionChange) and not change.after.unlimited for change in self.work.changes
         )
-        return changed and max(map(self._end, places), default=0) > len(self.data)
+        return changed and max(map(self._find_end_of_values, places), default=0) > len(self.data)
 
     def _reserve(self) -> int:
         """Return the size of a header that has one variable more than the present one."""
