@@ -101,9 +101,10 @@ def _is_valid(codec: Codec) -> bool:
 
 
 def number_of(config_id: str) -> int | None:
-    """Return the filter number of a usual name or of a name in numcodecs, or None."""
-    number = FILTER_NUMBERS.get(config_id) or (ROWS[config_id].number if config_id in ROWS else None)
-    return number if number in FILTER_NAMES else None
+    """Return the filter number of a usual name, or of a codec that encodes by its name in numcodecs; else None."""
+    row = ROWS.get(config_id)
+    number = FILTER_NUMBERS.get(config_id) or (None if row is None else row.number)
+    return number if number in FILTER_NAMES or (row is not None and row.encodes) else None
 
 
 def level_of(codec: Codec) -> int:
@@ -250,7 +251,7 @@ def _parse_step(step: str) -> Codec:
     number = number_of(name)
     if number is None or number not in encoded:
         config_ids = [config_id for config_id, row in ROWS.items() if row.encodes]
-        words = {*config_ids, *(FILTER_NAMES[number] for number in encoded)}
+        words = {*config_ids, *(FILTER_NAMES[number] for number in encoded.intersection(FILTER_NAMES))}
         raise ValueError(f"unknown codec `{name}`; known codecs are {', '.join(sorted(words))} and none")
     return Codec(id=number, parameters=_kind(Codec(id=number)).parse(arguments))
 

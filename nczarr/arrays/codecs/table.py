@@ -1,16 +1,20 @@
 """Kinds of codecs, and the table of all, by name and by number.
 
 Each codec is one module of this folder, loaded when it is asked for, and a row of
-`ROWS`. All formats, options and messages take what they need from both.
+`ROWS`. All formats, options and messages take what they need from both. A module
+that has no row here has it itself, in a `ROWS` of its own, and is loaded at once.
 """
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from functools import cache
 from importlib import import_module
 from typing import Any, ClassVar, Literal, NamedTuple
 
+from nczarr.arrays import codecs
 from nczarr.arrays.lazy_numpy import np
 from nczarr.ast.dataset import (
     BITSHUFFLE,
@@ -242,10 +246,6 @@ def parse_level(name: str, arguments: list[str], default: int, limits: tuple[int
     return int(text)
 
 
-_CONFIG_IDS = {row.number: config_id for config_id, row in ROWS.items() if row.number is not None}
-"""Names in numcodecs by filter number."""
-
-
 def of_config_id(config_id: object) -> CodecKind | None:
     """Return the codec of a name in numcodecs, or None."""
     return _load(config_id) if isinstance(config_id, str) and config_id in ROWS else None
@@ -316,3 +316,22 @@ def usage() -> str:
     leveled = ", ".join(text for text in texts if "(" in text)
     plain = ", ".join(text for text in texts if "(" not in text)
     return f"Codecs, with levels: {leveled}. Without levels: {plain}. The level may be omitted."
+
+
+def _list_other_rows() -> dict[str, Row]:
+    """Return the rows of the modules of this folder that `ROWS` does not name."""
+    named = {"__init__", "chain", "lengths", "table", *(row.module for row in ROWS.values())}
+    files: list[str] = []
+    for folder in codecs.__path__:
+        with suppress(OSError):  # a package in an archive has no folder
+            files += os.listdir(folder)
+    others: dict[str, Row] = {}
+    for module in sorted({name.removesuffix(".py") for name in files if name.endswith(".py")} - named):
+        others |= import_module(f"{codecs.__name__}.{module}").ROWS
+    return others
+
+
+ROWS |= _list_other_rows()
+
+_CONFIG_IDS = {row.number: config_id for config_id, row in ROWS.items() if row.number is not None}
+"""Names in numcodecs by filter number."""

@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from nczarr.arrays.lazy_numpy import NDArray, np
+from nczarr.arrays.values.parts import NUMPY
 from nczarr.ast.node import TypeName
 from nczarr.ast.types import EnumType, OpaqueType
 from nczarr.formats.opendap.common.columns import BrokenValuesError, SentValues, Wire
@@ -36,7 +37,7 @@ def narrow(type_name: TypeName) -> Callable[[NDArray[Any]], NDArray[Any]]:
         if not ((upper == 0) | (upper == high)).all():
             raise ValueError(f"a value does not fit in {bits} bits")
         unsigned = (values & np.uint32(0xFFFFFFFF >> (32 - bits))).astype(f"<u{bits // 8}")
-        return unsigned.view("<i2") if type_name == "short" else unsigned
+        return unsigned.view(NUMPY[type_name])
 
     return convert
 

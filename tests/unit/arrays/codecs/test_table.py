@@ -2,7 +2,9 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from functools import partial
 from importlib import import_module
+from pathlib import Path
 
 from nczarr.arrays.codecs import table
 from nczarr.arrays.codecs.chain import parse
@@ -51,6 +53,49 @@ def test_each_codec_of_a_module_has_a_row() -> None:
     listed = {kind.config_id for module in modules for kind in import_module(f"nczarr.arrays.codecs.{module}").CODECS}
     assert listed == ROWS.keys()
     assert FILTER_NAMES.keys() <= {row.number for row in ROWS.values()}
+
+
+INVERT = """
+from nczarr.arrays.codecs.lengths import check_size
+from nczarr.arrays.codecs.table import CodecKind, Row
+from nczarr.arrays.lazy_numpy import np
+
+ROWS = {"x-invert": Row("invert", 65599, encodes=True)}
+
+
+class Invert(CodecKind):
+    config_id, stage, length_added = "x-invert", "bytes", 0
+
+    def encode(self, data, parameters, itemsize):
+        return np.invert(np.frombuffer(data, np.uint8)).tobytes()
+
+    def decode(self, data, step, itemsize, limit):
+        return check_size(self.encode(data, (), itemsize), limit)
+
+
+CODECS = (Invert(),)
+"""
+
+USE = """
+import sys
+from nczarr.arrays import codecs
+codecs.__path__.append(sys.argv[1])
+import nczarr
+schema = nczarr.from_cdl("netcdf a { dimensions: x = 3 ; variables: int v(x) ; data: v = 1, -2, 3 ; }")
+nczarr.convert(schema, "a.zarr", "zarr3", codecs=sys.argv[2], allow_loss="all", overwrite=True)
+print(open("a.zarr/v/zarr.json").read().count("x-invert"), *open("a.zarr/v/c/0", "rb").read()[:4])
+print(nczarr.open("a.zarr")["v"][...].tolist())
+"""
+
+
+def test_a_new_codec_is_one_file(tmp_path: Path) -> None:
+    (tmp_path / "invert.py").write_text(INVERT)
+    run = partial(subprocess.run, capture_output=True, text=True, check=False, cwd=tmp_path)
+    done = run([sys.executable, "-c", USE, str(tmp_path), "x-invert"])
+    assert (done.stdout, done.stderr) == ("1 254 255 255 255\n[1, -2, 3]\n", "")
+    failed = run([sys.executable, "-c", USE, str(tmp_path), "x-inverse"])
+    assert "unknown codec `x-inverse`; known codecs are" in failed.stderr
+    assert "x-invert, zlib, zstd" in failed.stderr
 
 
 def test_a_codec_is_loaded_when_it_is_asked_for() -> None:
