@@ -51,7 +51,7 @@ _MOST_BLOCKS = 1 << 12
 
 
 class HeaderMessage(NamedTuple):
-    """HeaderMessage of an object header."""
+    """Message of an object header."""
 
     flags: int
     order: int
