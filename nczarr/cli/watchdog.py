@@ -16,6 +16,8 @@ import sys
 import time
 from collections.abc import Collection
 
+from nczarr.cli import clear_fetched, clear_unfinished
+
 PATIENCE = 1.0
 """Seconds that a library call may take after a signal."""
 
@@ -58,9 +60,7 @@ def _answers() -> bool:
 def _end(status: int) -> None:
     """Remove unfinished and fetched files, and end the process."""
     try:
-        for name, function in (("nczarr.stores.finish", "remove_unfinished"), ("nczarr.stores.spool", "clear")):
-            module = sys.modules.get(name)
-            if module is not None:
-                getattr(module, function)()
+        clear_unfinished()
+        clear_fetched()
     finally:
         os._exit(status)

@@ -20,7 +20,7 @@ from nczarr.diagnostics.secrets import show
 from nczarr.operations import endpoints
 from nczarr.operations.edit.undo_file import FORMS, can_write_undo, parse_undo, write_undo
 from nczarr.options import Options
-from nczarr.plan.document_commit import prepare_patch, recover
+from nczarr.plan.document_commit import prepare_patch, report_interrupted
 from nczarr.stores import documents, extension, file_patch
 from nczarr.stores.base import Store
 from nczarr.stores.documents import Action, DocumentPatch
@@ -70,12 +70,11 @@ def open_store(path: str, report: Report, options: Options, *, rehearsal: bool) 
     if journal is None:
         return endpoints.open_readable(source, report, options)
     if journal.state == "writing":
-        text = f"`{show(path)}` is being extended, or `nczarr {journal.verb}` was interrupted"
-        report.error("unchangeable-store", text, helps=["complete it with its own command"])
+        report_interrupted(path, journal, "unchangeable-store", report)
         return None
     if rehearsal:
         return extension.view(source, journal)
-    recover(path, source, options.storage)
+    extension.apply(extension.extensible(path, options.storage), journal)
     again = endpoints.open_source(path, report, reading)
     return None if isinstance(again, Source) else again
 

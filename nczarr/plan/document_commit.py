@@ -171,10 +171,8 @@ def prepare_undo(
     return prepare_patch(path, store, undo.reverse(store), options, undo)
 
 
-def recover(path: str, store: Store, storage: StorageOptions) -> bool:
-    """Complete a committed but interrupted change of a store; return whether there was one. Raises OSError."""
-    journal = documents.find_journal(store)
-    if journal is None or journal.state != "committed":
-        return False
-    extension.apply(extension.extensible(path, storage), journal)
-    return True
+def report_interrupted(path: str, journal: ExtendJournal, code: str, report: Report) -> None:
+    """Report a change of a store that is not committed: it has put chunks, which only its own command completes."""
+    text = f"`{show(path)}` is being extended, or `nczarr {journal.verb}` was interrupted"
+    helps = ["complete it with its own command", f"discard its work: `nczarr {journal.verb} … --discard`"]
+    report.error(code, text, helps=helps)

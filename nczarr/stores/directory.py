@@ -217,7 +217,7 @@ class DirectoryTarget(DirectoryStore):
         try:
             for piece in pieces:
                 if isinstance(piece, Range):
-                    ranges.append_to(piece, file)
+                    ranges.copy_to(piece, file)
                 else:
                     ranges.write(file, piece)
         except BaseException as error:

@@ -282,8 +282,8 @@ def neighbours(places: Iterable[tuple[int, int, T]]) -> Iterator[tuple[int, int,
         yield begin, end, group
 
 
-def append_to(place: Range, target: int) -> None:
-    """Append a range to the open file `target`. Raises OSError.
+def copy_to(place: Range, target: int) -> None:
+    """Copy a range to the position of the open file `target`. Raises OSError.
 
     The kernel copies block-aligned ranges, perhaps by sharing blocks. Unaligned
     ranges it would copy page by page, which takes 1.5 times as long as a buffer
@@ -292,15 +292,15 @@ def append_to(place: Range, target: int) -> None:
     if remote(place.path) is not None:
         for data in pieces(place):
             write(target, data)
-    elif place.length and not (_begins_blocks(place, target) and _move_by_kernel(place, target)):
-        _move_by_buffer(place, target)
+    elif place.length and not (_begins_blocks(place, target) and _copy_by_kernel(place, target)):
+        _copy_by_buffer(place, target)
 
 
 def _begins_blocks(place: Range, target: int) -> bool:
     return place.offset % BLOCK == 0 and os.lseek(target, 0, os.SEEK_CUR) % BLOCK == 0
 
 
-def _move_by_buffer(place: Range, target: int) -> None:
+def _copy_by_buffer(place: Range, target: int) -> None:
     opened = _open(place.path)
     if not hasattr(_own, "buffer"):
         _own.buffer = memoryview(bytearray(BUFFER))
@@ -314,7 +314,7 @@ def _move_by_buffer(place: Range, target: int) -> None:
         at += count
 
 
-def _move_by_kernel(place: Range, target: int) -> bool:
+def _copy_by_kernel(place: Range, target: int) -> bool:
     """Return whether the kernel copied the range; if not, nothing was written."""
     if not hasattr(os, "copy_file_range"):
         return False

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, cast
 from nczarr.diagnostics.report import Report, Source
 from nczarr.options import Options
 from nczarr.stores.base import Store
+from nczarr.stores.reference_policy import Policy
+from nczarr.stores.repository.sessions import UnknownRevisionError
 from nczarr.stores.url import BadURLError
 
 if TYPE_CHECKING:
@@ -15,9 +17,6 @@ if TYPE_CHECKING:
 
 def opens(source: Source | Store, report: Report, options: Options) -> SessionStore | None:
     """Return a revision as a store; None (reported) without it. Raises OSError."""
-    from nczarr.stores.reference_policy import Policy  # loads what URLs need: `holds` is asked about every folder
-    from nczarr.stores.repository.sessions import UnknownRevisionError
-
     repository = cast("RepositoryStore", source)
     before = report.errors
     try:

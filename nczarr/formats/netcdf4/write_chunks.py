@@ -223,7 +223,7 @@ class ChunkWriter:
         target = os.open(self._path, os.O_WRONLY | getattr(os, "O_CLOEXEC", 0))
         try:
             os.lseek(target, address.value, os.SEEK_SET)
-            ranges.append_to(Range(*chunk[:3]), target)
+            ranges.copy_to(Range(*chunk[:3]), target)
         finally:
             os.close(target)
 

@@ -91,8 +91,11 @@ class DocumentStore(MemoryStore):
         url = self._urls.get(source)
         if url is None:
             spelled = notes.get(source, {}).get("url") if self._keeps_names else None
-            self._naming.check(source)
-            url = self._urls[source] = self._naming.url(source) if spelled is None else spelled
+            if spelled is None:
+                spelled = self._naming.url(source)
+            else:
+                self._naming.check(source)
+            url = self._urls[source] = spelled
         return url
 
     def document(self) -> Iterator[bytes]:

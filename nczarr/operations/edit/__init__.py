@@ -117,23 +117,22 @@ def _edit(request: EditRequest, report: Report) -> EditResult | None:
 
 
 def _complete(request: EditRequest, report: Report) -> bool:
-    """Complete an interrupted change of a store that was committed; False after an uneditable-target. Raises OSError.
+    """Complete an interrupted change of a store that was committed; False after an error. Reports uneditable-target.
 
-    Another interrupted change has put chunks, which only its own command completes.
+    Raises OSError.
     """
-    from nczarr.plan import document_commit
-    from nczarr.stores.documents import find_journal
+    from nczarr.plan.document_commit import report_interrupted
+    from nczarr.stores import documents, extension
 
     storage = request.options.storage
     source = endpoints.open_source(request.target, Report(), request.options._replace(storage=storage.of("target")))
     if source is not None and not isinstance(source, Source) and not (source.archive or source.versioned):
-        document_commit.recover(trim(request.target), source, storage)
-        journal = find_journal(source)
-        if journal is not None:
-            text = f"`{show(request.target)}` cannot be edited: `nczarr {journal.verb}` was interrupted"
-            helps = ["complete it with its own command", f"discard its work: `nczarr {journal.verb} … --discard`"]
-            report.error("uneditable-target", text, helps=helps)
+        journal = documents.find_journal(source)
+        if journal is not None and journal.state == "writing":
+            report_interrupted(request.target, journal, "uneditable-target", report)
             return False
+        if journal is not None:
+            extension.apply(extension.extensible(trim(request.target), storage), journal)
     return True
 
 

@@ -63,8 +63,8 @@ class _DmrppWriter(DmrWriter):
         target, writing = self.options.target, self.options.writing
         near = target is not None and not is_remote(target) and not is_remote(source) and writing.base is None
         try:
-            self.naming.check(source)
             if near and os.path.dirname(os.path.abspath(target or "")) == os.path.dirname(os.path.abspath(source)):
+                self.naming.check(source)
                 return os.path.basename(source)
             return self.naming.url(source)
         except UnnamedTargetError as error:

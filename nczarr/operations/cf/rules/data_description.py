@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from nczarr.diagnostics.report import did_you_mean, suggest
+from nczarr.diagnostics.report import suggest
 from nczarr.operations.cf.axes import is_time_reference
 from nczarr.operations.cf.rule import Breach, load_table
 from nczarr.operations.cf.standard_name_table import (
@@ -136,7 +136,7 @@ def check_standard_name(dataset: CFDataset) -> Iterator[Breach]:
         if find_standard_name(words[0]) is None:
             meant = suggest_standard_name("_".join(words) if len(words) > 2 else words[0])
             what = f"`{words[0]}` of `{variable.path}` is not in version {standard_name_version()} of the table"
-            yield Breach("table", what, node, words[0], (did_you_mean(meant),) if meant else ())
+            yield Breach("table", what, node, words[0], (f"did you mean `{meant}`?",) if meant else ())
         if len(words) > 2 or (words[1:] and words[1] not in MODIFIERS):
             what = f"`{' '.join(words[1:])}` of `{variable.path}` is not a modifier of standard names"
             yield Breach("modifier", what, node, words[1], tuple(suggest(words[1], MODIFIERS)))
