@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
+from nczarr.diagnostics.report import OMISSIONS
 from nczarr.diagnostics.secrets import NO_OPTIONS, StorageOptions
 
 if TYPE_CHECKING:
@@ -219,8 +220,10 @@ class Options(NamedTuple):
         return repr([(name, _plain(getattr(self, name))) for name in self._fields if name not in RUN_ONLY])
 
     def accepts(self, loss: str) -> bool:
-        """Return whether this loss is a warning in the run."""
-        return loss in self.allow_loss or "all" in self.allow_loss
+        """Return whether this loss is a warning in the run. `unread` accepts every loss of a reader."""
+        if not self.allow_loss.isdisjoint((loss, "all")):
+            return True
+        return "unread" in self.allow_loss and loss in UNREAD | OMISSIONS
 
 
 def _plain(value: object) -> object:

@@ -82,7 +82,13 @@ def _check(
     if kind is not None and dataset.kind != kind:
         dataset = dataset.model_copy(update={"kind": kind})
     checked = Checked(
-        dataset=dataset, **tables._asdict(), shapes=shapes, fills=fills, parts=parts, foreign=work.foreign
+        dataset=dataset,
+        **tables._asdict(),
+        shapes=shapes,
+        fills=fills,
+        parts=parts,
+        foreign=work.foreign,
+        omitted=tuple(work.omitted),
     )
     if target_kind is not None and accepted:
         from nczarr.check.kinds import reduce_to_kind

@@ -79,6 +79,17 @@ class Namesake(NamedTuple):
     """Place of the other item."""
 
 
+class Omission(NamedTuple):
+    """Content of a source that the tree lacks: a loss of the reader."""
+
+    code: str
+    """Reason, as a code: one of `report.OMISSIONS`."""
+    path: str
+    """FQN of the object, or of the group or variable whose attribute is left out."""
+    text: str
+    """What is left out, and why, as a clause: "dataset `/r` holds references to objects"."""
+
+
 @dataclass(slots=True, eq=False)
 class Unchecked:
     """Output of a front end: the tree with names as written, and additional data."""
@@ -115,6 +126,8 @@ class Unchecked:
     """Zarr content beyond the model, by FQN."""
     namesakes: list[Namesake] = field(default_factory=list)
     """Items that the front end renamed or dropped, because their names were taken."""
+    omitted: list[Omission] = field(default_factory=list)
+    """Content of the source that is not in the tree."""
     namesakes_accepted: bool = False
     """True if the run allows equal names (`duplicate-name`)."""
 
@@ -151,6 +164,8 @@ class Checked(NamedTuple):
     """Arrays of each variable with data; all other variables have fill values."""
     foreign: Mapping[str, Foreign] = MappingProxyType({})
     """Zarr content beyond the model, for writing the same format again."""
+    omitted: tuple[Omission, ...] = ()
+    """Content of the sources that is not in the tree."""
 
 
 def remaining(checked: Checked, dataset: Dataset) -> Checked:
@@ -167,6 +182,7 @@ def remaining(checked: Checked, dataset: Dataset) -> Checked:
             for path, foreign in checked.foreign.items()
             if path in collected.groups or path in collected.variables
         },
+        omitted=checked.omitted,
     )
 
 

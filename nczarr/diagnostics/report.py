@@ -127,7 +127,10 @@ VALUE_LOSSES = frozenset(
 )
 """Losses that are errors unless `--allow-loss` names them."""
 
-ALLOWED = VALUE_LOSSES | {"all"}
+OMISSIONS = frozenset({"omitted-type", "omitted-link", "omitted-object", "omitted-name"})
+"""Reasons why a reader leaves out content: its type, its link, its bytes, its name."""
+
+ALLOWED = VALUE_LOSSES | OMISSIONS | {"all", "unread"}
 """Valid words of `--allow-loss`."""
 
 
