@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
-from nczarr.diagnostics.report import OMISSIONS
+from nczarr.diagnostics.report import OMISSIONS, OMITTED, UNREAD
 from nczarr.diagnostics.secrets import NO_OPTIONS, StorageOptions
 
 if TYPE_CHECKING:
@@ -98,12 +98,6 @@ class Following(NamedTuple):
 
 WRITING, FOLLOWING = Writing(), Following()
 """Default handling of references."""
-
-
-UNREAD = frozenset(
-    {"bad-metadata", "unreadable-array", "ambiguous-node", "draft-layout", "lost-union", "lost-mask", "duplicate-name"}
-)
-"""Codes of unreadable store content; read-only uses skip it."""
 
 
 class Options(NamedTuple):
@@ -223,7 +217,7 @@ class Options(NamedTuple):
         """Return whether this loss is a warning in the run. `unread` accepts every loss of a reader."""
         if not self.allow_loss.isdisjoint((loss, "all")):
             return True
-        return "unread" in self.allow_loss and loss in UNREAD | OMISSIONS
+        return OMITTED in self.allow_loss and loss in UNREAD | OMISSIONS
 
 
 def _plain(value: object) -> object:

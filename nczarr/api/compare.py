@@ -6,10 +6,10 @@ import os
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from nczarr.diagnostics.report import CompileError, Report
+from nczarr.diagnostics.report import UNREAD, CompileError, Report
 from nczarr.names import list_texts
 from nczarr.operations.compare.difference import Difference, Tolerance
-from nczarr.options import DEFAULT_MEMORY, FOLLOWING, UNREAD, Following, Options
+from nczarr.options import DEFAULT_MEMORY, FOLLOWING, Following, Options
 from nczarr.select.selection import Subset
 
 if TYPE_CHECKING:

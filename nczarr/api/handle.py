@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any, Unpack
 from nczarr.api.node_handles import GroupHandle
 from nczarr.api.options import TargetOptions, options_from, takes
 from nczarr.ast import Dataset
-from nczarr.diagnostics.report import CompileError, DataWarning, Diagnostic, Report, Source
-from nczarr.options import FOLLOWING, UNREAD, Aggregation, Following, Options
+from nczarr.diagnostics.report import OMITTED, UNREAD, CompileError, DataWarning, Diagnostic, Report, Source
+from nczarr.options import FOLLOWING, Aggregation, Following, Options
 
 if TYPE_CHECKING:
     from types import TracebackType
@@ -455,7 +455,10 @@ def omission(handle: DatasetHandle) -> str:
     if not lost:
         return ""
     more = f"; and {len(lost) - LISTED} more in `diagnostics`" if len(lost) > LISTED else ""
-    listed = "; ".join(f"{diagnostic.code}: {diagnostic.message}" for diagnostic in lost[:LISTED])
+    listed = "; ".join(
+        f"{diagnostic.code}: {': '.join((diagnostic.message, *map(str, diagnostic.notes[:LISTED])))}"
+        for diagnostic in lost[:LISTED]
+    )
     return f"content of the dataset was left out: {listed}{more}"
 
 
@@ -465,6 +468,8 @@ def report_losses(handle: DatasetHandle, report: Report, options: Options) -> No
     Writing an open dataset then reports the same as converting its file.
     """
     for loss in handle.losses:
+        if loss.code == OMITTED:  # `Checked.omitted` has it, which the writer refuses
+            continue
         allowed = options.accepts(loss.code)
         helps = () if allowed else (f"`allow_loss={loss.code!r}` writes the rest",)
         report.lose(loss._replace(helps=helps), allowed=allowed)

@@ -87,7 +87,9 @@ class Omission(NamedTuple):
     path: str
     """FQN of the object, or of the group or variable whose attribute is left out."""
     text: str
-    """What is left out, and why, as a clause: "dataset `/r` holds references to objects"."""
+    """The item and the reason, as a clause: "dataset `/r` holds references to objects"."""
+    source: str = ""
+    """Name of the source, which the pipeline fills in."""
 
 
 @dataclass(slots=True, eq=False)

@@ -11,7 +11,8 @@ from nczarr.cli import DONE, FAULTY, misuse, write_product
 from nczarr.cli.options import options_of, read_input, subset_of
 from nczarr.cli.parser import Command, Switch
 from nczarr.cli.shared import Messages
-from nczarr.options import ARGUMENTS, COMPARISON, UNREAD
+from nczarr.diagnostics.report import UNREAD
+from nczarr.options import ARGUMENTS, COMPARISON
 
 if TYPE_CHECKING:
     from nczarr.operations.compare.difference import Tolerance

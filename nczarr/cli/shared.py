@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, Any, Protocol
 
 from nczarr.cli import DONE, FAULTY, INTERRUPTED, MISUSED, UNREACHABLE, clear_fetched, flush_product, give_up
-from nczarr.diagnostics.report import CompileError, Diagnostic, Report, Severity
+from nczarr.diagnostics.report import OMITTED, UNREAD, CompileError, Diagnostic, Report, Severity
 from nczarr.diagnostics.secrets import show
 
 if TYPE_CHECKING:
@@ -86,6 +86,10 @@ STATUS = {
     "missing-library": UNREACHABLE,
 }
 """Exit status of codes that are not input errors; all others are FAULTY."""
+
+
+LASTING = UNREAD | {OMITTED}
+"""Codes of losses in reading, which `-q` does not hide when they are accepted."""
 
 
 class Messages:
@@ -182,7 +186,9 @@ class Messages:
     def _visible(self) -> list[Diagnostic]:
         """Return the diagnostics of the task that are asked for."""
         stored = self.report.list_sorted()
-        return [diagnostic for diagnostic in stored if diagnostic.severity is Severity.ERROR] if self._quiet else stored
+        if not self._quiet:
+            return stored
+        return [one for one in stored if one.severity is Severity.ERROR or one.code in LASTING]
 
     def _take_unprinted(self) -> list[Diagnostic]:
         """Return the visible diagnostics that were not printed yet, and count them as printed."""

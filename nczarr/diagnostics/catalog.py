@@ -59,6 +59,7 @@ SUBJECTS = (
     "Other readers: layouts",
     "Kinds of file and targets",
     "Losses",
+    "Losses in reading",
     "Classic netCDF files",
     "Streams of points",
     "Files and runs",

@@ -130,7 +130,15 @@ VALUE_LOSSES = frozenset(
 OMISSIONS = frozenset({"omitted-type", "omitted-link", "omitted-object", "omitted-name"})
 """Reasons why a reader leaves out content: its type, its link, its bytes, its name."""
 
-ALLOWED = VALUE_LOSSES | OMISSIONS | {"all", "unread"}
+UNREAD = frozenset(
+    {"bad-metadata", "unreadable-array", "ambiguous-node", "draft-layout", "lost-union", "lost-mask", "duplicate-name"}
+)
+"""Codes of unreadable store content; read-only uses skip it."""
+
+OMITTED = "unread"
+"""Code of the diagnostic that lists what a reader left out; as a loss, it is every loss of a reader."""
+
+ALLOWED = VALUE_LOSSES | OMISSIONS | {"all", OMITTED}
 """Valid words of `--allow-loss`."""
 
 
@@ -252,7 +260,7 @@ def rank(diagnostic: Diagnostic) -> int:
         return 0
     if diagnostic.severity is Severity.NOTE:
         return LEAST
-    return 1 if diagnostic.code in VALUE_LOSSES else 2
+    return 1 if diagnostic.code in ALLOWED else 2
 
 
 class Report:
@@ -324,6 +332,13 @@ class Report:
         if allowed and len(self.losses) < self.limit:
             self.losses.append(diagnostic)
         self.add(diagnostic)
+
+    def retract(self, diagnostic: Diagnostic) -> None:
+        """Remove a diagnostic that was added, with the same message and place, if it is stored."""
+        found = self._kept.pop((*diagnostic.sort_key(), diagnostic.primary.pointer), None)
+        if found is not None:
+            self._errors -= found.severity is Severity.ERROR
+            self.losses = [loss for loss in self.losses if loss.sort_key() != diagnostic.sort_key()]
 
     def error(
         self,

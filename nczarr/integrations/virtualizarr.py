@@ -17,8 +17,8 @@ from nczarr.api.options import options_from
 from nczarr.arrays.chunks.manifest import WHOLE, Referred
 from nczarr.arrays.lazy_numpy import NDArray, np
 from nczarr.arrays.regions import grid_of
-from nczarr.diagnostics.report import CompileError, Diagnostic, Report, Severity
-from nczarr.options import FOLLOWING, UNREAD, Following, Options, Writing
+from nczarr.diagnostics.report import UNREAD, CompileError, Diagnostic, Report, Severity
+from nczarr.options import FOLLOWING, Following, Options, Writing
 from nczarr.select.selection import Subset
 from nczarr.stores.base import is_metadata
 

@@ -17,9 +17,10 @@ from nczarr.arrays.execution.thread_pool import in_limits, limit
 from nczarr.ast.dataset import building
 from nczarr.check import check
 from nczarr.check.checked import Checked, Observer, open_fragments
-from nczarr.diagnostics.report import HEAD, Report, Source
+from nczarr.diagnostics.report import Report, Source
 from nczarr.diagnostics.secrets import show
-from nczarr.operations import endpoints
+from nczarr.operations import endpoints, omissions
+from nczarr.operations.unknown_format import report_unknown_format
 from nczarr.options import WHOLE, Options
 from nczarr.registry import Format
 from nczarr.select.selection import Subset, part_in_words, report_unmatched
@@ -96,19 +97,7 @@ def read(
         source, form = opened, registry.detect_store(opened, opened=True)
         options = options._replace(masking_fill=False)
     if form is None or form.read is None:
-        from nczarr.operations.manifests import suggest_parser
-        from nczarr.stores.probe import is_page
-
-        readable = ", ".join(row.name for row in registry.formats() if row.readable)
-        helps = [f"formats that can be read: {readable}; CDL starts with `netcdf`"]
-        head = bytes(source.data[:HEAD]) if isinstance(source, Source) else b""
-        if is_page(head):
-            helps = ["it is a web page: is the URL right, or does the server need the storage option `login`?"]
-        elif (parser := suggest_parser(head)) is not None:
-            command = f"nczarr convert --parser '{parser}' …"
-            helps = [f"a parser of VirtualiZarr may read it, with Python 3.12: `{command}`"]
-        name = source.name if isinstance(source, Source) else source.path
-        report.error("unknown-format", f"`{name}` is not in a format that can be read", helps=helps)
+        report_unknown_format(source, report)
         return None
     with building(lasting=not isinstance(source, Source)):
         unchecked = registry.load(form.read)(source, report, options)
@@ -122,9 +111,12 @@ def read(
             accepted=options.accepts("format-conflict"),
             namesakes=options.accepts("duplicate-name"),
         )
-    if checked is None or options.aggregation == "keep":
-        return checked
-    return _expand(checked, source, report, options)
+    if checked is None:
+        return None
+    if checked.omitted:
+        checked = omissions.name_source(checked, source.name if isinstance(source, Source) else source.path)
+        omissions.announce(checked, report)
+    return checked if options.aggregation == "keep" else _expand(checked, source, report, options)
 
 
 def _expand(checked: Checked, source: Source | Store, report: Report, options: Options) -> Checked | None:
@@ -161,7 +153,10 @@ def select(checked: Checked, choice: Subset, report: Report) -> Checked | None:
         return checked
     from nczarr.select.subset import subset
 
-    return subset(checked, choice, report)
+    part = subset(checked, choice, report)
+    if part is not None:
+        omissions.restrict(checked, part, report)
+    return part
 
 
 def plan(
@@ -202,6 +197,7 @@ def plan_in_place(checked: Checked, source: Format, form: Format, report: Report
     """Return the plan of a store that gets another format where it is; None after an error."""
     from nczarr.plan import in_place
 
+    omissions.refuse(checked, options, report)
     return in_place.plan_in_place(checked, source, form, options, report)
 
 
@@ -256,7 +252,10 @@ def write(
 
     with limit(options.workers, options.memory):
         written = link.write(planned, path, report, counts, inspect if options.verify else None, lock)
-    return conversion_of(path, planned, counts)._replace(verified_with=readers) if written else None
+    if not written:
+        return None
+    done = conversion_of(path, planned, counts)
+    return done._replace(verified_with=readers, losses=(*omissions.losses_of(checked), *done.losses))
 
 
 def _find_finished(checked: Checked, path: str, form: Format, report: Report, options: Options) -> Conversion | None:
@@ -283,6 +282,9 @@ def _find_finished(checked: Checked, path: str, form: Format, report: Report, op
 
 def _plan(checked: Checked, path: str, form: Format, report: Report, options: Options) -> Plan | None:
     """Return the plan of a possible target; None after an error."""
+    omissions.refuse(checked, options, report)
+    if report.errors:
+        return None
     place = endpoints.locate(path, report)
     if place is None:
         return None
@@ -406,6 +408,7 @@ class ReadyConversion(NamedTuple):
 
     def blocks(self, report: Report) -> Iterator[bytes] | None:
         """Return the output of `write` for a terminal; None after an error."""
+        omissions.refuse(self.checked, self.options, report)
         return blocks(self.checked, self.form, report, self.options)
 
 
@@ -432,6 +435,9 @@ def prepare(
     if checked is not None and not report.errors:
         checked = select(checked, subset, report)
     if checked is None or report.errors:
+        return None
+    omissions.refuse(checked, options, report)
+    if report.errors:
         return None
     checked = open_fragments(checked)
     if fixed:

@@ -24,7 +24,7 @@ from nczarr.ast import ATOMIC, Attribute, Dimension, Group, Variable
 from nczarr.ast.dataset import G, building, map_groups
 from nczarr.ast.rectilinear import largest, varies, within
 from nczarr.ast.types import list_parts
-from nczarr.check.checked import Checked, remaining, resize
+from nczarr.check.checked import Checked, Omission, remaining, resize
 from nczarr.diagnostics.report import Report, Span
 from nczarr.select.physical import indices_of
 from nczarr.select.sections import SectionChanges, ranges_of, settle, with_related
@@ -128,6 +128,7 @@ def subset(checked: Checked, choice: Subset, report: Report) -> Checked | None:
     if choice.variables or choice.groups:
         chosen = [*variables, *ranges]
         retained = _close_over(with_related(chosen, checked) if choice.related else chosen, groups, checked)
+        checked = checked._replace(omitted=_select_omissions(checked, retained, groups))
     chosen = [fqn for fqn in checked.variables if fqn in retained["variables"]]
     cut: dict[str, range] = {}
     if choice.dimensions or choice.labels:
@@ -141,6 +142,13 @@ def subset(checked: Checked, choice: Subset, report: Report) -> Checked | None:
         return None
     with building():
         return _make_subset(checked, retained, cuts)
+
+
+def _select_omissions(checked: Checked, retained: _Kept, groups: list[str]) -> tuple[Omission, ...]:
+    """Return the omissions of attributes of what is retained, and of all else in the selected groups."""
+    owners = {*retained["variables"], *retained["groups"], *retained["types"]}
+    inside = tuple(names.join(group, "") for group in groups)
+    return tuple(one for one in checked.omitted if one.path in owners or one.path.startswith(inside))
 
 
 def fix_dimensions(checked: Checked) -> Checked:

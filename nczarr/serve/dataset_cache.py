@@ -19,8 +19,8 @@ from threading import Lock
 from typing import TYPE_CHECKING, Any
 
 from nczarr import names
-from nczarr.diagnostics.report import HEAD, CompileError, Diagnostic, Report, Source
-from nczarr.options import FOLLOWING, UNREAD, Following, Options
+from nczarr.diagnostics.report import HEAD, UNREAD, CompileError, Diagnostic, Report, Source
+from nczarr.options import FOLLOWING, Following, Options
 from nczarr.registry import detect, load
 from nczarr.serve.places import ServedPlace
 from nczarr.serve.refusals import ALLOW, BUSY, FORBIDDEN, RETRY, SOON, UNKNOWN, RefusedRequestError, without_home

@@ -13,7 +13,7 @@ from typing import Any
 
 from nczarr.arrays.lazy_numpy import NDArray, np
 from nczarr.ast import Dataset
-from nczarr.diagnostics.report import CompileError, Report, Source, Span
+from nczarr.diagnostics.report import UNREAD, CompileError, Report, Source, Span
 from nczarr.formats.ncstream._generated import ncstream_pb2 as pb
 from nczarr.formats.ncstream.read.decode import column_tree, inflate
 from nczarr.formats.ncstream.read.header_tree import HeaderContext
@@ -27,7 +27,7 @@ from nczarr.formats.ncstream.wire.trees import RaggedLists, Tree, element_type, 
 from nczarr.formats.ncstream.write.encode import column_message, data_message
 from nczarr.formats.ncstream.write.pack_rows import Piece, UnwritableError
 from nczarr.names import from_bytes, to_bytes
-from nczarr.options import UNREAD, Options
+from nczarr.options import Options
 
 
 class Message:

@@ -18,12 +18,12 @@ from nczarr.api.handle import DatasetHandle, handle_of, omission, open_object
 from nczarr.api.node_handles import GroupHandle
 from nczarr.api.options import options_from
 from nczarr.ast.dataset import building
-from nczarr.diagnostics.report import HEAD, Report, hint
+from nczarr.diagnostics.report import HEAD, UNREAD, Report, hint
 from nczarr.diagnostics.secrets import StorageOptions, show
 from nczarr.integrations.xarray.data_store import DataStore
 from nczarr.integrations.xarray.values import OpenedDataset, warn
 from nczarr.operations import pipeline
-from nczarr.options import FOLLOWING, UNREAD, Aggregation, Following, Options
+from nczarr.options import FOLLOWING, Aggregation, Following, Options
 from nczarr.registry import Format
 from nczarr.stores.open import is_repository
 from nczarr.stores.url import BadURLError, is_remote, location

@@ -26,7 +26,7 @@ from nczarr.diagnostics.report import Diagnostic, Report, Severity, Source
 from nczarr.diagnostics.secrets import show
 from nczarr.link.target import emit
 from nczarr.names import list_first
-from nczarr.operations import endpoints, pipeline
+from nczarr.operations import endpoints, omissions, pipeline
 from nczarr.operations.aggregation.instructions import is_aggregation
 from nczarr.operations.append.placement import (
     Appended,
@@ -123,7 +123,7 @@ def project(
     if report.errors > before:
         return None
     parts = {path: checked.parts.get(path, own_parts) for path, own_parts in back.parts.items()}
-    return back._replace(parts=parts)
+    return back._replace(parts=parts, omitted=checked.omitted)
 
 
 def _is_same(one: Checked, other: Checked, path: str) -> bool:
@@ -136,7 +136,7 @@ def _is_same(one: Checked, other: Checked, path: str) -> bool:
     return descr(first, one.types) == descr(second, other.types)
 
 
-LACKING = frozenset({"unseen-object", "missing-values"})
+MISSING = "missing-values"
 """Warnings of files that are not read whole. A file that is written again would lose the rest."""
 
 NAMED = 8
@@ -253,9 +253,12 @@ def open_target(path: str, report: Report, options: Options) -> ExtendableTarget
         journal = extension.parse(source.get(JOURNAL) or b"")
         source = source if journal is None else extension.view(source, journal)
     checked = pipeline.read(source, report, reading, form)
-    lacking = [lack for lack in report.list_sorted() if lack.code in LACKING] if isinstance(source, Source) else []
+    lacking = []
+    if isinstance(source, Source):
+        lacking = [lack.message for lack in report.list_sorted() if lack.code == MISSING]
+        lacking += [] if checked is None else [one.text for one in checked.omitted]
     for lack in lacking:
-        text = f"`{show(path)}` would be written again without what is not read of it: {lack.message}"
+        text = f"`{show(path)}` would be written again without what is not read of it: {lack}"
         report.error("unextendable-target", text, helps=["write target and sources as a new one"])
     if checked is None or report.errors:
         return None
@@ -294,6 +297,7 @@ def _join(target: ExtendableTarget, request: AppendRequest, report: Report) -> E
     for source_name, dataset in every_opened(request.inputs, request.subset, report):
         checked = project(source_name, dataset, target.form, target.store is not None, report, request.options)
         if checked is not None:
+            omissions.refuse(checked, request.options, report)
             checked = recode(source_name, checked, first, Recoding(), report)
             records.append((source_name, checked))
     if report.errors > before:

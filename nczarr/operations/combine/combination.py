@@ -20,7 +20,7 @@ from nczarr.ast import Dimension, Group, Variable
 from nczarr.ast.dataset import building, map_groups
 from nczarr.ast.rectilinear import varies
 from nczarr.ast.types import is_number
-from nczarr.check.checked import Checked, resize
+from nczarr.check.checked import Checked, Omission, resize
 from nczarr.diagnostics.report import Diagnostic, Report, Severity
 from nczarr.diagnostics.secrets import NO_OPTIONS, StorageOptions
 from nczarr.operations.combine.agreement import OBJECTS, Aspect, SourceDifference, Way, find_axes
@@ -146,6 +146,7 @@ class Combination:
         """Messages on variables with chunks that no source has."""
         self.repeated: list[str] = []
         """Names of sources without a coordinate whose chunks the extended document has already."""
+        self._omitted: list[Omission] = []
 
     @property
     def unordered(self) -> list[str]:
@@ -156,6 +157,7 @@ class Combination:
         """Add a source, or record its conflicts."""
         number = len(self.names)
         self.names.append(source.name)
+        self._omitted += source.omitted
         for finding in source.findings:
             if finding.decisive:
                 self._fault(self.model.name, source.name, finding)
@@ -315,7 +317,7 @@ class Combination:
                 dimension = Dimension(name=way.new_dim, size=len(self.names))
                 kind = None if _grows_within(checked, axes) else tree.kind
                 tree = tree.model_copy(update={"dimensions": (dimension, *tree.dimensions), "kind": kind})
-            return resize(checked, tree)._replace(parts=parts)
+            return resize(checked, tree)._replace(parts=parts, omitted=tuple(self._omitted))
 
     def _join_parts(self, path: str, axis: int, report: Report) -> Parts:
         """Return the joined parts of a variable; reports unaligned-chunks, unequal-sources."""

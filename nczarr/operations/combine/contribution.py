@@ -19,7 +19,7 @@ from nczarr.arrays.chunks.table_chunk_array import Facts, TableChunkArray, locat
 from nczarr.arrays.lazy_numpy import NDArray, np
 from nczarr.arrays.regions import all_of
 from nczarr.arrays.sources.source import ArraySource, Parts, itemsize, numpy_dtype
-from nczarr.check.checked import Checked, whole_parts
+from nczarr.check.checked import Checked, Omission, whole_parts
 from nczarr.diagnostics.report import Report
 from nczarr.operations.combine.agreement import (
     CombineSpec,
@@ -148,6 +148,8 @@ class Contribution(NamedTuple):
     """Variables that must be equal and are not, with messages."""
     grid: SourceGrid = SAME_GRID
     """Coordinates and variables that differ from those of the model."""
+    omitted: tuple[Omission, ...] = ()
+    """Content of the source that is left out."""
 
     @property
     def is_located(self) -> bool:
@@ -200,7 +202,10 @@ def contribution_of(name: str, checked: Checked, model: Model) -> Contribution:
     lengths = {path: checked.dimensions[path].size for path in way.dimensions if path in checked.dimensions}
     with_data = frozenset(path for path in pieces if path in checked.parts)
     grid = grid._replace(values=loose)
-    return Contribution(name, lengths, pieces, with_data, frozenset(unequal), orders, differences, tuple(faults), grid)
+    unequal_paths = frozenset(unequal)
+    return Contribution(
+        name, lengths, pieces, with_data, unequal_paths, orders, differences, tuple(faults), grid, checked.omitted
+    )
 
 
 LOOSE = 64 << 20

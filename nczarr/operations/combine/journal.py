@@ -27,6 +27,7 @@ from nczarr.arrays.chunks.table_chunk_array import LocatedForm, TableChunkArray
 from nczarr.arrays.lazy_numpy import NDArray, np
 from nczarr.arrays.sources.source import Descr, Stored, numpy_dtype
 from nczarr.ast.dataset import Codec
+from nczarr.check.checked import Omission
 from nczarr.diagnostics.report import CompileError, Diagnostic, Label, Severity
 from nczarr.operations.combine.agreement import Aspect, SourceDifference
 from nczarr.operations.combine.contribution import Contribution, VariablePiece
@@ -211,6 +212,7 @@ def _describe_result(result: SourceResult, forms: Mapping[LocatedForm, int]) -> 
         "orders": {path: _order_members(order) for path, order in contribution.orders.items()},
         "findings": [list(finding) for finding in contribution.findings],
         "faults": [list(fault) for fault in contribution.faults],
+        "omitted": [list(omission) for omission in contribution.omitted],
         "diagnostics": [
             [
                 diagnostic.code,
@@ -237,6 +239,7 @@ def _result(members: Mapping[str, Any], forms: list[LocatedForm]) -> SourceResul
         {path: _order(order) for path, order in members["orders"].items()},
         tuple(SourceDifference(path, Aspect(aspect), *rest) for path, aspect, *rest in members["findings"]),
         tuple((path, message) for path, message in members["faults"]),
+        omitted=tuple(Omission(*omission) for omission in members["omitted"]),
     )
     diagnostics = tuple(
         Diagnostic(code, Severity(severity), message, notes=tuple(notes), helps=tuple(helps))

@@ -22,9 +22,9 @@ from nczarr.arrays.sources.source import ArraySource, Descr, itemsize, little, l
 from nczarr.arrays.values.parts import is_fixed
 from nczarr.ast.rectilinear import largest
 from nczarr.check.checked import Checked, whole_parts
-from nczarr.diagnostics.report import Report
+from nczarr.diagnostics.report import UNREAD, Report
 from nczarr.operations.compare.values import TEXT, alike, block_shape, values
-from nczarr.options import UNREAD, Options
+from nczarr.options import Options
 from nczarr.plan.plans import Conversion, Plan, StorePlan
 
 SCRIPT = Path(__file__).with_name("foreign_reader.py")

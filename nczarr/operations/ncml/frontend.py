@@ -47,7 +47,7 @@ def read(source: Source, report: Report, options: Options) -> Unchecked | None:
     if draft is None:
         return None
     dataset = draft.dataset.model_copy(update={"name": names.stem(source.name), "kind": None})
-    return Unchecked(dataset, parts=draft.parts)
+    return Unchecked(dataset, parts=draft.parts, omitted=document.omitted)
 
 
 def _open_document(source: Source, report: Report, options: Options) -> tuple[XmlElement, NcmlDocument] | None:
@@ -60,7 +60,7 @@ def _open_document(source: Source, report: Report, options: Options) -> tuple[Xm
     policy = Policy(home_of(source), following)
     behind = following._replace(documents=(*following.documents, place))
     options = options._replace(following=behind, storage=policy.limit_token(options.storage))
-    document = NcmlDocument(source, report, options, policy, Counter())
+    document = NcmlDocument(source, report, options, policy, Counter(), [])
     return (root, document) if check_elements(root, document) else None
 
 

@@ -16,7 +16,7 @@ from nczarr.check.checked import Checked
 from nczarr.diagnostics.report import CompileError, Source
 from nczarr.diagnostics.secrets import show
 from nczarr.formats.common.xml_reader import XmlElement
-from nczarr.operations import endpoints, pipeline
+from nczarr.operations import endpoints, omissions, pipeline
 from nczarr.operations.ncml.file_dates import read_date
 from nczarr.operations.ncml.vocabulary import NcmlDocument, is_true
 from nczarr.stores.local_file import LocalFile
@@ -116,7 +116,11 @@ def read_place(path: str, label: str, element: XmlElement, document: NcmlDocumen
         form = None if source is None else endpoints.detect_format(source)
         if isinstance(source, Source) and isinstance(source.data, LocalFile) and not (form and form.ranged):
             source.data = source.data[:]
-        return None if source is None else pipeline.read(source, report, options, form)
+        checked = None if source is None else pipeline.read(source, report, options, form)
+        if checked is not None:
+            omissions.retract(checked, report)  # the whole document announces them
+            document.omitted.extend(checked.omitted)
+        return checked
     except OSError as failure:
         text = f"`{show(label)}` cannot be read: {failure.strerror or failure}"
         report.error("unreachable-target", text, document.span(element))

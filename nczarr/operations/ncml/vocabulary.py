@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import NamedTuple
 
+from nczarr.check.checked import Omission
 from nczarr.diagnostics.report import NOWHERE, Report, Source, Span, suggest
 from nczarr.formats.common.xml_reader import XmlElement
 from nczarr.options import Options
@@ -72,6 +73,8 @@ class NcmlDocument(NamedTuple):
     """Rules about the places that the document may name."""
     counts: Counter[str]
     """Number of its `values` that are in memory; shared by all its elements."""
+    omitted: list[Omission]
+    """Content of its members that is left out; shared by all its elements."""
 
     def span(self, element: XmlElement | None) -> Span:
         """Return the place of an element."""

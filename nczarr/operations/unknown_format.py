@@ -1,0 +1,24 @@
+"""Message about a source in a format that cannot be read, with what may help."""
+
+from __future__ import annotations
+
+from nczarr import registry
+from nczarr.diagnostics.report import HEAD, Report, Source
+from nczarr.stores.base import Store
+
+
+def report_unknown_format(source: Source | Store, report: Report) -> None:
+    """Report unknown-format for a file or store."""
+    from nczarr.operations.manifests import suggest_parser
+    from nczarr.stores.probe import is_page
+
+    readable = ", ".join(row.name for row in registry.formats() if row.readable)
+    helps = [f"formats that can be read: {readable}; CDL starts with `netcdf`"]
+    head = bytes(source.data[:HEAD]) if isinstance(source, Source) else b""
+    if is_page(head):
+        helps = ["it is a web page: is the URL right, or does the server need the storage option `login`?"]
+    elif (parser := suggest_parser(head)) is not None:
+        command = f"nczarr convert --parser '{parser}' …"
+        helps = [f"a parser of VirtualiZarr may read it, with Python 3.12: `{command}`"]
+    name = source.name if isinstance(source, Source) else source.path
+    report.error("unknown-format", f"`{name}` is not in a format that can be read", helps=helps)
