@@ -19,15 +19,21 @@ from typing import Any, TypeVar
 MAX_NAME_BYTES = 256
 """Maximum UTF-8 length of a name in the netCDF library (NC_MAX_NAME)."""
 
+LONGEST = 1 << 16
+"""Maximum characters of a name in the tree."""
+
 CDL_SPECIAL = " !\"#$%&'()*,:;<=>?[\\]^`{|}~"
 """Characters escaped with a backslash in CDL names."""
 
+_CDL_FIRST = frozenset("0123456789.@+-%")
+"""Characters that are escaped at the start of a name in CDL."""
 _CDL_ESCAPED = re.compile(r"\\(.)", re.DOTALL)
 _CDL_NEEDS = re.compile("[" + re.escape(CDL_SPECIAL) + "]")
 _FQN_NEEDS = re.compile(r"[\\/ ]")
 _FQN_PART = re.compile(r"/((?:[^\\/]|\\.)*)", re.DOTALL)
 _CDM_NEEDS = re.compile(r"[\\/.]")
 _CONTROL = re.compile(r"[\x00-\x1f\x7f]")
+_UNSPEAKABLE = re.compile(r"[\x00-\x1f\x7f/]")
 _DECEPTIVE = {code: f"\\x{code:02x}" for code in (*range(32), *range(127, 160))} | {
     code: f"\\u{code:04x}" for code in (0x061C, 0x200E, 0x200F, *range(0x2028, 0x202F), *range(0x2066, 0x206A))
 }
@@ -66,6 +72,11 @@ def problem(name: str) -> tuple[str, str] | None:
     if size > MAX_NAME_BYTES:
         return "name-too-long", f"name `{name[:20]}…` is {size} bytes long; the limit is {MAX_NAME_BYTES}"
     return None
+
+
+def is_unspeakable(name: str) -> bool:
+    """Return whether a name has a slash or control character, which CDL cannot express."""
+    return _UNSPEAKABLE.search(name) is not None
 
 
 def readable(text: str, keep: str = "") -> str:
@@ -154,7 +165,7 @@ def escape_cdl(name: str) -> str:
         text = "".join(
             "\\" + character if not character.isascii() and is_strange(character) else character for character in text
         )
-    return "\\" + text if text[:1].isdigit() and text[0].isascii() else text
+    return "\\" + text if text[:1] in _CDL_FIRST else text
 
 
 def unescape_cdl(text: str) -> str:
@@ -214,13 +225,21 @@ def list_first(shown: Iterable[str], most: int) -> str:
 
 
 def name_problem(name: str) -> str | None:
-    """Return why no model item can have this name, or None."""
+    """Return why no item of the tree can have this name, or None. The tree holds names that netCDF does not allow."""
+    if not name:
+        return "a name cannot be empty"
+    if len(name) > LONGEST:
+        return f"name `{name[:20]}…` is {len(name)} characters long; the limit is {LONGEST}"
     try:
         name.encode()
     except UnicodeEncodeError:
         return f"name {name!r} is not UTF-8"
-    fault = problem(name)
-    return None if fault is None else fault[1]
+    return None
+
+
+def is_segment(name: str) -> bool:
+    """Return whether an item can have this name where paths have no escapes: any one without a slash."""
+    return 0 < len(name) <= LONGEST and "/" not in name
 
 
 def list_texts(texts: str | Iterable[str]) -> tuple[str, ...]:

@@ -143,6 +143,8 @@ class Options(NamedTuple):
     """Write records as tables in Awkward archives."""
     xarray: bool = True
     """Write dimension names for other readers, if a format stores them twice."""
+    rename_illegal: bool = False
+    """Give items legal names in netCDF files, and keep their own in an attribute."""
     overwrite: bool = False
     """Replace an existing target."""
     allow_loss: frozenset[str] = frozenset()
@@ -349,6 +351,9 @@ TABLE: tuple[Option, ...] = (
            "that holds the dataset)"),
     Option("kind", ("check",), TARGET, "-k --kind", "kind", "KIND",
            "check the limits of this kind of netCDF file as well"),
+    Option("rename_illegal", (*_WRITE, *_EXTEND), TARGET, "--rename-illegal",
+           help="give items whose names netCDF does not allow other names in netCDF files; their own names are kept in "
+           "an attribute, and come back when the file is read"),
     Option("overwrite", (*_WRITE, "refs expand", "refs compact"), TARGET, "--overwrite",
            help="replace an existing target", bytes=False),
     Option("allow_loss", (*_WRITE, *_EXTEND, *_CHANGE), TARGET, "--allow-loss", "losses", "CODE",

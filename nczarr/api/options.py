@@ -59,6 +59,8 @@ class TargetOptions(TypedDict, total=False):
     """Write the metadata of all nodes in one key of the root as well. None: in Zarr stores alone."""
     declare: Literal["nz", "geo"] | None
     """Conventions that the target declares, where the format can. None: no declaration."""
+    rename_illegal: bool
+    """Give items legal names in netCDF files, and keep their own in an attribute."""
     overwrite: bool
     """Replace a target that exists."""
     message: str | None

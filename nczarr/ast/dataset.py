@@ -358,6 +358,9 @@ RESERVED_ATTRIBUTES = frozenset(
 )
 """Attribute names by which HDF5 files mark dimensions; the netCDF library refuses other uses."""
 
+ORIGINAL_NAMES = "_nczarr_names"
+"""Attribute of the root with the names that legal ones replace in a netCDF file."""
+
 MISSING_MARKS = ("_FillValue", "missing_value")
 """Attributes that mark missing values."""
 

@@ -1,12 +1,12 @@
-"""Check of names: valid, and unique as netCDF-4 requires.
+"""Check of names: unique as netCDF-4 requires. Names that netCDF does not allow are checked where a target lacks them.
 
 Expects: any tree. Ensures, if nothing is reported: every name is in NFC and
-valid for the netCDF library. Within a group no two types, variables or groups
+not empty. Within a group no two types, variables or groups
 share a name, no two dimensions do, and no dimension shares one with a type or
 group. Attributes of one owner, fields of a compound and constants of an enum
 are unique. Names are compared in NFC. A run that accepts `duplicate-name` leaves repeated
 declarations out. Reports: duplicate-name, bad-name,
-slash-in-name, name-too-long, too-deep-nesting, reserved-attribute.
+too-deep-nesting, reserved-attribute.
 """
 
 from __future__ import annotations
@@ -269,9 +269,8 @@ class _Checking:
         if _PLAIN.fullmatch(name):
             self.plain.add(name)
             return
-        problem = names.problem(name)
-        if problem is not None:
-            self.report.error(problem[0], f"{kind}: {problem[1]}", place)
+        if not name:
+            self.report.error("bad-name", f"the name of a {kind} is empty", place)
         if names.normal(name) != name:
             self.unsettled = True
 

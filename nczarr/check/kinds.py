@@ -10,11 +10,11 @@ unlimited dimensions become fixed.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any
 
 from nczarr import names
-from nczarr.ast import ATOMIC, Attribute, Dataset, Group, Kind, Variable
+from nczarr.ast import ATOMIC, Attribute, CompoundType, Dataset, Group, Kind, Variable
 from nczarr.ast.dataset import DEFAULT_STORAGE, HDF5_KINDS, KIND_NAMES, RESERVED_ATTRIBUTES, map_groups
 from nczarr.check.checked import Checked, Tables, Unchecked, remaining, tables_of
 from nczarr.diagnostics.report import Diagnostic, Label, Report, Severity, Span
@@ -27,6 +27,7 @@ SIZES: tuple[Kind, ...] = ("nc3", "nc5", "nc4")
 _ARTICLES = {"enum": "an enum", "opaque": "an opaque", "vlen": "a vlen", "compound": "a compound"}
 
 
+RENAME = "`--rename-illegal` gives it a legal name, and keeps this one in an attribute"
 OTHER_TYPE = "use --kind nc4, or another type"
 FIXED = "the dimension keeps its length"
 
@@ -39,8 +40,40 @@ def check_kind(work: Unchecked, kind: Kind, report: Report, *, accepted: bool = 
     _KindChecker(tables_of(work), work.use, kind, report, accepted=accepted).run()
 
 
+def check_target_names(known: Tables | Checked, report: Report, helps: Sequence[str] = (RENAME,)) -> None:
+    """Report names that the netCDF library refuses. Reports bad-name, slash-in-name, name-too-long."""
+    legal = set[str]()
+
+    def check(name: str, what: str, place: Span) -> None:
+        if name in legal:
+            return
+        problem = names.problem(name)
+        if problem is None:
+            legal.add(name)
+        else:
+            report.error(problem[0], f"{what}: {problem[1]}", place, helps=helps)
+
+    tables: dict[str, Mapping[str, Any]] = {
+        "group": {path: group for path, group in known.groups.items() if path != "/"},
+        "type": known.types,
+        "dimension": known.dimensions,
+        "variable": known.variables,
+    }
+    for kind, table in tables.items():
+        for path, item in table.items():
+            check(names.last(path), f"{kind} `{path}`", item.span)
+    for path, declared in known.types.items():
+        for field in declared.fields if isinstance(declared, CompoundType) else ():
+            check(field.name, f"member of type `{path}`", field.span)
+    owners: list[tuple[str, Group | Variable]] = [*known.groups.items(), *known.variables.items()]
+    for path, owner in owners:
+        for attribute in owner.attributes:
+            check(attribute.name, f"attribute of `{path}`", attribute.span)
+
+
 def check_target(checked: Checked, kind: Kind, report: Report, *, accepted: bool = False) -> None:
     """Report as `check_kind`, for a kind chosen later, at whole declarations."""
+    check_target_names(checked, report)
     _KindChecker(checked, _declaration, kind, report, accepted=accepted).run()
 
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from nczarr import names, registry
 from nczarr.arrays.execution.thread_pool import in_limits, limit
-from nczarr.ast.dataset import building
+from nczarr.ast.dataset import ORIGINAL_NAMES, building
 from nczarr.check import check
 from nczarr.check.checked import Checked, Observer, open_fragments
 from nczarr.diagnostics.report import Report, Source
@@ -113,6 +113,10 @@ def read(
         )
     if checked is None:
         return None
+    if any(attribute.name == ORIGINAL_NAMES for attribute in checked.dataset.attributes):
+        from nczarr.operations.legal_names import restore_names
+
+        checked = restore_names(checked, report)
     if checked.omitted:
         checked = omissions.name_source(checked, source.name if isinstance(source, Source) else source.path)
         omissions.announce(checked, report)
@@ -173,6 +177,10 @@ def plan(
     if settled is None:
         return None
     form, options = settled
+    if options.rename_illegal and form.kinds:
+        from nczarr.operations.legal_names import rename_illegal
+
+        checked = rename_illegal(checked, report)
     if options.declare == "geo" and "geo" in form.declares:
         from nczarr.operations.geo_conventions import list_declarations
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Container, Iterator, Mapping
 
 from nczarr import names
-from nczarr.arrays.chunks.key_segments import LONGEST, paths, segments
+from nczarr.arrays.chunks.key_segments import LONGEST, is_own, paths, segments
 from nczarr.arrays.values.parts import is_fixed, parts
 from nczarr.ast import DimensionRef, Group
 from nczarr.ast.dataset import groups
@@ -180,9 +180,7 @@ def _key_problem(name: str, arrays: Arrays) -> str | None:
     problem = _no_segment(name)
     if problem is not None:
         return problem
-    if name.startswith("."):
-        return "starts with a dot, like the store's own keys"
-    if name in arrays.documents:
+    if name in arrays.documents or is_own(name):
         return "is the name of a document of the store"
     length = len(name.encode("utf-8", "surrogatepass"))
     return f"has {length} bytes; the limit between slashes of a key is {LONGEST_KEY}" if length > LONGEST_KEY else None

@@ -16,11 +16,22 @@ from collections.abc import Iterable, Mapping
 LONGEST = 255
 """Maximum characters of a segment."""
 
+OWN = frozenset({".", "..", ".zgroup", ".zarray", ".zattrs", ".zmetadata", ".nczgroup", ".nczarray", ".nczattr"})
+"""Segments that no node can have: those of folders, and documents of Zarr v2 and of the first NCZarr."""
+
+OWN_PREFIXES = (".nczarr", ".awkward0")
+"""Starts of segments of our journals and sidecars."""
+
 _PORTABLE = frozenset(b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_.")
 _LIKE_ESCAPE = re.compile(r"_(?=x[0-9A-F]{2})")
 _ESCAPE = rb"_x([0-9A-F]{2})"
 _LIKE_DOCUMENT = re.compile(r"\.(?=json\Z)(?<=\.(?:array|group)\.)", re.IGNORECASE)
 _NUMBERED = r"_c[1-9][0-9]*"
+
+
+def is_own(segment: str) -> bool:
+    """Return whether a segment is one of the store's own documents, never a node."""
+    return segment in OWN or segment.startswith(OWN_PREFIXES)
 
 
 def escape(name: str) -> str:

@@ -85,7 +85,7 @@ class Words:
                     "slash-in-name", message, Span(self.source, at, at + 2), helps=["use another character"]
                 )
                 return b"_"
-            first = match.start() == 0 and escaped.isalnum()
+            first = match.start() == 0 and (escaped.isalnum() or escaped in b".@+-%")
             if escaped[0] not in _MAY_ESCAPE and not first and escaped[0] < 0x80:
                 message = f"`\\{escaped.decode('ascii', 'replace')}` is not an escape in a name"
                 span = Span(self.source, at, at + 2)

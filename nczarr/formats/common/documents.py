@@ -12,6 +12,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from nczarr import names
+from nczarr.arrays.chunks.key_segments import is_own
 from nczarr.check.check_names import make_unique, namesakes
 from nczarr.check.checked import Namesake
 from nczarr.diagnostics.report import Diagnostic, Label, Report, Severity, Source, Span
@@ -104,7 +105,7 @@ class DocumentCache:
         for key in self.extra:
             if key.startswith(prefix):
                 names_below.add(key[len(prefix) :].split("/", 1)[0])
-        return sorted(name for name in names_below if name and not name.startswith(".") and name != "zarr.json")
+        return sorted(name for name in names_below if name and not is_own(name) and name != "zarr.json")
 
     def span(self, key: str) -> Span:
         """Return a document as a place, shared by everything that it describes."""

@@ -191,7 +191,7 @@ class TreeReader:
         """Return a variable; None for an invalid name."""
         info = stored.dataset.info
         type_name = self._type_names[stored.type]
-        if names.problem(stored.name) is not None:
+        if names.name_problem(stored.name) is not None:
             place = "/".join(("", *above, stored.name))
             self._omitted.append(f"dataset `{place}` has a type or name that netCDF cannot represent")
             return None
@@ -285,7 +285,7 @@ class TreeReader:
         """Return an attribute; None for an invalid name."""
         attribute = self._attributes.get(id(stored))  # the model holds them
         if attribute is None:
-            if stored.name in RESERVED_ATTRIBUTES or names.problem(stored.name) is not None:
+            if stored.name in RESERVED_ATTRIBUTES or names.name_problem(stored.name) is not None:
                 return None
             attribute = self._attributes[id(stored)] = Attribute(name=stored.name, value=self._value(stored))
         return attribute

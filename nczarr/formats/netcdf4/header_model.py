@@ -52,9 +52,6 @@ NO_VARIABLE = b"This is a netCDF dimension but not a netCDF variable"
 FIRST_TYPE = 32
 """Id of the first user-defined type."""
 
-LONGEST_NAME = 255
-"""Longest name in bytes."""
-
 DEEPEST = 64
 """Maximum nesting of groups in the tree."""
 
@@ -199,9 +196,6 @@ class HeaderModel:
 
     def _target(self, link: Link, owner: LocatedObject, place: str) -> LocatedObject | None:
         """Return the object that a link leads to; None if it is left out."""
-        if len(link.name) > LONGEST_NAME:
-            self.omitted.append(f"the name of `{place}` has more than {LONGEST_NAME} bytes")
-            return None
         try:
             name = link.name.decode()
         except UnicodeDecodeError:
@@ -415,7 +409,6 @@ class HeaderModel:
             elif (
                 name in OF_SCALES
                 or (len(attribute.shape or ()) > 1 and kind.family != STRING)
-                or len(name.encode("utf-8", "surrogateescape")) > LONGEST_NAME
                 or not (is_text or self.type_id(kind, declared) is not None)
             ):
                 self.omitted.append(_unseen_attribute(name, place))

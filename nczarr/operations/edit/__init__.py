@@ -13,6 +13,7 @@ from typing import NamedTuple
 from nczarr import registry
 from nczarr.check import check
 from nczarr.check.checked import Checked
+from nczarr.check.kinds import check_target_names
 from nczarr.diagnostics.report import Report, Source
 from nczarr.diagnostics.secrets import show, word
 from nczarr.operations import endpoints, pipeline
@@ -27,7 +28,6 @@ from nczarr.operations.edit.instructions import (
 )
 from nczarr.operations.edit.merge_headers import merge_headers
 from nczarr.operations.edit.patch_text import patch_lines
-from nczarr.operations.edit.rename_tree import complete_renames, rename_arrays
 from nczarr.operations.edit.request import EditRequest, EditResult
 from nczarr.operations.edit.resolve_instructions import (
     NodeInstructions,
@@ -35,6 +35,7 @@ from nczarr.operations.edit.resolve_instructions import (
     resolve_nodes,
 )
 from nczarr.operations.edit.undo_file import FORMS, can_write_undo, fingerprint, parse_undo, write_undo
+from nczarr.operations.rename_tree import complete_renames, rename_arrays
 from nczarr.options import Options
 from nczarr.plan.header_changes import (
     AttributeOrder,
@@ -169,7 +170,7 @@ def _change(request: EditRequest, target: _Target, report: Report) -> EditResult
     used = frozenset(reference for variable in before.variables.values() for reference in variable.dimensions)
     compared = compared._replace(changes=tuple(_fit(change, before, used) for change in compared.changes))
     _refuse(request.target, [*compared.needs, *_list_used(compared, used)], report)
-    after = None if report.errors else _check_after(before, compared, report)
+    after = None if report.errors else _check_after(before, compared, target.form, report)
     if after is None:
         return None
     work = HeaderEdit(
@@ -283,11 +284,13 @@ _CONVERSIONS = {
 """Options of `convert` by property."""
 
 
-def _check_after(before: Checked, compared: HeaderComparison, report: Report) -> Checked | None:
+def _check_after(before: Checked, compared: HeaderComparison, form: Format, report: Report) -> Checked | None:
     """Return the dataset after the changes; None after an error in it."""
     tree = apply_changes(before.dataset, compared.changes, compared.renamed)
     work = rename_arrays(before, tree, compared.renamed["variable"])
     after = check(work, report)
+    if after is not None and form.holds is None:
+        check_target_names(after, report, ())
     return None if after is None or report.errors else after
 
 

@@ -16,7 +16,7 @@ from nczarr.ast.dataset import DEFAULT_STORAGE, KIND_NAMES
 from nczarr.check.checked import Tables, tables
 from nczarr.diagnostics.report import Report
 from nczarr.operations.compare.diff import definition
-from nczarr.operations.edit.rename_tree import Renames, complete_renames, rename_tree
+from nczarr.operations.rename_tree import Renames, complete_renames, rename_tree
 from nczarr.plan.header_changes import (
     NODE_KINDS,
     AttributeChange,

@@ -20,7 +20,7 @@ from nczarr.operations.compare.difference import show_constant
 from nczarr.operations.compare.values import values
 from nczarr.operations.edit.apply_changes import apply_changes
 from nczarr.operations.edit.compare_headers import ORDER, HeaderComparison, compare_headers
-from nczarr.operations.edit.rename_tree import Renames, complete_renames, rename_arrays
+from nczarr.operations.rename_tree import Renames, complete_renames, rename_arrays
 from nczarr.plan.header_changes import (
     NODE_KINDS,
     AttributeChange,

@@ -45,7 +45,7 @@ def aggregate(element: XmlElement, document: NcmlDocument, read: ReadMember) -> 
         report.error("unsupported-ncml", f"the aggregation `{element.attributes['type']}` is not read", span)
     elif kind is None:
         report.error("bad-ncml", f"`{element.attributes['type'][:80]}` is not a type of aggregations", span)
-    elif kind != "union" and names.problem(dimension) is not None:
+    elif kind != "union" and not names.is_segment(dimension):
         report.error("bad-ncml", f"an aggregation `{kind}` needs `dimName`, the name of a dimension", span)
     if report.errors > before or kind is None:
         return None
@@ -270,7 +270,7 @@ class _Join:
     def _promote(self, promotion: _Promotion, result: Unchecked) -> None:
         """Add the variable of a promoted attribute: a value for each index of the joined dimension."""
         name, types = promotion.element.attributes["name"], {value.type for value in promotion.values}
-        if names.problem(name) is not None or any(one.name == name for one in result.dataset.variables):
+        if not names.is_segment(name) or any(one.name == name for one in result.dataset.variables):
             self._error("bad-ncml", f"`{name}` cannot be the name of another variable", promotion.element)
             return
         values: list[Any] = []

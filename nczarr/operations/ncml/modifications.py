@@ -168,7 +168,7 @@ class _Modifier:
             groups = {name: node for name, node in groups.items() if name in wanted}
         for child in element.all("group"):
             name = names.normal(child.attributes["name"])
-            if names.problem(name) is not None or len(scopes) > 64:
+            if not names.is_segment(name) or len(scopes) > 64:
                 self._bad(f"`{name[:80]}` cannot be the name of a group here", child)
                 continue
             inner = groups.get(name) or Group(name=name, span=self.document.span(child))
@@ -213,7 +213,7 @@ class _Modifier:
                 text = f"there is no attribute `{origin}` to rename"
                 self.document.report.error("unmatched-ncml", text, self.document.span(child), helps=helps)
                 continue
-            if names.problem(name) is not None:
+            if not names.is_segment(name):
                 self._bad(f"`{name[:80]}` cannot be the name of an attribute", child)
                 continue
             value = before[origin].value if origin in before else None
@@ -245,7 +245,7 @@ class _Modifier:
                 EnumConstant(name=names.normal(child.text.strip()), value=int(child.attributes["key"]))
                 for child in element.all("enum")
             )
-            if names.problem(name) is None and constants:
+            if names.is_segment(name) and constants:
                 span = self.document.span(element)
                 return EnumType(name=name, base=cast("IntegerName", base), constants=constants, span=span)
         except ValueError:
@@ -267,7 +267,7 @@ class _Modifier:
             self._bad(f"`{length[:40]}` is no length of a dimension", element)
             return None
         if old is None:
-            if not length or names.problem(name) is not None:
+            if not length or not names.is_segment(name):
                 self._bad(f"the new dimension `{name[:80]}` needs a name that netCDF allows, and a length", element)
                 return None
             unlimited = is_true(element, "isUnlimited")
@@ -283,7 +283,7 @@ class _Modifier:
     def _declare_variable(self, element: XmlElement, name: str, old: Variable | None, scopes: Scopes) -> Variable:
         """Return a new or changed variable, and record its values. Raises StatedValueError."""
         path, span = names.join(scopes[-1][0], name), self.document.span(element)
-        if names.problem(name) is not None:
+        if not names.is_segment(name):
             raise StatedValueError("the name is not allowed")
         type_name = self._type_of(element, old, scopes)
         if old is None or "shape" in element.attributes:

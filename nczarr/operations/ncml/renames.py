@@ -7,8 +7,8 @@ from nczarr.ast import Group
 from nczarr.check.checked import Unchecked
 from nczarr.diagnostics.report import suggest
 from nczarr.formats.common.xml_reader import XmlElement
-from nczarr.operations.edit.rename_tree import complete_renames, rename_tree
 from nczarr.operations.ncml.vocabulary import NcmlDocument
+from nczarr.operations.rename_tree import complete_renames, rename_tree
 from nczarr.plan.header_changes import NodeKind
 
 _KINDS: dict[str, tuple[NodeKind, str]] = {
@@ -53,7 +53,7 @@ def _collect(element: XmlElement, group: Group, path: str, direct: Direct, docum
             helps = suggest(old, nodes)
             text = f"there is no {child.tag} `{names.join(path, old)}` to rename"
             document.report.error("unmatched-ncml", text, span, helps=helps)
-        elif names.problem(name) is not None or names.join(path, old) in direct[kind]:
+        elif not names.is_segment(name) or names.join(path, old) in direct[kind]:
             text = f"`{old}` cannot be renamed to `{name[:80]}`: the name is not allowed, or it has another already"
             document.report.error("bad-ncml", text, span)
         else:

@@ -60,7 +60,7 @@ def test_sarif(tmp_path: Path) -> None:
 def test_what_only_we_cannot_read_is_not_said(tmp_path: Path) -> None:
     path = str(
         write(
-            edit(PURE, {"v/.zarray#/dtype": [["a", "<i4"], ["u/v", "<i4"]], "v/.zarray#/fill_value": None, "v/0": b""}),
+            edit(PURE, {"v/.zarray#/dtype": [["a", "<i4"], ["", "<i4"]], "v/.zarray#/fill_value": None, "v/0": b""}),
             tmp_path / "s.zarr",
         )
     )

@@ -248,8 +248,13 @@ def drop_unspellable(checked: Checked) -> tuple[Checked, tuple[Loss, ...]]:
 
 
 def has_spelling(name: str) -> bool:
-    """Return whether a name can be written: not `_` (the fill mark), nor starting with an invisible space."""
-    return name != "_" and (name.isascii() or not names.is_strange(name[0]))
+    """Return whether a name can be written.
+
+    Not `_` (the fill mark), nor starting with an invisible space, nor with a slash or control character.
+    """
+    if not name.isascii():
+        return not (names.is_strange(name[0]) or names.is_unspeakable(name))
+    return name != "_" and not names.is_unspeakable(name)
 
 
 class _TreeWalk:

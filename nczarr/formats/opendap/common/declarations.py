@@ -146,7 +146,7 @@ def enum_of(element: XmlElement) -> EnumType:
     constants = []
     for child in element.all("EnumConst"):
         name, text = child.attributes.get("name", ""), child.attributes.get("value", "").strip()
-        if names.problem(name) is not None or not text.lstrip("-").isdigit() or len(text) > MOST_DIGITS + 2:
+        if not names.is_segment(name) or not text.lstrip("-").isdigit() or len(text) > MOST_DIGITS + 2:
             raise FaultError(f"a constant `{name[:40]}` has the value `{text[:40]}`")
         constants.append(EnumConstant(name=name, value=int(text)))
         if not ATOMIC[base].low <= constants[-1].value <= ATOMIC[base].high:
@@ -203,7 +203,7 @@ def _structure(element: XmlElement, scope: DmrScope) -> str:
                 raise FaultError(f"it has a member `{child.tag}`, which is unknown")
             continue
         member_name = child.attributes.get("name", "")
-        if names.problem(member_name) is not None:
+        if not names.is_segment(member_name):
             raise FaultError(f"a member has the name `{member_name[:40]}`, which netCDF does not allow")
         shape = []
         for dim in child.all("Dim"):
@@ -237,7 +237,7 @@ def declare(declaration: UserType, name: str, home: DmrScope, *, fixed: bool = F
 
     An equal type with that name is used again. Raises FaultError.
     """
-    if names.problem(name) is not None:
+    if not names.is_segment(name):
         raise FaultError(f"`{name[:40]}` is not a type name")
     free_name, number = name, 1
     while True:
@@ -278,7 +278,7 @@ def attributes(element: XmlElement, scope: DmrScope, prefix: str = "") -> Iterat
                 yield from attributes(child, scope, prefix if name in PLAIN else f"{prefix}{name}.")
             continue
         try:
-            if names.problem(prefix + name) is not None:
+            if not names.is_segment(prefix + name):
                 raise FaultError("netCDF does not allow this attribute name")
             value = _constant(child, kind, scope)
             if value.count or COUNT not in child.attributes:

@@ -116,7 +116,7 @@ class DocumentReader:
             name = child.attributes.get("name", "")
             what = f"{child.tag.lower()} `{name[:80]}` of `{scope.path}`"
             try:
-                if child.tag in ("Dimension", "Enumeration", "Group") and names.problem(name) is not None:
+                if child.tag in ("Dimension", "Enumeration", "Group") and not names.is_segment(name):
                     raise FaultError("netCDF does not allow this name")
                 if child.tag == "Dimension":
                     size = whole(child.attributes.get("size", ""), "size of a dimension")
@@ -170,7 +170,7 @@ class DocumentReader:
 
     def _read_variable(self, element: XmlElement, name: str, scope: DmrScope) -> None:
         """Read one variable. Raises FaultError."""
-        if names.problem(name) is not None:
+        if not names.is_segment(name):
             raise FaultError("netCDF does not allow this variable name")
         path = names.join(scope.path, name)
         dimensions: list[str | int] = []

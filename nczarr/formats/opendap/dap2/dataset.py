@@ -177,8 +177,8 @@ class DasAttributes:
             if not entry.type:
                 self._add(attributes, entry.entries, f"{name}.", variable, shared=shared)
                 continue
-            if names.problem(name) is not None:
-                self._report_lost(entry, f"attribute `{name[:80]}` is left out: netCDF does not allow its name")
+            if not names.is_segment(name):
+                self._report_lost(entry, f"attribute `{name[:80]}` is left out: it is not UTF-8, or has a slash")
                 continue
             value = self._value(entry, variable.slot.type if variable is not None and name == FILL else None)
             if value is None:
@@ -324,4 +324,4 @@ def _flatten_path(fqn: str) -> str | None:
         name = names.normal("%2f".join(names.split(fqn)))
     except ValueError:
         return None
-    return name if names.problem(name) is None else None
+    return name if names.is_segment(name) else None

@@ -40,11 +40,11 @@ def decode_name(written: str) -> str:
     underscores.
     """
     name = unquote(written, errors="surrogateescape") if "%" in written else written
-    if names.problem(name) is None:
+    if names.is_segment(name):
         return names.normal(name)
     name = _FORBIDDEN.sub(lambda match: f"%{ord(match[0]):02x}", name)
     name = name[:-1] + "%20" if name.endswith(" ") else name
-    return names.normal(name if names.problem(name) is None else f"_{name}")
+    return names.normal(name if names.is_segment(name) else f"_{name}")
 
 
 def _encode_percent(match: re.Match[str]) -> str:

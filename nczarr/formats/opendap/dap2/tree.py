@@ -111,7 +111,7 @@ def _type_of(declared: Declaration, scope: DmrScope) -> str:
             raise _fault(member, f"member `{member.name}` has a dimension of length 0")
         if any(field.name == member.name for field in fields):
             raise _fault(member, f"two members of `{declared.name}` have the name `{member.name}`")
-        if names.problem(member.name) is not None:
+        if not names.is_segment(member.name):
             raise _fault(member, f"netCDF does not allow the name `{member.name[:40]}` of a member")
         fields.append(Field(name=member.name, type=_type_of(member, scope), shape=shape))
     compound = _name(declared, CompoundType(name="_", fields=tuple(fields)), scope, "t")
@@ -128,7 +128,7 @@ def _type_of(declared: Declaration, scope: DmrScope) -> str:
 
 def _name(declared: Declaration, declaration: CompoundType | VlenType, scope: DmrScope, ending: str) -> str:
     """Declare a type under the name of its variable or member; equal types are one."""
-    if names.problem(f"{declared.name}_{ending}") is not None:
+    if not names.is_segment(f"{declared.name}_{ending}"):
         raise _fault(declared, f"netCDF does not allow the name `{declared.name[:40]}`")
     return declare(declaration, f"{declared.name}_{ending}", scope)
 

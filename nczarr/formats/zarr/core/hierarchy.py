@@ -18,6 +18,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple, get_args
 
 from nczarr import names
+from nczarr.arrays.chunks.key_segments import is_own
 from nczarr.ast import ATOMIC, CompoundType, Dataset, Dimension, EnumType, Group, Kind, UserType
 from nczarr.ast.dataset import building
 from nczarr.ast.node import members_of
@@ -330,7 +331,7 @@ class _Hierarchy:
 
 def _is_segment(name: str) -> bool:
     """Return whether a name is a valid key segment and not reserved by stores."""
-    return bool(name) and not name.startswith(".") and "/" not in name and "\0" not in name
+    return bool(name) and not is_own(name) and "/" not in name and "\0" not in name
 
 
 def _wrong(user_type: UserType) -> str | None:

@@ -193,7 +193,7 @@ def attributes(
     for place, attribute in enumerate(declared):
         name, constant = attribute.name, attribute.value
         shown_value = plain(constant) if form is None else form(attribute)
-        visible = shown_value.value is not None and name not in hidden and names.problem(name) is None
+        visible = shown_value.value is not None and name not in hidden
         if visible:
             shown[name] = shown_value.value
             types[name] = dtype(constant)

@@ -160,7 +160,6 @@ WRONG = {
     "a structure": (collection([("s", pb.STRUCTURE, ())]), "bad-ncstream"),
     "a type that there is not": (reader.COLLECTION + b"\x07\x1a\x05\x0a\x01s\x20\x63", "bad-ncstream"),
     "no name": (collection([("", pb.INT, ())]), "bad-ncstream"),
-    "a slash in a name": (collection([("a/b", pb.INT, ())]), "bad-ncstream"),
     "a dimension without length": (collection([("s", pb.INT, (0,))]), "bad-ncstream"),
     "a row beyond all": (collection([("s", pb.DOUBLE, (2**30,))]), "oversized-ncstream"),
     "a length beyond all": (collection([("s", pb.INT, (2**63,))]), "bad-ncstream"),

@@ -123,7 +123,7 @@ def test_dimensions_of_one_name_with_other_lengths(tmp_path: Path) -> None:
 
 def test_names_lose_their_escapes(tmp_path: Path) -> None:
     found = opened(tmp_path, dods('Int32 a%20b; Int32 a/b; Int32 %23c; Int32 Grid; Int32 "x y";', units(1, 2, 3, 4, 5)))
-    assert list(found.variables) == ["a b", "a%2fb", "_#c", "Grid", "x y"]
+    assert list(found.variables) == ["a b", "a%2fb", "#c", "Grid", "x y"]
 
 
 DAS = r"""Attributes {

@@ -143,7 +143,7 @@ def test_cells_never_written_need_no_chunk() -> None:
     assert all(key.endswith("zarr.json") for key in keys(dataset))
 
 
-@pytest.mark.parametrize("name", ["zarr.json", ".v"])
+@pytest.mark.parametrize("name", ["zarr.json", ".zarray", ".nczarr-journal"])
 def test_names_that_are_the_store_s_own_are_refused(name: str) -> None:
     report = Report()
     dataset = checked(Dataset(name="", variables=(Variable(name=name, type="int"),)))
