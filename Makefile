@@ -1,5 +1,5 @@
 # Every task of the project. A fresh clone needs python3 >= 3.11 and nothing else:
-# the first task that needs the environment makes .venv from requirements-lock.txt.
+# the first task that needs the environment makes .venv from requirements-lock.txt; the demo needs only its own part.
 
 SHELL := /bin/bash
 unexport PYTHONDONTWRITEBYTECODE # hundreds of tests start an interpreter, and each would compile the package anew
@@ -7,6 +7,7 @@ PYTHON ?= python3
 VENV := .venv
 RUN := $(VENV)/bin/python
 READY := $(VENV)/.ready
+DEMO := $(VENV)/.demo
 SITE := .venv-site
 SITE_READY := $(SITE)/.ready
 PACKAGER := .venv-package
@@ -27,7 +28,12 @@ $(READY): requirements-lock.txt pyproject.toml
 	@tools/install $(RUN) --no-deps -e .
 	@touch $@
 
-demo: $(READY) ## compile a sample to a store, and show errors that teach
+$(DEMO): requirements-lock.txt pyproject.toml
+	@test -x $(RUN) || $(PYTHON) -m venv $(VENV)
+	@test -e $(READY) || tools/install $(RUN) --constraint requirements-lock.txt -e .
+	@touch $@
+
+demo: $(DEMO) ## compile a sample to a store, and show errors that teach
 	@$(RUN) samples/demo.py
 
 test: $(READY) ## the quick tests (about two minutes)
@@ -116,13 +122,8 @@ release-check: ## is TAG (v1.2.0) the version of the package, with a date in the
 bench: $(READY) ## the rows of benchmarks/, small sizes
 	@benchmarks/run --quick
 
-lock: ## write requirements-lock.txt anew from a clean environment
-	@rm -rf .venv-lock
-	@$(PYTHON) -m venv .venv-lock
-	@tools/install .venv-lock/bin/python -e '.[dev,peers]'
-	@{ echo '# Made by `make lock`: what a clean environment of .[dev,peers] holds.'; \
-	   .venv-lock/bin/python -m pip freeze --exclude-editable | grep -v '^nczarr=='; } > requirements-lock.txt
-	@rm -rf .venv-lock
+lock: $(READY) ## write requirements-lock.txt anew, for every Python from 3.11.0 on
+	@tools/lock $(RUN) > requirements-lock.new && mv requirements-lock.new requirements-lock.txt
 
 clean: ## remove the environment and caches
-	@rm -rf $(VENV) $(SITE) $(PACKAGER) site build dist .venv-lock .venv-awkward0 .venv-newest .venv-virtualizarr .venv-cf .venv-cfa .mypy_cache .pytest_cache .ruff_cache .hypothesis *.egg-info
+	@rm -rf $(VENV) $(SITE) $(PACKAGER) site build dist .venv-awkward0 .venv-newest .venv-virtualizarr .venv-cf .venv-cfa .mypy_cache .pytest_cache .ruff_cache .hypothesis *.egg-info

@@ -5,13 +5,12 @@ outputs, and the digests."""
 from __future__ import annotations
 
 import functools
-import json
 import statistics
 import sys
 from pathlib import Path
 
 from fields import open_file, open_store
-from harness import OURS, Side, apart, execute, main, measure, need
+from harness import OURS, Side, apart, execute, main, measure, need, show
 
 MAKE = """
 import sys, netCDF4, numpy as np
@@ -87,7 +86,7 @@ def _read(folder: Path) -> bool:
         "row": "B7, work", "met": met, "goal": WORK, "work": {name: round(each, 2) for name, each in work.items()},
         "rounds": len(rounds), "compared": compared,
     }  # fmt: skip
-    print(json.dumps(line), flush=True)
+    show(line)
     return met
 
 

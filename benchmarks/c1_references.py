@@ -14,7 +14,7 @@ import statistics
 import sys
 from pathlib import Path
 
-from harness import OURS, Side, apart, execute, main
+from harness import OURS, Side, apart, execute, main, show
 
 KERCHUNK = """
 import sys, orjson
@@ -67,7 +67,7 @@ def row(folder: Path, quick: bool) -> bool:
         "our_peak_mb": round(peak / 1e6, 1), "bytes": {name: round(each) for name, each in grown.items()},
         "bytes_goal": BYTES, "rounds": len(pairs), "compared": compared,
     }  # fmt: skip
-    print(json.dumps(line), flush=True)
+    show(line)
     return met
 
 

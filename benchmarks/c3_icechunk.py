@@ -16,7 +16,7 @@ import sys
 from pathlib import Path
 
 from c1_references import COLUMNS, MAKE
-from harness import Side, apart, execute, main
+from harness import Side, apart, execute, main, show
 
 LEAVE = """
 import os, sys
@@ -148,7 +148,7 @@ def row(folder: Path, quick: bool) -> bool:
         "our_peak_mb": round(statistics.median(mine.peak for _, mine in pairs) / 1e6, 1),
         "rounds": len(pairs), "compared": compared,
     }  # fmt: skip
-    print(json.dumps(line), flush=True)
+    show(line)
     return met
 
 

@@ -15,7 +15,7 @@ import time
 from pathlib import Path
 from subprocess import run
 
-from harness import ROOT, Run, execute, main, need, set_aside
+from harness import ROOT, Run, execute, main, need, set_aside, show
 
 GROUPS = 100
 GOAL = 1.3
@@ -117,7 +117,7 @@ def row(folder: Path, quick: bool) -> bool:
         "rounds": len(counted),
         "compared": compare(folder, count),
     }
-    print(json.dumps(line), flush=True)
+    show(line)
     return bool(line["met"])
 
 

@@ -15,7 +15,7 @@ import statistics
 import sys
 from pathlib import Path
 
-from harness import execute, main
+from harness import execute, main, show
 
 MAKE = """
 import sys, numpy, awkward0
@@ -92,7 +92,7 @@ def row(folder: Path, quick: bool) -> bool:
         "columns_seconds": round(statistics.median(columns), 4),
         "rounds": ROUNDS, "compared": f"{values} values in {lists} lists",
     }  # fmt: skip
-    print(json.dumps(line), flush=True)
+    show(line)
     return bool(line["met"])
 
 

@@ -18,7 +18,7 @@ import statistics
 import sys
 from pathlib import Path
 
-from harness import execute, main
+from harness import execute, main, show
 
 KINDS = ("doubles", "deflated", "strings", "lists", "structure", "columns", "column lists", "column structure")
 GOAL, ENCODE_GOAL = 0.1, 2.0
@@ -159,7 +159,7 @@ def row(folder: Path, quick: bool) -> bool:
         "copy_seconds": round(statistics.median(found["copy"]), 4), "rounds": rounds,
         "compared": "shapes and sums of all values",
     }  # fmt: skip
-    print(json.dumps(line), flush=True)
+    show(line)
     return met
 
 

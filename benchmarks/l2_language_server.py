@@ -12,7 +12,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from harness import OURS, ROOT, main, need
+from harness import OURS, ROOT, main, need, show
 
 CHANGES = 30
 ATTRIBUTES = (
@@ -162,7 +162,7 @@ def row(folder: Path, quick: bool) -> bool:
                 "request_ms": time_requests(client, uri, text),
                 "compared": "the diagnostics of every version",
             }
-            print(json.dumps(line), flush=True)
+            show(line)
             client.end()
     return all_met
 

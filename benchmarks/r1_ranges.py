@@ -18,7 +18,7 @@ import sys
 from pathlib import Path
 from typing import NamedTuple
 
-from harness import ROOT, main, need
+from harness import ROOT, main, need, show
 
 sys.path.insert(0, str(ROOT))
 
@@ -244,7 +244,7 @@ def _measured(folder: Path) -> bool:
         met = met and good and ratio <= 0.5
         line = {"row": f"R1 {case.file} {case.work}", "ratio": round(ratio, 3), "goal": 0.5, "fewest": good,
                 "met": good and ratio <= 0.5, "sides": rows}  # fmt: skip
-        print(json.dumps(line), flush=True)
+        show(line)
     proxy.close()
     return met
 

@@ -8,7 +8,6 @@ that of a run in one piece. `--quick` takes 200 files.
 
 from __future__ import annotations
 
-import json
 import os
 import random
 import resource
@@ -23,7 +22,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
 
-from harness import OURS, ROOT, execute, main, need
+from harness import OURS, ROOT, execute, main, need, show
 from r2_many_files import MAKE
 
 sys.path.insert(0, str(ROOT))
@@ -118,7 +117,7 @@ def _document(folder: Path, sources: Sequence[str]) -> bool:
         "our_peak_mb": round(peak / 1e6, 1), "peak_goal_mb": PEAK / 1e6, "met": met, "kills": kills,
         "compared": f"{POINTS_TRIED} points through xarray; resumed and counted documents, byte by byte",
     }  # fmt: skip
-    print(json.dumps(line), flush=True)
+    show(line)
     return met
 
 
@@ -168,7 +167,7 @@ def _cluster(folder: Path, sources: Sequence[str], rounds: int) -> bool:
         "seconds": {workers: round(statistics.median(each[1:]), 1) for workers, each in times.items()},
         "rounds": rounds, "compared": "both documents, byte by byte",
     }  # fmt: skip
-    print(json.dumps(line), flush=True)
+    show(line)
     return ratio <= SHARE
 
 

@@ -15,7 +15,7 @@ import statistics
 import sys
 from pathlib import Path
 
-from harness import OURS, Side, apart, execute, main
+from harness import OURS, Side, apart, execute, main, show
 
 MAKE = """
 import sys, numpy as np, netCDF4
@@ -98,7 +98,7 @@ def row(folder: Path, quick: bool) -> bool:
         "work": {name: round(each, 2) for name, each in work.items()},
         "our_peak_mb": round(peak / 1e6, 1), "peak_goal_mb": PEAK / 1e6, "rounds": rounds, "compared": compared,
     }  # fmt: skip
-    print(json.dumps(line), flush=True)
+    show(line)
     return met
 
 

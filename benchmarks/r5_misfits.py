@@ -8,11 +8,10 @@ files as one document, and for as many that fit.
 from __future__ import annotations
 
 import functools
-import json
 import sys
 from pathlib import Path
 
-from harness import OURS, Side, execute, main, measure
+from harness import OURS, Side, execute, main, measure, show
 
 MAKE = """
 import sys, numpy as np, netCDF4
@@ -64,7 +63,7 @@ def row(folder: Path, quick: bool) -> bool:
         peaks[kind] = execute([*command, *(["--join", "outer"] if kind == "odd" else [])], folder).peak
     ratio = peaks["odd"] / peaks["fit"]
     line = {"row": "R5, memory", "files": many, "ratio": round(ratio, 3), "goal": PEAK, "met": ratio <= PEAK}
-    print(json.dumps({**line, "peaks_mb": {kind: round(peak / 1e6) for kind, peak in peaks.items()}}), flush=True)
+    show({**line, "peaks_mb": {kind: round(peak / 1e6) for kind, peak in peaks.items()}})
     return met and ratio <= PEAK
 
 

@@ -6,13 +6,12 @@ Requests are counted in a run of its own, through a proxy that costs time. Goals
 
 from __future__ import annotations
 
-import json
 import os
 import subprocess
 import sys
 from pathlib import Path
 
-from harness import OURS, ROOT, Side, execute, main, measure, need
+from harness import OURS, ROOT, Side, execute, main, measure, need, show
 
 sys.path.insert(0, str(ROOT))
 
@@ -97,7 +96,7 @@ def _counted(folder: Path, count: int) -> bool:
     met = requests <= 1.02 * count + (20 if count < TYPICAL else 0) and 12 <= proxy.most <= 16
     line = {"row": "S3 requests", "chunks": count, "requests": requests, "a_chunk": round(requests / count, 4),
             "most_at_once": proxy.most, "met": met}  # fmt: skip
-    print(json.dumps(line), flush=True)
+    show(line)
     return met
 
 

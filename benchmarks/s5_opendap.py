@@ -9,7 +9,6 @@ the checksum of DAP4.
 from __future__ import annotations
 
 import http.client
-import json
 import statistics
 import struct
 import subprocess
@@ -22,7 +21,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-from harness import ROOT, main, need
+from harness import ROOT, main, need, show
 
 sys.path.insert(0, str(ROOT))
 
@@ -132,7 +131,7 @@ def beside(row: str, goal: float, peer: str, ours: str, compared: str) -> bool:
         "rounds": ROUNDS,
         "compared": compared,
     }
-    print(json.dumps(line), flush=True)
+    show(line)
     return ratio <= goal
 
 
@@ -160,7 +159,7 @@ def row(folder: Path, quick: bool) -> bool:
         met = beside("S5, DAP2", 0.2, theirs, dap2, words)
         met &= beside("S5, DAP4", 2.0, f"{plain}plain.bin", dap4, f"{values.size} values equal, and their checksum")
         peak = ours.resident()
-    print(json.dumps({"row": "S5, memory", "our_peak_mb": round(peak / 1e6, 1), "peak_goal_mb": 400.0}), flush=True)
+    show({"row": "S5, memory", "our_peak_mb": round(peak / 1e6, 1), "peak_goal_mb": 400.0})
     return met and peak <= 400_000_000
 
 

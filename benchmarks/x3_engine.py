@@ -30,7 +30,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from harness import execute, main, measure, need
+from harness import execute, main, measure, need, show
 from x1_load import BESIDE, NAMES, Load
 from x1_load import make as make_fields
 
@@ -244,7 +244,7 @@ def row(folder: Path, quick: bool) -> bool:
             title = f"{name}, {engine}" + (", one processor" if processors == 1 else "")
             reason = absent(engine, path)
             if reason:
-                print(json.dumps({"row": title, "skipped": reason}), flush=True)
+                show({"row": title, "skipped": reason})
                 continue
             peer, ours = side(engine, path, what, processors), side("nczarr", path, what, processors)
             peak = size + BESIDE + INTERPRETER
