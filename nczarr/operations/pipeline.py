@@ -23,7 +23,7 @@ from nczarr.operations import endpoints, omissions
 from nczarr.operations.unknown_format import report_unknown_format
 from nczarr.options import WHOLE, Options
 from nczarr.registry import Format
-from nczarr.select.selection import Subset, part_in_words, report_unmatched
+from nczarr.select.selection import Subset, are_named, part_in_words
 from nczarr.stores.base import Store
 from nczarr.stores.url import Location, is_remote, location, trim
 
@@ -363,7 +363,7 @@ def keys(checked: Checked, form: Format, report: Report, options: Options) -> Ma
 
 def dump(checked: Checked, form_name: str, report: Report, options: Options) -> Iterator[bytes] | None:
     """Return a dataset as text: in a text format by name, `keys` of its NCZarr store, or `tree`."""
-    if not _is_there(checked, options, report):
+    if not are_named(checked, options, report):
         return None
     if form_name == "tree":
         from nczarr.check.outline import lines
@@ -371,20 +371,6 @@ def dump(checked: Checked, form_name: str, report: Report, options: Options) -> 
         return (line.encode("utf-8", "surrogateescape") for line in lines(checked))
     form = endpoints.target_format("", registry.STORE if form_name == "keys" else form_name, report)
     return None if form is None else blocks(checked, form, report, options)
-
-
-def _is_there(checked: Checked, options: Options, report: Report) -> bool:
-    """Return whether every variable and group named in the options exists; reports missing ones."""
-    before = report.errors
-    for what, asked, declared in (
-        ("variable", options.variables, checked.variables),
-        ("group", options.groups, checked.groups),
-    ):
-        simple = {names.last(fqn) for fqn in declared if fqn != "/"}
-        for name in asked:
-            if name not in declared and name not in simple:
-                report_unmatched(what, name, declared, report)
-    return report.errors == before
 
 
 class ReadyConversion(NamedTuple):

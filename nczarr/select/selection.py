@@ -19,6 +19,7 @@ from nczarr.diagnostics.report import NOWHERE, Report, Span, suggest
 
 if TYPE_CHECKING:
     from nczarr.check.checked import Checked
+    from nczarr.options import Options
 
 
 class Extent(NamedTuple):
@@ -334,3 +335,17 @@ def point_boxes(
             selection[axis] = slice(low, int(here.max()) + 1)
             inside.append(here - low)
         yield PointBox(tuple(selection), tuple(inside), some)
+
+
+def are_named(checked: Checked, options: Options, report: Report) -> bool:
+    """Return whether every variable and group named in the options exists; reports missing ones."""
+    before = report.errors
+    for what, asked, declared in (
+        ("variable", options.variables, checked.variables),
+        ("group", options.groups, checked.groups),
+    ):
+        simple = {names.last(fqn) for fqn in declared if fqn != "/"}
+        for name in asked:
+            if name not in declared and name not in simple:
+                report_unmatched(what, name, declared, report)
+    return report.errors == before
