@@ -58,52 +58,46 @@ def _number(type_name: TypeName) -> Constant:
     return Constant.numbers(type_name, [DEFAULT[type_name]])
 
 
-def default_fill(type_name: TypeName, types: Types, count: int = 1) -> Constant | None:
-    """Return `count` default fill values; None for an enum without a constant of value 0.
+def default_fill(type_name: TypeName, types: Types, count: int = 1) -> Constant:
+    """Return `count` values of cells that were never written, as the netCDF library shows them.
 
-    Opaque: zeros; enum: the constant 0; compound: by field; vlen: empty
-    sequences.
+    Numbers: netCDF's default fill value; enum: that of its base; string: empty;
+    vlen: empty sequences; compound and opaque: zeros, and empty members.
     """
     declared = types.get(type_name)
-    data: bytes | tuple[Constant, ...]
-    match declared:
-        case None if type_name == "string":
-            return Constant.strings([b""] * count)
-        case None if type_name == "char":
-            return Constant.text(b"\0" * count)
-        case None if count == 1:
-            return _number(type_name)
-        case None:
-            return Constant(type=type_name, count=count, data=_number(type_name).data * count)
-        case OpaqueType():
-            return Constant(type=type_name, count=count, data=bytes(declared.size * count))
-        case EnumType():
-            if not any(constant.value == 0 for constant in declared.constants):
-                return None
-            return Constant(type=type_name, count=count, data=bytes(ATOMIC[declared.base].size * count))
-        case VlenType():
-            empty = Constant(type=declared.base, count=0, data=b"" if is_fixed(declared.base, types) else ())
-            return Constant(type=type_name, count=count, data=(empty,) * count)
-        case CompoundType():
-            fields = [default_fill(field.type, types, math.prod(field.shape)) for field in declared.fields]
-            field_fills = [field for field in fields if field is not None]
-            if len(field_fills) < len(fields):
-                return None
-            if is_fixed(type_name, types):
-                data = b"".join(field.data for field in field_fills if isinstance(field.data, bytes)) * count
-            else:
-                data = tuple(field_fills) * count
-            return Constant(type=type_name, count=count, data=data)
-        case _:
-            assert_never(declared)
+    if isinstance(declared, EnumType):
+        return Constant(type=type_name, count=count, data=_number(declared.base).data * count)
+    if declared is not None or type_name in ("string", "char"):
+        return _zeros(type_name, types, count)
+    default = _number(type_name)
+    return default if count == 1 else Constant(type=type_name, count=count, data=default.data * count)
 
 
-def variable_fill(variable: Variable, tables: Tables) -> Constant | None:
-    """Return a variable's `_FillValue`, else the default of its type, else None."""
+def _zeros(type_name: TypeName, types: Types, count: int) -> Constant:
+    """Return `count` values of zero bytes, without texts and lists."""
+    if type_name == "string":
+        return Constant.strings([b""] * count)
+    declared = types.get(type_name)
+    if isinstance(declared, VlenType):
+        empty = Constant(type=declared.base, count=0, data=b"" if is_fixed(declared.base, types) else ())
+        return Constant(type=type_name, count=count, data=(empty,) * count)
+    if isinstance(declared, CompoundType) and not is_fixed(type_name, types):
+        fields = tuple(_zeros(field.type, types, math.prod(field.shape)) for field in declared.fields)
+        return Constant(type=type_name, count=count, data=fields * count)
+    return Constant(type=type_name, count=count, data=bytes(size(type_name, types) * count))
+
+
+def variable_fill(variable: Variable, tables: Tables) -> Constant:
+    """Return the value of a variable's unwritten cells: its `_FillValue`, else the default of its type."""
+    return find_fill_value(variable) or default_fill(variable.type, tables.types)
+
+
+def find_fill_value(variable: Variable) -> Constant | None:
+    """Return a variable's `_FillValue`, if it is one value of its type."""
     for attribute in variable.attributes:
         if attribute.name == "_FillValue" and attribute.value.type == variable.type and attribute.value.count == 1:
             return attribute.value
-    return default_fill(variable.type, tables.types)
+    return None
 
 
 LARGEST_VALUE = 1 << 27
@@ -285,12 +279,7 @@ def _attributes(
                 report.error("fill-value-count", "_FillValue is a single value", attribute.span)
 
 
-def library_default(type_name: str, types: Types) -> bytes | None:
-    """Return the netCDF library's default fill value of a type: one packed element."""
-    declared = types.get(type_name)
-    if declared is not None and not isinstance(declared, EnumType):
-        return bytes(size(type_name, types))
-    constant = default_fill(declared.base if isinstance(declared, EnumType) else type_name, types)
-    if constant is None:
-        return None
-    return constant.data if isinstance(constant.data, bytes) else b""
+def library_default(type_name: str, types: Types) -> bytes:
+    """Return the default of a type as one packed element; empty for texts and lists."""
+    data = default_fill(type_name, types).data
+    return data if isinstance(data, bytes) else b""

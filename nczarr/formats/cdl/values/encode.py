@@ -14,8 +14,8 @@ from nczarr import names
 from nczarr.arrays.values.parts import Types, is_fixed
 from nczarr.arrays.values.value_lists import join
 from nczarr.ast import ATOMIC, CompoundType, Constant, EnumType, Field, OpaqueType, TypeName, VlenType
-from nczarr.check.check_types import default_fill
 from nczarr.diagnostics.report import suggest
+from nczarr.formats.cdl.values.fill_mark import find_marked_value
 from nczarr.formats.cdl.values.literal_values import Converter, pack
 from nczarr.formats.cdl.values.literals import Literal
 
@@ -80,7 +80,7 @@ class LiteralEncoder:
             return None
         if place.fill is not None and place.fill.type == type_name:
             return place.fill
-        fill = default_fill(type_name, self.types)
+        fill = find_marked_value(type_name, self.types)
         if fill is None:
             message = f"`_` has no meaning for {place.what}: its enum has no constant of value 0"
             help_ = "give the variable a `_FillValue`, or write a constant of the enum"
@@ -216,7 +216,7 @@ class LiteralEncoder:
             self.convert.error("fill-in-attribute", "an attribute cannot hold the fill mark `_`", literal)
             return None
         if literal is None or literal.kind == "fill":
-            constant = fill or default_fill(field.type, self.types, count)
+            constant = fill or find_marked_value(field.type, self.types, count)
             if constant is None:
                 message = f"{what} has no fill value: its enum has no constant of value 0"
                 self.convert.error("no-fill-value", message, literal or whole)
@@ -241,7 +241,7 @@ class LiteralEncoder:
         value = self.constant(elements, type_name, place)
         if value is None or len(elements) == count:
             return value
-        rest = default_fill(type_name, self.types, count - len(elements))
+        rest = find_marked_value(type_name, self.types, count - len(elements))
         if rest is None:
             message = f"{place.what} needs {count} values, {len(elements)} are given"
             self.convert.error("too-few-values", message, literal)

@@ -22,10 +22,10 @@ from nczarr import names
 from nczarr.arrays.values.value_lists import ListRuns
 from nczarr.ast import ATOMIC, Attribute, Constant, Dataset, Dimension, Group, Variable
 from nczarr.ast.dataset import map_groups
-from nczarr.check.check_types import variable_fill
 from nczarr.check.checked import Tables, Unchecked, tables_of
 from nczarr.diagnostics.report import Report, Source, Span
 from nczarr.formats.cdl.values.encode import LiteralEncoder, ValueSlot, strings
+from nczarr.formats.cdl.values.fill_mark import mark_of
 from nczarr.formats.cdl.values.literal_values import Converter
 from nczarr.formats.cdl.values.literals import ListReader, Literal
 
@@ -124,7 +124,7 @@ class _VariableReader:
         self.report = report
         self.convert = Converter(source, report, lambda: _time_units(path, variable, tables))
         self.encoder = LiteralEncoder(self.convert, tables.types)
-        self.fill = variable_fill(variable, tables)
+        self.fill = mark_of(variable, tables.types)
         self.dimensions = [_dimension(reference, tables) for reference in variable.dimensions]
         kind = variable.type if variable.type in ATOMIC else tables.types[variable.type].kind
         self.what = f"{'an' if kind[0] in 'aeio' else 'a'} {kind} variable"

@@ -16,11 +16,12 @@ from typing import TYPE_CHECKING
 from nczarr import names
 from nczarr.arrays.regions import linear_block, number_of_first, region_of
 from nczarr.arrays.sources.source import Parts, fill_of, itemsize
-from nczarr.arrays.values.parts import Types, is_fixed, part_tree
-from nczarr.ast import Constant, Group
-from nczarr.check.checked import Checked
+from nczarr.arrays.values.parts import Types, inner_types, is_fixed, part_tree
+from nczarr.ast import Constant, EnumType, Group
+from nczarr.check.checked import Checked, whole_parts
 from nczarr.check.infer_shapes import Anonymous
 from nczarr.formats.cdl.spelling import identifier, quote
+from nczarr.formats.cdl.values.fill_mark import mark_of
 from nczarr.formats.cdl.write.declarations import DeclarationPrinter, drop_unspellable
 from nczarr.formats.cdl.write.value_texts import Stream, column, fold, is_word
 
@@ -53,6 +54,7 @@ class _ValuePrinter:
         self.variable, self.types, self.parts = checked.variables[fqn], checked.types, parts
         self.shape = checked.shapes[fqn]
         self.fill = fill_bytes(checked.fills.get(fqn))
+        self.mark = mark_of(self.variable, checked.types)
         shape = self.shape or (1,)
         self.unlimited = tuple(
             not isinstance(reference, int) and checked.dimensions[reference].unlimited
@@ -153,7 +155,7 @@ class _ValuePrinter:
         """Return the value printed as `_`; a type's default only if readers interpret it so."""
         asked = any(attribute.name == "_FillValue" for attribute in self.variable.attributes)
         plain = self.variable.type not in self.types and self.variable.type not in _MARKS_ONLY_IF_ASKED
-        return self.fill if asked or plain else None
+        return fill_bytes(self.mark) if asked or plain else None
 
     def _chars(self) -> Iterator[str]:
         """Yield rows of chars, one string each, without trailing NULs, which readers add.
@@ -209,7 +211,7 @@ def extent_carriers(checked: Checked, printed: set[str]) -> list[str]:
     for dimension, declared in checked.dimensions.items():
         if not declared.unlimited or not declared.size or dimension in determined:
             continue
-        along = [fqn for fqn in checked.variables if dimension in grown(checked, fqn) and _has_mark(checked, fqn)]
+        along = [fqn for fqn in checked.variables if dimension in grown(checked, fqn) and _has_text(checked, fqn)]
         if not along:
             continue
         smallest = min(along, key=lambda fqn: math.prod(checked.shapes[fqn]))
@@ -226,9 +228,16 @@ def grown(checked: Checked, fqn: str) -> set[str]:
     return {reference for reference in references if checked.dimensions[reference].unlimited}
 
 
-def _has_mark(checked: Checked, fqn: str) -> bool:
+def _has_text(checked: Checked, fqn: str) -> bool:
+    """Return whether CDL has a text for the unwritten cells of a variable; most enums have no such constant."""
     variable = checked.variables[fqn]
-    return checked.fills.get(fqn) is not None or variable.type not in checked.types
+    inside = (checked.types.get(name) for name in inner_types(variable.type, checked.types))
+    return _is_marked(checked, fqn) or not any(isinstance(declared, EnumType) for declared in inside)
+
+
+def _is_marked(checked: Checked, fqn: str) -> bool:
+    """Return whether `_` means an unwritten cell of a variable."""
+    return mark_of(checked.variables[fqn], checked.types) == checked.fills[fqn]
 
 
 def write(plan: StreamPlan, report: Report, options: Options) -> Iterator[bytes]:
@@ -271,7 +280,10 @@ class _Printer:
             for variable in group.variables:
                 fqn = names.join(path, variable.name)
                 if fqn in self._printed:
-                    yield from _ValuePrinter(self._checked, fqn, self._checked.parts.get(fqn)).text(len(indent))
+                    parts = self._checked.parts.get(fqn)
+                    if parts is None and not _is_marked(self._checked, fqn):
+                        parts = whole_parts(self._checked, fqn)
+                    yield from _ValuePrinter(self._checked, fqn, parts).text(len(indent))
         for child in group.groups:
             written = identifier(child.name)
             yield f"\n{indent}group: {written} {{\n"
