@@ -9,7 +9,6 @@ from pathlib import Path
 import pytest
 
 import nczarr
-
 from tests.conftest import run_command
 
 BOTH = {"zarr2", "zarr3"}

@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING
 from nczarr import names
 from nczarr.arrays.regions import linear_block, number_of_first, region_of
 from nczarr.arrays.sources.source import Parts, fill_of, itemsize
-from nczarr.arrays.values.parts import Types, inner_types, is_fixed, part_tree
-from nczarr.ast import Constant, EnumType, Group
+from nczarr.arrays.values.parts import Types, is_fixed, part_tree
+from nczarr.ast import CompoundType, Constant, Group
 from nczarr.check.checked import Checked, whole_parts
 from nczarr.check.infer_shapes import Anonymous
 from nczarr.formats.cdl.spelling import identifier, quote
@@ -230,9 +230,11 @@ def grown(checked: Checked, fqn: str) -> set[str]:
 
 def _has_text(checked: Checked, fqn: str) -> bool:
     """Return whether CDL has a text for the unwritten cells of a variable; most enums have no such constant."""
+    if _is_marked(checked, fqn):
+        return True
     variable = checked.variables[fqn]
-    inside = (checked.types.get(name) for name in inner_types(variable.type, checked.types))
-    return _is_marked(checked, fqn) or not any(isinstance(declared, EnumType) for declared in inside)
+    is_record = isinstance(checked.types.get(variable.type), CompoundType)
+    return is_record and mark_of(variable, checked.types) is not None  # then its enums have the constant 0
 
 
 def _is_marked(checked: Checked, fqn: str) -> bool:
