@@ -304,6 +304,9 @@ ROWS: dict[str, str] = {
 STORE, FILE, REFERENCE, REPOSITORY = "nczarr", "netcdf", "reference", "icechunk"
 """Formats of a store, a netCDF file, references and a repository by default."""
 
+PLAIN_STORE = "zarr3"
+"""Format of stores that other libraries write by default."""
+
 MODES = {"zarr": "zarr2", "nczarr": "nczarr"}
 """Formats by mode of a netCDF URL; the first mode decides."""
 

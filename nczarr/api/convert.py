@@ -106,7 +106,8 @@ def write(
         Path or URL of the new target.
     format : str, optional
         Format of the target; by default that of its suffix. An xarray object becomes a
-        netCDF-4 file if neither `format` nor `kind` names another netCDF file.
+        netCDF-4 file if neither `format` nor `kind` names another netCDF file, and
+        `zarr3` if the suffix is that of a store.
     encoding : Mapping, optional
         Encoding of an xarray object, as `nczarr.from_xarray` takes it.
     unlimited_dims : iterable of str or Mapping, optional
@@ -155,4 +156,4 @@ def write(
         kind = type(dataset).__name__
         raise TypeError(f"write takes an open dataset (`nczarr.open`) or an object of xarray, not {kind}")
     ready = prepare_dataset(dataset, path, format, encoding, unlimited_dims, group, dict(options))
-    return (*ready.diagnostics, *convert(ready.handle, path, format, **ready.options).diagnostics)
+    return (*ready.diagnostics, *convert(ready.handle, path, ready.format, **ready.options).diagnostics)

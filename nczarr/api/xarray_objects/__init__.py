@@ -11,9 +11,11 @@ import os
 from collections.abc import Hashable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from nczarr import registry
 from nczarr.api.xarray_objects.declare import DeclaredDataset, declare
 from nczarr.diagnostics.report import CompileError, Diagnostic, Report, Severity
 from nczarr.operations import endpoints
+from nczarr.stores.url import location
 
 if TYPE_CHECKING:
     from xarray import DataArray, Dataset, DataTree
@@ -31,6 +33,8 @@ class Prepared(NamedTuple):
 
     handle: DatasetHandle
     """The dataset."""
+    format: str
+    """Format of the target: Zarr v3, where its place asks for a store, because xarray reads that back as it was."""
     options: dict[str, Any]
     """Options of the run."""
     diagnostics: tuple[Diagnostic, ...]
@@ -51,6 +55,8 @@ def prepare_dataset(
     form = endpoints.target_format(os.fspath(path), format_name, report)
     if form is None:
         raise CompileError(report.list_sorted())
+    if format_name is None and form.name == registry.STORE and not location(os.fspath(path)).modes:
+        form = registry.find_format(registry.PLAIN_STORE) or form  # xarray reads texts and scalars of NCZarr as other things
     kind = options.get("kind")
     if form.kinds and kind is None:
         kind = KIND if KIND in form.kinds else min(form.kinds)
@@ -59,7 +65,7 @@ def prepare_dataset(
     options, lost = _with_shards(declared, form, options)
     if "dask" not in options and (address := _cluster(declared.handle, form, os.fspath(path))) is not None:
         options = {**options, "dask": address}
-    return Prepared(declared.handle, options, (*declared.handle.diagnostics, *lost))
+    return Prepared(declared.handle, form.name, options, (*declared.handle.diagnostics, *lost))
 
 
 def _with_shards(

@@ -48,6 +48,8 @@ FAULTS = (
          "write `null` if no value is missing, or the same value as `_FillValue`"),
         ("bad-fill:record", "cannot read records and raw bytes with a fill value", "write `null`"),
         ("unencoded-fill", REFUSED, "write an integer, or the eight bytes of a little-endian double in base64"),
+        ("text-as-bytes", "reads bytes", "write `zarr3`, `nczarr3` or `zarr2`, which have texts of any length"),
+        ("scalar-dimension", "reads an array with the dimension `_scalar_`", "write `zarr3`, `nczarr3` or `zarr2`"),
         ("unconsolidated-store", "warns and lists keys", "write the store with `--consolidated`"),
     ),
 )  # fmt: skip
@@ -113,6 +115,19 @@ def find_dimensions(view: ZarrView) -> Iterator[Finding]:
     for array in view.arrays:
         if array.meta.get("shape") == [] and (array.path.rpartition("/")[0], array.name) in used:
             yield array.at("clashing-scalar", "/shape", f"scalar `{array.path}` has the name of a dimension")
+
+
+def find_forms(array: StoreNode) -> Iterator[Finding]:
+    """Find texts and scalars in the form that netCDF-C has for them in Zarr v2."""
+    document = array.attrs.get("_nczarr_array")
+    if array.version != 2 or not isinstance(document, dict):
+        return
+    extension = document.get("nczarr")
+    declared = extension.get("type") if isinstance(extension, dict) else None
+    if zarr_types.kind(array.meta, 2)[0] == "S" and declared is None:
+        yield array.at("text-as-bytes", "/dtype", f"`{array.path}` holds texts of fixed length")
+    if document.get("scalar") == 1:
+        yield array.at_attribute("scalar-dimension", "_nczarr_array", f"`{array.path}` is a scalar")
 
 
 def _is_declared(array: StoreNode, value: Any) -> bool:
@@ -188,7 +203,7 @@ def find_attributes(array: StoreNode) -> Iterator[Finding]:
         yield array.at_attribute("hidden-attribute", "dtype", text)
 
 
-FIND = (*zarr_python.FIND, find_groups, of_arrays(find_names, find_fills, find_attributes), find_dimensions)
+FIND = (*zarr_python.FIND, find_groups, of_arrays(find_names, find_forms, find_fills, find_attributes), find_dimensions)
 
 PEER = Peer(
     "xarray",
