@@ -72,9 +72,9 @@ def rename(view: View, params: RenameParams) -> WorkspaceEdit:
 
 def _check_name(view: View, key: Key, name: str) -> None:
     """Raise JsonRpcInvalidParams for a name that the item cannot have."""
-    problem = names.name_problem(name)
+    problem = names.problem(name)
     if problem is not None:
-        raise _refuse(problem)
+        raise _refuse(problem[1])
     index = view.text.index
     if key in index.unsure:
         raise _refuse(

@@ -112,7 +112,7 @@ TRUE_OF_OURS = {
     ("zarr2", "zarr-python"): NOTHING,
     ("zarr3", "zarr-python"): NOTHING,
     ("nczarr3", "zarr-python"): NOTHING,
-    ("nczarr", "xarray"): V2_IN_XARRAY,
+    ("nczarr", "xarray"): V2_IN_XARRAY | {"text-as-bytes", "scalar-dimension"},
     ("zarr2", "xarray"): V2_IN_XARRAY,
     ("zarr3", "xarray"): V3_IN_XARRAY,
     ("nczarr3", "xarray"): V3_IN_XARRAY,
