@@ -49,6 +49,8 @@ class Strings(NamedTuple):
     """Code points of the longest string; 0 unless asked for."""
     trailing: bool = False
     """True if a string ends with NUL."""
+    written: bool = False
+    """True if a string differs from the fill."""
 
 
 def survey(source: ArraySource | None, fill: bytes, *, characters: bool = False) -> Strings:
@@ -58,7 +60,7 @@ def survey(source: ArraySource | None, fill: bytes, *, characters: bool = False)
     if source is None:
         return Strings(0, longest, nul, utf8, (), most, trailing)
     nil: list[int] = []
-    size = 0
+    size, written = 0, False
     shape = source.layout.shape
     slab = linear_block(shape, SLAB)
     for index in source.list_occupied(slab):
@@ -66,6 +68,7 @@ def survey(source: ArraySource | None, fill: bytes, *, characters: bool = False)
         first = number_of_first(region, shape)
         for number, text in enumerate(source.read(region).reshape(-1)):
             size += 4 + len(text or b"")
+            written = written or text != fill
             if text is None:
                 nil.append(first + number)
                 continue
@@ -75,7 +78,7 @@ def survey(source: ArraySource | None, fill: bytes, *, characters: bool = False)
             utf8 = utf8 and (text.isascii() or is_utf8(text))
             if characters:
                 most = max(most, _characters(text))
-    return Strings(size, longest, nul, utf8, tuple(_runs(sorted(nil))), most, trailing)
+    return Strings(size, longest, nul, utf8, tuple(_runs(sorted(nil))), most, trailing, written)
 
 
 def _characters(text: bytes) -> int:

@@ -23,7 +23,7 @@ from nczarr.arrays.values.elements import (
     time_attributes,
 )
 from nczarr.arrays.values.parts import POINTER, Part, Types, descr, parts, size
-from nczarr.ast import Storage, Variable
+from nczarr.ast import Dataset, Storage, Variable
 from nczarr.ast.dataset import SHUFFLE
 from nczarr.ast.plain import is_finite
 from nczarr.ast.rectilinear import volume
@@ -45,6 +45,9 @@ from nczarr.registry import Arrays
 
 WHOLE = 16 << 20
 """Maximum size of arrays without fill value that are written whole; else only occupied chunks are."""
+
+USUAL_STRING = 128
+"""Bytes of each text in an array of NCZarr without values: netCDF-C's `NCZ_MAXSTR_DEFAULT`."""
 
 FIXED_STRING = 256
 """Maximum length of strings in a fixed-length array."""
@@ -89,7 +92,8 @@ def lay(
         has_fill = known_fill and not (no_fill and source is not None)
         differs = bool(pad.strip(b"\0")) and pad != elements[part.path][0]  # zeros stand for an undeclared fill value
         states_fill = bool(own_fills) or differs or (source_fill is not None and storage.element is not None)
-        one = _One(part, source, part_shape, pad, has_fill, states_fill, _find_declared_length(variable))
+        lengths = _find_declared_length(variable), 1 if part.path else find_usual_length(checked)
+        one = _One(part, source, part_shape, pad, has_fill, states_fill, *lengths)
         target, lying = _target(one, variable, checked, arrays, options, storage, shape, shards)
         targets[part.path] = target._replace(separator=_separator(path, checked, arrays, options))
         if lying is not None:
@@ -112,6 +116,8 @@ class _One(NamedTuple):
     """True if the variable has a `_FillValue`, or its source a fill value other than netCDF's default."""
     declared_length: int | None
     """`_nczarr_maxstrlen` of the variable."""
+    usual_length: int
+    """Bytes of each text, if no text is known."""
 
 
 def _element_dtype(one: _One, variable: Variable, storage: Storage, arrays: Arrays, types: Types) -> Descr | None:
@@ -148,7 +154,7 @@ def _target(
     if type_name == "string":
         wide = _element_dtype(one, variable, storage, arrays, checked.types)
         strings = survey(one.source, one.pad, characters=wide is not None)
-        length = _find_fixed_length(strings, one.declared_length) if arrays.fixed_strings else None
+        length = _find_fixed_length(strings, one) if arrays.fixed_strings else None
         dtype = "|O" if length is None else f"|S{length}"
         itemsize = length or 16
         if wide is not None and _fits(strings, wide):
@@ -291,13 +297,15 @@ def _has_chunks(source: ArraySource | None, chunks: tuple[int, ...]) -> bool:
     return stored is not None and stored.chunks == chunks
 
 
-def _find_fixed_length(strings: Strings, declared: int | None) -> int | None:
+def _find_fixed_length(strings: Strings, one: _One) -> int | None:
     """Return the n of `|Sn` that holds all strings exactly, or None.
 
     In libnetcdf 4.10.1 an attribute `_nczarr_maxstrlen` overrules the dtype:
-    then only its value counts.
+    then only its value counts. Where no text was written, texts of the usual length will fit.
     """
-    length = max(1, strings.longest) if declared is None else declared
+    length = one.declared_length
+    if length is None:
+        length = max(1 if strings.written else one.usual_length, strings.longest)
     exact = strings.utf8 and not strings.nul and not strings.nil
     return length if exact and max(1, strings.longest) <= length <= FIXED_STRING else None
 
@@ -321,11 +329,17 @@ def _has_no_attribute(pad: bytes, storage: Storage, dtype: Descr, arrays: Arrays
     return arrays.numpy_types and dtype[1] == "S" and b"\0" in pad.rstrip(b"\0")
 
 
-def _find_declared_length(variable: Variable) -> int | None:
-    for attribute in variable.attributes:
-        if attribute.name == "_nczarr_maxstrlen" and attribute.value.type == "int" and attribute.value.count:
+def _find_declared_length(owner: Variable | Dataset, name: str = "_nczarr_maxstrlen") -> int | None:
+    for attribute in owner.attributes:
+        if attribute.name == name and attribute.value.type == "int" and attribute.value.count:
             return int(attribute.value.as_numbers()[0])
     return None
+
+
+def find_usual_length(checked: Checked) -> int:
+    """Return the bytes of texts in arrays without any, as netCDF-C has them: the dataset's own number, or 128."""
+    declared = _find_declared_length(checked.dataset, "_nczarr_default_maxstrlen")
+    return USUAL_STRING if declared is None or declared < 1 else declared
 
 
 def _is_undefined(one: _One, dtype: Descr, itemsize: int) -> bool:

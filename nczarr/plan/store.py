@@ -11,7 +11,7 @@ from nczarr.arrays.codecs import chain as codecs
 from nczarr.arrays.codecs import table
 from nczarr.arrays.codecs.chain import register_chain, to_configs
 from nczarr.arrays.codecs.table import is_registered
-from nczarr.arrays.sources.source import Parts, is_number, itemsize
+from nczarr.arrays.sources.source import ArraySource, Parts, is_number, itemsize
 from nczarr.arrays.values.parts import is_fixed, size
 from nczarr.ast import Codec, Storage, Variable
 from nczarr.ast.dataset import SHUFFLE, groups
@@ -22,7 +22,7 @@ from nczarr.names import list_first
 from nczarr.options import Options
 from nczarr.plan.chunk_lengths import ShardRequest, can_shard, fits, problem
 from nczarr.plan.keys import check_keys, name_axes
-from nczarr.plan.layout import lay
+from nczarr.plan.layout import find_usual_length, lay
 from nczarr.plan.losses import losses
 from nczarr.plan.plans import Loss, PartTarget, StorePlan
 from nczarr.plan.requested_storage import metadata_storage, storage_of, storage_requests, unkept
@@ -155,10 +155,35 @@ def plan_store(
     if options.char_netcdf and arrays.netcdf_char and chars:
         text = "char arrays are written as `>S1`, which only the netCDF library reads"
         report.warning("unreadable-char", text, helps=["omit `--char netcdf` for other readers"])
+    if arrays.fixed_strings:
+        _report_usual_lengths(targets, parts, checked, report)
     if unreferred:  # a run that accepts this leaves these variables out
         rest = plan_store(without(checked, frozenset(loss.path for loss in unreferred)), form, options, Report())
         return None if rest is None else rest._replace(losses=tuple(lost))
     return StorePlan(checked, form, options, tuple(lost), storage, targets, parts, axis_names, places)
+
+
+def _report_usual_lengths(
+    targets: dict[str, dict[str, PartTarget]], parts: dict[str, Parts], checked: Checked, report: Report
+) -> None:
+    """Note the length of texts in arrays without values, which other programs will fill."""
+    usual = find_usual_length(checked)
+    assumed = [
+        path
+        for path, variable in checked.variables.items()
+        if variable.type == "string"
+        and targets[path][""].layout.dtype == f"|S{usual}"
+        and not any(attribute.name == "_nczarr_maxstrlen" for attribute in variable.attributes)
+        and not _has_values(parts[path].get(""))
+    ]
+    if assumed:
+        text = f"texts of {list_first(assumed, 5)} have no values yet: they get {usual} bytes each"
+        helps = ("state another length by `_nczarr_maxstrlen`", "or write `zarr3`, whose texts have any length")
+        report.add(Diagnostic("usual-length", Severity.NOTE, text, helps=helps))
+
+
+def _has_values(source: ArraySource | None) -> bool:
+    return source is not None and any(True for _ in source.list_occupied(source.layout.shape))
 
 
 def _find_unreferred(targets: dict[str, dict[str, PartTarget]], checked: Checked, options: Options) -> Iterator[Loss]:

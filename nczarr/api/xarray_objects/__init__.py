@@ -56,7 +56,8 @@ def prepare_dataset(
     if form is None:
         raise CompileError(report.list_sorted())
     if format_name is None and form.name == registry.STORE and not location(os.fspath(path)).modes:
-        form = registry.find_format(registry.PLAIN_STORE) or form  # xarray reads texts and scalars of NCZarr as other things
+        # xarray reads texts of NCZarr as bytes, and its scalars with a dimension
+        form = registry.find_format(registry.PLAIN_STORE) or form
     kind = options.get("kind")
     if form.kinds and kind is None:
         kind = KIND if KIND in form.kinds else min(form.kinds)
