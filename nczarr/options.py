@@ -261,6 +261,7 @@ _LINK = ("convert", "rechunk", *_COMBINE, *_EXTEND)
 _COMPARE = ("diff", "digest")
 _READ = ("edit", "serve", "dump", "info", "check", *_COMPARE, "refs verify", "refs expand", "refs compact")
 _OPEN = (*_WRITE, *_EXTEND, *_READ)
+_FOLLOW = tuple(command for command in _OPEN if command not in ("refs expand", "refs compact"))
 _CHANGE = ("migrate",)
 _REPORT = (*_OPEN, *_CHANGE, "fmt", "explain", "formats", "completion", "lsp")
 _SELECT = (*_LINK, *_COMPARE)
@@ -289,14 +290,14 @@ TABLE: tuple[Option, ...] = (
     Option("storage", (*_OPEN, *_CHANGE), SOURCE, "--storage-option", "storage options", "NAME=VALUE",
            "option for the library that opens a URL; a prefix `source.` or `target.` limits it to one side; "
            "retries=N sets the number of retries; repeatable", bytes=False),
-    Option("following.base", _OPEN, SOURCE, "--source-base", "text", "URL",
+    Option("following.base", _FOLLOW, SOURCE, "--source-base", "text", "URL",
            "base of the relative URLs in a reference document (default: the folder of the document)"),
-    Option("following.roots", _OPEN, SOURCE, "--source-root", "texts", "ROOT",
+    Option("following.roots", _FOLLOW, SOURCE, "--source-root", "texts", "ROOT",
            "allow references to this folder, URL or protocol (s3://) and refuse all others; repeatable "
            "(default: see `nczarr help references`)"),
-    Option("following.target", _OPEN, SOURCE, "--source-target", "text", "URL",
+    Option("following.target", _FOLLOW, SOURCE, "--source-target", "text", "URL",
            "target of references that name no URL"),
-    Option("following.jinja", _OPEN, SOURCE, "--source-jinja",
+    Option("following.jinja", _FOLLOW, SOURCE, "--source-jinja",
            help="read templates beyond the built-in grammar by jinja2"),
     Option("following.hidden"),
     Option("aggregated", bytes=False),

@@ -71,6 +71,7 @@ def _rewriting(verb: str, description: str, examples: tuple[Example, ...]) -> Co
     subparser.option(
         REFERENCES,
         "--jinja",
+        "--source-jinja",
         action="store_true",
         help="read templates beyond the built-in grammar by jinja2",
     )

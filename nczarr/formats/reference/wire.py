@@ -94,6 +94,10 @@ def read(
     if members is None:
         return None
     version = members.get("version")
+    if version is None and isinstance(members.get("refs"), Mapping):
+        text = "the document has the member `refs`, as documents of version 1 have, and no `version`"
+        faults.error("bad-reference-document", text, ("refs",), ['add `"version": 1`'])
+        return None
     if version is None:
         plain = ((key, dict(value) if isinstance(value, ReferenceTable) else value) for key, value in members.items())
         refs = members if isinstance(members, ReferenceTable) else ReferenceTable(dict(plain))
