@@ -26,6 +26,7 @@ PROVOKED = {
     "finished-target",
     "internal-error",
     "many-files",
+    "mismatched-scale",
     "scattered-metadata",
     "missing-library",
     "tiny-chunks",
@@ -38,6 +39,7 @@ PROVOKED = {
     "unfinished-store",
     "unlocked-target",
     "unranged-server",
+    "unclosed-file",
     "unseen-object",
     "unused-layout",
 }

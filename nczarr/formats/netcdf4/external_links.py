@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from nczarr.formats.netcdf4.header.dataset_info import VIRTUAL
 from nczarr.formats.netcdf4.header.file_bytes import DAMAGE, header_file
 from nczarr.formats.netcdf4.header.file_objects import EXTERNAL, HARD, SOFT, ObjectTable, read_objects
+from nczarr.formats.netcdf4.header_model import ask_library
 from nczarr.names import from_bytes
 
 _PIECES = {"b": "[0-9]+", "%": "%"}
@@ -26,7 +27,7 @@ def list_external_files(path: str) -> list[str]:
     """
     try:
         with header_file(path) as file:
-            table = read_objects(file, path)
+            table = read_objects(file, path, ask_library)
     except DAMAGE:
         return []
     return list(dict.fromkeys(_names(table)))

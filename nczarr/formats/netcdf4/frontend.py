@@ -51,6 +51,8 @@ LAYOUTS: dict[int, LayoutName] = {CHUNKED: "chunked", CONTIGUOUS: "contiguous", 
 
 FILL = "_FillValue"
 
+UNCLOSED_HELP = "if no program writes it, `h5clear -s` marks it as closed"
+
 
 def read(source: Source, report: Report, options: Options | None = None) -> Unchecked | None:
     """Return the dataset of a file, or None. Reports unreadable-file."""
@@ -66,8 +68,7 @@ def read(source: Source, report: Report, options: Options | None = None) -> Unch
         with building():
             return TreeReader(HeaderModel(source.path), source, report).read()
     except DAMAGE as error:
-        helps = ["the file is damaged, or not an HDF5 file"]
-        report.error("unreadable-file", f"`{source.name}`: {reason_of(error)}", helps=helps)
+        report.error("unreadable-file", f"`{source.name}`: {reason_of(error)}")
     except OSError as error:
         report.error("unreadable-file", f"`{source.name}`: {error.strerror or error}")
     return None
@@ -102,6 +103,12 @@ class TreeReader:
         root = self._read_group(self._model.root, "/", ())
         for text in (*self._model.omitted, *self._omitted):
             self._report.warning("unseen-object", text, helps=["everything else is read"])
+        if self._model.is_unclosed:
+            text = f"`{self._name}` is open for writing, or its writer ended without closing it"
+            self._report.warning("unclosed-file", text, helps=[f"it is read as it is in storage; {UNCLOSED_HELP}"])
+        if self._model.scales.misfits:
+            text = f"scales do not fit their axes: {'; '.join(self._model.scales.misfits)}"
+            self._report.warning("mismatched-scale", text, helps=["these axes keep their lengths, without the scale"])
         stem = os.path.splitext(os.path.basename(self._name))[0]
         kind = "nc7" if self._model.is_classic else "nc4"
         dataset = Dataset(**{**members_of(root), "name": stem, "kind": kind})

@@ -36,26 +36,56 @@ _PROTOTYPES: dict[str, tuple[Any, ...]] = {
     "H5Pset_fclose_degree": (_HERR, _ID, c_int),
     "H5Pset_cache": (_HERR, _ID, c_int, c_size_t, c_size_t, c_double),
     "H5Pset_fapl_stdio": (_HERR, _ID),
+    "H5Pset_fapl_sec2": (_HERR, _ID),
     "H5Pclose": (_HERR, _ID),
+    "H5Pget_layout": (c_int, _ID),
+    "H5Pget_chunk": (c_int, _ID, c_int, c_void_p),
+    "H5Pget_chunk_opts": (_HERR, _ID, c_void_p),
+    "H5Pfill_value_defined": (_HERR, _ID, c_void_p),
+    "H5Pget_fill_time": (_HERR, _ID, c_void_p),
+    "H5Pget_fill_value": (_HERR, _ID, _ID, c_void_p),
+    "H5Pget_nfilters": (c_int, _ID),
+    "H5Pget_filter2": (c_int, _ID, c_uint, c_void_p, c_void_p, c_void_p, c_size_t, c_char_p, c_void_p),
+    "H5Pget_external_count": (c_int, _ID),
+    "H5Pget_external": (_HERR, _ID, c_uint, c_size_t, c_void_p, c_void_p, c_void_p),
+    "H5Pget_virtual_count": (_HERR, _ID, c_void_p),
+    "H5Pget_virtual_filename": (c_int64, _ID, c_size_t, c_void_p, c_size_t),
     "H5Fopen": (_ID, c_char_p, c_uint, _ID),
     "H5Fclose": (_HERR, _ID),
     "H5Fget_intent": (_HERR, _ID, POINTER(c_uint)),
     "H5Fflush": (_HERR, _ID, c_int),
+    "H5Fget_filesize": (_HERR, _ID, c_void_p),
     "H5Fget_name": (c_int64, _ID, c_char_p, c_size_t),
     "H5Fget_obj_count": (c_int64, _ID, c_uint),
     "H5Fget_obj_ids": (c_int64, _ID, c_uint, c_size_t, POINTER(_ID)),
+    "H5Iget_type": (c_int, _ID),
     "H5Lexists": (c_int, _ID, c_char_p, _ID),
+    "H5Lget_val": (_HERR, _ID, c_char_p, c_void_p, c_size_t, _ID),
+    "H5Literate1": (_HERR, _ID, c_int, c_int, c_void_p, c_void_p, c_void_p),
+    "H5Oopen_by_addr": (_ID, _ID, c_uint64),
+    "H5Oget_info1": (_HERR, _ID, c_void_p),
+    "H5Oclose": (_HERR, _ID),
     "H5Dopen2": (_ID, _ID, c_char_p, _ID),
     "H5Dclose": (_HERR, _ID),
     "H5Dget_space": (_ID, _ID),
     "H5Dget_type": (_ID, _ID),
+    "H5Dget_create_plist": (_ID, _ID),
+    "H5Dget_offset": (c_uint64, _ID),
+    "H5Dget_chunk_index_type": (_HERR, _ID, c_void_p),
+    "H5Dchunk_iter": (_HERR, _ID, _ID, c_void_p, c_void_p),
     "H5Dread": (_HERR, _ID, _ID, _ID, _ID, _ID, c_void_p),
     "H5Dset_extent": (_HERR, _ID, _LENGTHS),
     "H5Dwrite_chunk": (_HERR, _ID, _ID, c_uint32, _LENGTHS, c_size_t, c_void_p),
     "H5Dget_chunk_info_by_coord": (_HERR, _ID, _LENGTHS, POINTER(c_uint), POINTER(c_uint64), POINTER(c_uint64)),
     "H5Sclose": (_HERR, _ID),
+    "H5Sget_simple_extent_type": (c_int, _ID),
+    "H5Sget_simple_extent_ndims": (c_int, _ID),
+    "H5Sget_simple_extent_dims": (c_int, _ID, c_void_p, c_void_p),
     "H5Screate_simple": (_ID, c_int, c_void_p, c_void_p),
     "H5Sselect_hyperslab": (_HERR, _ID, c_int, c_void_p, c_void_p, c_void_p, c_void_p),
+    "H5Tcopy": (_ID, _ID),
+    "H5Tcommitted": (c_int, _ID),
+    "H5Tencode": (_HERR, _ID, c_void_p, c_void_p),
     "H5Tget_size": (c_size_t, _ID),
     "H5Tget_order": (c_int, _ID),
     "H5Tget_native_type": (_ID, _ID, c_int),
@@ -63,7 +93,10 @@ _PROTOTYPES: dict[str, tuple[Any, ...]] = {
     "H5Tclose": (_HERR, _ID),
     "H5free_memory": (_HERR, c_void_p),
     "H5Aopen": (_ID, _ID, c_char_p, _ID),
+    "H5Aiterate2": (_HERR, _ID, c_int, c_int, c_void_p, c_void_p, c_void_p),
     "H5Aget_type": (_ID, _ID),
+    "H5Aget_space": (_ID, _ID),
+    "H5Aread": (_HERR, _ID, _ID, c_void_p),
     "H5Awrite": (_HERR, _ID, _ID, c_void_p),
     "H5Aclose": (_HERR, _ID),
     "H5Adelete": (_HERR, _ID, c_char_p),
@@ -123,8 +156,8 @@ def open_objects(h5: Hdf5, file: int, kinds: int) -> list[int]:
     return ids[: max(0, h5.H5Fget_obj_ids(file, kinds, count, ids))] if count else []
 
 
-_WRITABLE, _GLOBAL = 1, 1
-"""H5F_ACC_RDWR, H5F_SCOPE_GLOBAL."""
+_WRITABLE, _GLOBAL, _SWMR_READ = 1, 1, 0x40
+"""H5F_ACC_RDWR, H5F_SCOPE_GLOBAL, H5F_ACC_SWMR_READ."""
 
 
 def has_open_files(h5: Hdf5) -> bool:
@@ -220,10 +253,14 @@ def _open_alone(h5: Hdf5, path: str) -> int:
     """
     if remote_file.at(path) is not None:
         return _open_remote(h5, path)
-    access = h5.H5Pcreate(h5.file_access)
-    h5.H5Pset_fapl_stdio(access)
-    file = h5.H5Fopen(os.fsencode(os.path.abspath(path)), 0, access)
-    h5.H5Pclose(access)
+    file = -1
+    for flags, set_driver in ((0, h5.H5Pset_fapl_stdio), (_SWMR_READ, h5.H5Pset_fapl_sec2)):
+        access = h5.H5Pcreate(h5.file_access)
+        set_driver(access)
+        file = h5.H5Fopen(os.fsencode(os.path.abspath(path)), flags, access)
+        h5.H5Pclose(access)
+        if file >= 0:
+            break
     return int(file)
 
 

@@ -7,10 +7,23 @@ its lengths, and a type without a name gets one.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from struct import unpack
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
+from nczarr.formats.netcdf4.dimension_scales import (
+    ALL_INTERNAL,
+    CLASS,
+    COORDINATES,
+    DIMENSION_ID,
+    INTERNAL,
+    NAME,
+    OF_SCALES,
+    PROVENANCE,
+    STRICT,
+    DimensionScales,
+    HeaderDimension,
+    integers,
+)
 from nczarr.formats.netcdf4.header.dataset_info import HeaderDataset
 from nczarr.formats.netcdf4.header.datatypes import (
     ATOMIC_IDS,
@@ -18,13 +31,11 @@ from nczarr.formats.netcdf4.header.datatypes import (
     ENUM,
     NON_COORDINATE,
     OPAQUE,
-    REFERENCE,
     STRING,
     VLEN,
     Datatype,
     text_of,
 )
-from nczarr.formats.netcdf4.header.file_bytes import UNDEFINED
 from nczarr.formats.netcdf4.header.file_objects import (
     EXTERNAL,
     FileObject,
@@ -34,17 +45,6 @@ from nczarr.formats.netcdf4.header.file_objects import (
     ObjectTable,
 )
 from nczarr.formats.netcdf4.header.messages import HeaderAttribute
-
-COORDINATES, DIMENSION_ID, DIMENSION_LIST = "_Netcdf4Coordinates", "_Netcdf4Dimid", "DIMENSION_LIST"
-CLASS, NAME, REFERENCE_LIST, STRICT, PROVENANCE = "CLASS", "NAME", "REFERENCE_LIST", "_nc3_strict", "_NCProperties"
-INTERNAL = frozenset({COORDINATES, DIMENSION_ID, DIMENSION_LIST, REFERENCE_LIST, STRICT, PROVENANCE})
-"""Attributes that the netCDF library uses internally, and hides."""
-
-OF_SCALES = frozenset({CLASS, NAME})
-"""Those that it hides of dimension scales alone."""
-
-ALL_INTERNAL = INTERNAL | OF_SCALES
-"""Both."""
 
 NO_VARIABLE = b"This is a netCDF dimension but not a netCDF variable"
 """Start of the name of a dimension scale without a variable."""
@@ -66,25 +66,6 @@ ATOMIC = {
     "u2": "ushort", "u4": "uint", "i8": "int64", "u8": "uint64",
 }  # fmt: skip
 """Atomic types by `Descr`, without its byte order."""
-
-
-class HeaderDimension(NamedTuple):
-    """Dimension."""
-
-    name: str
-    length: int
-    """Length of its scale, or of the first dataset."""
-    is_unlimited: bool
-    """True if its length may grow; the library takes length 0 for that."""
-
-    @classmethod
-    def of(cls, name: str, length: int, most: int) -> HeaderDimension:
-        """Return the dimension of a scale or dataset. `most`: its maximum length."""
-        return cls(name, length, most == UNDEFINED or not length)
-
-    def fits(self, length: int, most: int) -> bool:
-        """Return whether the dimension is that of a dataset without scales."""
-        return self.length == length and self.is_unlimited == (most == UNDEFINED)
 
 
 class HeaderVariable(NamedTuple):
@@ -130,7 +111,7 @@ class HeaderModel:
 
     def __init__(self, path: str) -> None:
         self.path = path
-        self._files = LinkedFiles(path)
+        self._files = LinkedFiles(path, ask_library)
         table = self._files.table
         self.dimensions: dict[int, HeaderDimension] = {}
         """Dimensions by id."""
@@ -142,7 +123,8 @@ class HeaderModel:
         """Texts about objects and attributes that are left out."""
         self._named: dict[tuple[str, int], int] = {}
         self._keys: dict[tuple[object, ...], int] = {}
-        self._scales: dict[tuple[str, int], int] = {}
+        self.scales = DimensionScales(self.dimensions)
+        """Its dimension scales."""
         self._next_dimension = 0
         self._next_type = FIRST_TYPE
         self._anonymous = 0
@@ -151,6 +133,9 @@ class HeaderModel:
         self._shown: set[int] = set()
         """Attributes that the model can hold, by `id`: those of equal bytes are one object."""
         root = LocatedObject("/", table, table.root)
+        self.is_unclosed = table.is_unclosed
+        """True if a program has the file open for writing, or did not close it."""
+        self.scales.is_netcdf = any(attribute.name in (STRICT, PROVENANCE) for attribute in root.object.attributes)
         self.is_classic = any(attribute.name == STRICT for attribute in root.object.attributes)
         """True for the classic model (nc7)."""
         self.root = HeaderGroup("/", "")
@@ -175,9 +160,7 @@ class HeaderModel:
             if target is None:
                 continue
             one = target.object
-            if one.problem:
-                self.omitted.append(f"`{place}` is damaged: {one.problem}")
-            elif one.links is not None:
+            if one.links is not None:
                 reason = self._reason_to_omit(target, above)
                 if reason is None:
                     below.append((HeaderGroup(target.name, place), target))
@@ -187,6 +170,8 @@ class HeaderModel:
                 datasets.append((group, target))
             elif one.type is not None:
                 self._record_type(group, target, place)
+            elif one.problem:
+                self.omitted.append(f"`{place}` cannot be read: {one.problem}")
             else:
                 self.omitted.append(_unseen("object", place))
         for child, target in below:
@@ -298,17 +283,20 @@ class HeaderModel:
             self.omitted.append(_unseen("dataset", place))
             return
         internal = _internal(located.object)
+        self.scales.is_netcdf |= DIMENSION_ID in internal or COORDINATES in internal
         if _is_scale(internal) and dataset.info.extent:
-            numbers = _integers(internal[DIMENSION_ID]) if DIMENSION_ID in internal else ()
+            numbers = integers(internal[DIMENSION_ID]) if DIMENSION_ID in internal else ()
             dimension = HeaderDimension.of(located.name, dataset.info.extent[0], dataset.most[0])
-            self._scales[located.identity] = self._add_dimension(group, dimension, numbers[0] if numbers else None)
+            number = self._add_dimension(group, dimension, numbers[0] if numbers else None)
+            self.scales.add(located.identity, group.place, place, number)
             if NAME in internal and (_text(internal[NAME]) or b"").startswith(NO_VARIABLE):
+                self.scales.is_netcdf = True
                 return
-        number = self._dataset_type(group, located.table, dataset)
-        if number is None:
+        type_number = self._dataset_type(group, located.table, dataset)
+        if type_number is None:
             self.omitted.append(_unseen("dataset", place))
         else:
-            group.datasets.append((located, dataset, number, internal))
+            group.datasets.append((located, dataset, type_number, internal))
 
     def _add_dimension(self, group: HeaderGroup, dimension: HeaderDimension, declared: int | None = None) -> int:
         """Record a dimension and return its id. `declared`: its id in the file, if the file has one."""
@@ -331,47 +319,29 @@ class HeaderModel:
             attributes = self._list_shown(self._attributes(located), place, hidden)
             if located.table.path != self.path:
                 dataset = dataset._replace(info=dataset.info._replace(elsewhere=True, address=None))
-            dimensions = self._find_dimensions(group, located, dataset, internal)
+            shape, most = dataset.info.extent or (), dataset.most
+            axes = self.scales.choose(located.table.path, group.place, place, shape, most, internal)
+            dimensions = [axis.number for axis in axes]
+            for axis, (length, end) in enumerate(zip(shape, most, strict=True)):
+                if dimensions[axis] is None:
+                    is_phony = axes[axis].has_scale
+                    dimensions[axis] = self._of_length(group, dimensions, length, end, is_phony=is_phony)
             name = located.name.removeprefix(NON_COORDINATE)
-            group.variables.append(HeaderVariable(name, dataset, number, dimensions, attributes))
+            complete = tuple([number for number in dimensions if number is not None])
+            group.variables.append(HeaderVariable(name, dataset, number, complete, attributes))
 
-    def _find_dimensions(
-        self, group: HeaderGroup, located: LocatedObject, dataset: HeaderDataset, internal: dict[str, HeaderAttribute]
-    ) -> tuple[int, ...]:
-        """Return the dimensions of a dataset."""
-        shape = dataset.info.extent or ()
-        if located.identity in self._scales and len(shape) == 1:
-            return (self._scales[located.identity],)
-        for numbers in (
-            _integers(internal[COORDINATES]) if COORDINATES in internal else (),
-            self._list_dimensions(internal[DIMENSION_LIST], located.table) if DIMENSION_LIST in internal else (),
-        ):
-            if shape and len(numbers) == len(shape) and self.dimensions.keys() >= set(numbers):
-                return numbers
-        by_length: list[int] = []
-        for length, most in zip(shape, dataset.most, strict=True):
-            by_length.append(self._of_length(group, by_length, length, most))
-        return tuple(by_length)
+    def _of_length(
+        self, group: HeaderGroup, taken: Sequence[int | None], length: int, most: int, *, is_phony: bool
+    ) -> int:
+        """Return a dimension of a group by its length, for an axis without a scale that fits, or make one.
 
-    def _of_length(self, group: HeaderGroup, taken: list[int], length: int, most: int) -> int:
-        """Return a dimension of a group by its length, for a dataset without scales, or make one.
-
-        `taken`: dimensions that the dataset has already.
+        `taken`: dimensions that the dataset has already; `is_phony`: not the dimension of a scale.
         """
         for number in group.dimensions:
-            if number not in taken and self.dimensions[number].fits(length, most):
+            is_other = number not in taken and not (is_phony and number in self.scales.places)
+            if is_other and self.dimensions[number].fits(length, most):
                 return number
         return self._add_dimension(group, HeaderDimension.of(f"phony_dim_{self._next_dimension}", length, most))
-
-    def _list_dimensions(self, attribute: HeaderAttribute, table: ObjectTable) -> tuple[int, ...]:
-        """Return the dimensions in a `DIMENSION_LIST`, the first of each list of references; `()` if one is missing."""
-        base = attribute.type.base
-        if base is None or base.family != REFERENCE or base.form or base.size != 8:
-            return ()
-        lists = attribute.nested if isinstance(attribute.nested, tuple) else ()
-        places = [int.from_bytes(one[:8], "little") if isinstance(one, bytes) else -1 for one in lists]
-        numbers = [self._scales.get((table.path, place)) for place in places]
-        return tuple(number for number in numbers if number is not None) if None not in numbers else ()
 
     def _find_lengths(self, root: HeaderGroup) -> None:
         """Find the length of each dimension: that of the longest variable, if it is unlimited."""
@@ -418,6 +388,13 @@ class HeaderModel:
         return tuple(shown)
 
 
+def ask_library(path: str, addresses: list[int]) -> tuple[int, list[FileObject]]:
+    """Return the address of a file's root, and objects by address, by the HDF5 library. Raises OSError."""
+    from nczarr.formats.netcdf4.library_objects import ask  # rarely needed
+
+    return ask(path, addresses)
+
+
 def every_group(group: HeaderGroup) -> Iterator[HeaderGroup]:
     """Yield a group and all below it."""
     yield group
@@ -446,13 +423,6 @@ def _internal(one: FileObject) -> dict[str, HeaderAttribute]:
 def _is_scale(internal: dict[str, HeaderAttribute]) -> bool:
     """Return whether a dataset with these internal attributes is a dimension scale."""
     return CLASS in internal and _text(internal[CLASS]) == b"DIMENSION_SCALE"
-
-
-def _integers(attribute: HeaderAttribute) -> tuple[int, ...]:
-    """Return the values of an internal attribute of integers; `()` for other types."""
-    if attribute.type.number not in ("<i4", ">i4") or not attribute.data:
-        return ()
-    return unpack(f"{attribute.type.number[0]}{len(attribute.data) // 4}i", attribute.data)
 
 
 def _text(attribute: HeaderAttribute) -> bytes | None:

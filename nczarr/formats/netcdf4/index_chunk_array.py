@@ -94,6 +94,13 @@ class KnownChunks:
         return ChunkTable(columns[0], columns[1], columns[2], columns[3].astype(np.int32))
 
 
+class DatasetSections(VariableSections):
+    """Sections of a dataset of a file."""
+
+    group: tuple[str, ...]
+    name: str
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class IndexChunkArray(ChunkGridArray):
     """A dataset whose chunks are decoded here. Beyond its extent, values are the layout's fill."""
@@ -108,7 +115,7 @@ class IndexChunkArray(ChunkGridArray):
     """Decoding steps; None if they are impossible here."""
     unfiltered_edges: bool
     """True if chunks that exceed the extent are unfiltered."""
-    sections: VariableSections
+    sections: DatasetSections
     """Regions of the same array, read by the library."""
     own: bytes | None
     """Value of unwritten cells within the extent."""
@@ -268,12 +275,19 @@ class IndexChunkArray(ChunkGridArray):
         remote = self.file.remote
         if remote is not None and wanted is None:
             remote.expect_index()
+        path, shapes = str(self.file.path), (self.layout.chunks, self.extent, self.layout.shape)
         try:
-            with header_file(str(self.file.path)) as file:
+            with header_file(path) as file:
                 file.root()
-                table = read_chunks(file, self.index, self.layout.chunks, self.extent, self.layout.shape, wanted)
+                table = read_chunks(file, self.index, *shapes, wanted)
         except DAMAGE as error:
-            unreadable(self.file.name, f"the places of its chunks cannot be read: {reason_of(error)}")
+            from nczarr.formats.netcdf4.library_objects import find_chunks  # rarely needed
+
+            try:
+                table = find_chunks(path, (self.sections.group, self.sections.name), *shapes)
+            except OSError as refusal:
+                reason = f"{reason_of(error)}; {refusal.strerror or refusal}"
+                unreadable(self.file.name, f"the places of its chunks cannot be read: {reason}")
         return self._mask_beyond(table)
 
     def place_index(self) -> IndexPlace | None:

@@ -38,6 +38,9 @@ from nczarr.stores import remote_file
 SECONDS = 60.0
 """Seconds for one call of a library in the guard process."""
 
+SECONDS_OF_HEADERS = 5.0
+"""Seconds for one call of a library about headers, which takes milliseconds."""
+
 RATE = 8 << 20
 """Bytes of a file that add a second: one call may read all of it."""
 
@@ -103,13 +106,13 @@ def flush(path: str) -> None:
             flush_written(hdf5(lib), path)
 
 
-def call(path: str, function: Callable[..., Any], *arguments: Any) -> Any:
+def call(path: str, function: Callable[..., Any], *arguments: Any, about_headers: bool = False) -> Any:
     """Call a function that opens the file at `path`. Raises its exceptions, or NoAnswerError."""
     if _way is not None:
         return _way(path, function, *arguments)
     if is_here(path):
         return function(*arguments)
-    return _call_guarded(path, function, arguments)
+    return _call_guarded(path, function, arguments, about_headers=about_headers)
 
 
 def _identity(path: str) -> tuple[Any, ...]:
@@ -120,11 +123,13 @@ def _identity(path: str) -> tuple[Any, ...]:
     return path, status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns
 
 
-def _call_guarded(path: str, function: Callable[..., Any], arguments: tuple[Any, ...]) -> Any:
+def _call_guarded(path: str, function: Callable[..., Any], arguments: tuple[Any, ...], *, about_headers: bool) -> Any:
     """Call a function in the guard process. Raises its errors; NoAnswerError if the process hangs or crashes."""
-    key = _identity(path)
-    size = key[3] if len(key) > 1 else 0
-    request = _Request(_folder(), SECONDS + size / RATE, ROOM + EXPANSION * size, function, arguments)
+    identity = _identity(path)
+    size = identity[3] if len(identity) > 1 else 0
+    seconds = SECONDS_OF_HEADERS if about_headers else SECONDS
+    key = about_headers, *identity  # the damaged header may be that of another object than the values
+    request = _Request(_folder(), seconds + size / RATE, ROOM + EXPANSION * size, function, arguments)
     with _lock:
         if key in _refused:
             raise NoAnswerError(errno.EIO, _refused[key])
@@ -132,7 +137,7 @@ def _call_guarded(path: str, function: Callable[..., Any], arguments: tuple[Any,
         try:
             done, outcome = guard.ask(None, _answer, (request,))
         except (EOFError, OSError):
-            _refused[key] = _end(guard)
+            _refused[key] = _end(guard, seconds)
             raise NoAnswerError(errno.EIO, _refused[key]) from None
         except BaseException:  # half a request may stand in its input
             _end(guard)
@@ -168,7 +173,7 @@ def close() -> None:
         _guard.end()
 
 
-def _end(guard: TimedProcess) -> str:
+def _end(guard: TimedProcess, seconds: float = SECONDS) -> str:
     """End the guard process and return why it gave no answer."""
     from subprocess import TimeoutExpired  # rarely needed
 
@@ -181,7 +186,7 @@ def _end(guard: TimedProcess) -> str:
     if not guard.ready:
         return "no process that reads HDF5 files could be started"
     if status == HUNG:
-        return f"the HDF5 library did not return within {SECONDS:g} seconds: the file is damaged"
+        return f"the HDF5 library did not return within {seconds:g} seconds: the file is damaged"
     return f"the file is damaged: the HDF5 library crashed on it (status {status})"
 
 

@@ -89,7 +89,8 @@ class LibraryVariable:
             text = f"the values of `{path}` cannot be read: HDF5 lacks filter {', '.join(missing)}"
             helps = ("install the plug-in of the filter and set HDF5_PLUGIN_PATH, or leave the variable out",)
         else:
-            text = f"the values of `{path}` cannot be read: {error}"
+            reason = error.strerror if isinstance(error, OSError) else error
+            text = f"the values of `{path}` cannot be read: {reason}"
             helps = ("the file may be damaged, or lack a file that it refers to; leave the variable out",)
         unreadable(self.file.name, text, helps=helps)
 

@@ -42,14 +42,14 @@ from nczarr.diagnostics.report import CompileError, Diagnostic, Severity
 from nczarr.formats.netcdf4.header.dataset_info import CHUNKED, COMPACT, CONTIGUOUS, DatasetInfo
 from nczarr.formats.netcdf4.header.datatypes import Datatype
 from nczarr.formats.netcdf4.header.file_bytes import DAMAGE, header_file, reason_of
-from nczarr.formats.netcdf4.index_chunk_array import IndexChunkArray
+from nczarr.formats.netcdf4.index_chunk_array import DatasetSections, IndexChunkArray
 
 SLAB = 8 << 20
 """Bytes of C structs per read in a sequential pass."""
 
 
 @dataclass(frozen=True)
-class StoredVariable(decoded_parts.VariableSections):
+class StoredVariable(DatasetSections):
     """A variable of a file. Reading fails if the file was replaced."""
 
     file: FileBytes
@@ -216,7 +216,7 @@ def _read_here(variable: StoredVariable, dataset: DatasetInfo | None) -> Parts |
 
 def _elements(variable: StoredVariable, dataset: DatasetInfo | None) -> ArraySource | None:
     """Return the elements of any type as they are stored; None if the library reads the variable."""
-    if dataset is None or dataset.extent is None:
+    if dataset is None or dataset.extent is None or dataset.by_library:
         return None
     inside, dtype = replace(variable, shape=dataset.extent, extent=None), f"|V{variable.kind.size}"
     elements = dataset._replace(dtype=dtype, fill=dataset.unwritten)

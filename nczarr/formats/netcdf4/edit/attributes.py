@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 from nczarr.arrays.lazy_numpy import np
 from nczarr.arrays.values.parts import NUMPY
 from nczarr.ast import ATOMIC, Attribute, Constant, EnumType, OpaqueType, UserType
-from nczarr.formats.netcdf4.header_model import ALL_INTERNAL
+from nczarr.formats.netcdf4.dimension_scales import ALL_INTERNAL
 
 LONGEST_TEXT = 65535
 """Maximum bytes of values in an object header; longer attributes are stored in a heap, if the object has one."""

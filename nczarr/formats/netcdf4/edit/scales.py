@@ -11,16 +11,16 @@ from __future__ import annotations
 from typing import Any
 
 from nczarr.arrays.lazy_numpy import np
-from nczarr.formats.netcdf4.edit.attributes import RefusedEditError
-from nczarr.formats.netcdf4.header_model import (
+from nczarr.formats.netcdf4.dimension_scales import (
     CLASS,
     COORDINATES,
     DIMENSION_ID,
     DIMENSION_LIST,
     NAME,
-    NO_VARIABLE,
     REFERENCE_LIST,
 )
+from nczarr.formats.netcdf4.edit.attributes import RefusedEditError
+from nczarr.formats.netcdf4.header_model import NO_VARIABLE
 
 Attachment = tuple[Any, int]
 """A dataset, and the number of the dimension of it that has a scale."""

@@ -15,7 +15,13 @@ from typing import Any, NamedTuple
 
 from nczarr.arrays.lazy_numpy import NDArray, np
 from nczarr.arrays.regions import Index, grid_of, ravel, unravel
-from nczarr.formats.netcdf4.header.file_bytes import CHECKSUM, UNDEFINED, HeaderFile, UnreadableHeaderError
+from nczarr.formats.netcdf4.header.file_bytes import (
+    CHECKSUM,
+    UNDEFINED,
+    HeaderFile,
+    UnknownStructureError,
+    UnreadableHeaderError,
+)
 from nczarr.formats.netcdf4.header.heaps import DEEPEST, read_tree_records
 
 _FARTHEST = 1 << 62
@@ -52,7 +58,7 @@ def _in_grid_order(table: ChunkTable) -> ChunkTable:
     return ChunkTable(table.chunk[order], table.offset[order], table.length[order], table.mask[order])
 
 
-def _table_of_chunks(
+def table_of_chunks(
     places: NDArray[np.int64],
     facts: NDArray[np.uint64],
     chunks: tuple[int, ...],
@@ -70,6 +76,9 @@ def _table_of_chunks(
 
 OLD_TREE, SINGLE, IMPLICIT, FIXED_ARRAY, EXTENSIBLE_ARRAY, NEW_TREE = range(6)
 """Kinds of indexes; layouts of version 4 number all but the first so."""
+
+BY_LIBRARY = -1
+"""Kind of an index that is not known here: the HDF5 library lists the chunks."""
 
 _BY_CHUNK, _BY_CHUNK_FILTERED = 10, 11
 """Types of version 2 B-trees of chunks."""
@@ -110,8 +119,10 @@ def read_chunks(
     """
     if index.address == UNDEFINED:
         places = np.empty((0, len(chunks)), np.int64)
-        return _table_of_chunks(places, np.empty((0, 3), np.uint64), chunks, extent, shape)
+        return table_of_chunks(places, np.empty((0, 3), np.uint64), chunks, extent, shape)
     size = math.prod(chunks) * index.size
+    if index.kind == BY_LIBRARY:
+        raise UnknownStructureError("the header of the dataset")
     if index.kind == OLD_TREE:
         walk = _OldTree(file, chunks, None if wanted is None else [_first(place, chunks) for place in wanted])
         places, facts = walk.list_chunks(index.address)
@@ -136,7 +147,7 @@ def read_chunks(
         is_growing = index.kind == EXTENSIBLE_ARRAY
         places = _by_growing(allocated, index.most, counts) if is_growing else unravel(allocated, counts)
     facts[:, 0] += np.uint64(file.base)
-    return _table_of_chunks(places, facts, chunks, extent, shape)
+    return table_of_chunks(places, facts, chunks, extent, shape)
 
 
 def _first(place: Index, chunks: tuple[int, ...]) -> Index:

@@ -22,7 +22,7 @@ from nczarr.formats.netcdf4.header.chunk_addresses import (
     ChunkIndex,
 )
 from nczarr.formats.netcdf4.header.datatypes import STRING, Datatype, text_of
-from nczarr.formats.netcdf4.header.file_bytes import UNDEFINED, UnreadableHeaderError
+from nczarr.formats.netcdf4.header.file_bytes import UNDEFINED, UnknownStructureError, UnreadableHeaderError
 from nczarr.formats.netcdf4.header.heaps import local_heap
 from nczarr.formats.netcdf4.header.messages import (
     DATASPACE,
@@ -79,7 +79,9 @@ class DatasetInfo(NamedTuple):
     compact: bytes | None = None
     """All elements, if they are in the header."""
     chunk_index: ChunkIndex | None = None
-    """Index of the chunks, if the header was read here."""
+    """Where the chunks are; None for other layouts."""
+    by_library: bool = False
+    """True if the library reads the values: it described their type as it is in memory."""
 
 
 VIRTUAL = 3
@@ -274,7 +276,7 @@ class DatasetReader:
             when, at = flags >> 2 & 3, 2
             size = unpack_from("<i", body, at)[0] if flags & 0x20 else -1 if flags & 0x10 else 0
         else:
-            raise UnreadableHeaderError("a fill value is damaged")
+            raise UnknownStructureError(f"version {version} of a fill value")
         data = body[at + 4 : at + 4 + size] if size > 0 else b""
         if len(data) != max(0, size):
             raise UnreadableHeaderError("a fill value is damaged")
@@ -290,7 +292,7 @@ class DatasetReader:
     def _parse(self, body: bytes) -> tuple[tuple[Codec, ...], int | None]:
         version, count = body[0], body[1]
         if version not in (1, 2):
-            raise UnreadableHeaderError("a list of filters is damaged")
+            raise UnknownStructureError(f"version {version} of a list of filters")
         at, codecs, shuffled = 8 if version == 1 else 2, [], None
         for _ in range(count):
             (number,) = unpack_from("<H", body, at)
@@ -305,15 +307,20 @@ class DatasetReader:
             at += 4 * (parameters + (parameters & 1 if version == 1 else 0))
             if number == SHUFFLE:
                 shuffled = values[0] if values else 0
-            if number in (SHUFFLE, FLETCHER32):
-                values = ()
-            elif number == SZIP and len(values) > 1:
-                values = values[0] & SZIP_CHOICES, values[1]
             codec = self._codecs.get((number, values))
             if codec is None:
-                codec = self._codecs[number, values] = Codec(id=number, parameters=values)
+                codec = self._codecs[number, values] = codec_of(number, values)
             codecs.append(codec)
         return tuple(codecs), shuffled
+
+
+def codec_of(number: int, values: tuple[int, ...]) -> Codec:
+    """Return a filter without the parameters that HDF5 adds to those of a user."""
+    if number in (SHUFFLE, FLETCHER32):
+        values = ()
+    elif number == SZIP and len(values) > 1:
+        values = values[0] & SZIP_CHOICES, values[1]
+    return Codec(id=number, parameters=values)
 
 
 def _compact(body: bytes) -> bytes:
@@ -341,13 +348,13 @@ def _layout(
         if kind == VIRTUAL:
             return kind, (), None, None
         if kind != CHUNKED:
-            raise UnreadableHeaderError("a layout is damaged")
+            raise UnknownStructureError(f"layouts of class {kind}")
         if version == 3:
             (address,) = unpack_from("<Q", body, 3)
             return _read_chunked(OLD_TREE, address, unpack_from(f"<{body[2]}I", body, 11), rank, size, filtered)
         return _new_chunked(body, rank, size, filtered)
     if version not in (1, 2):
-        raise UnreadableHeaderError("a layout is damaged")
+        raise UnknownStructureError(f"version {version} of a layout")
     dimensions, kind = body[1], body[2]
     if kind == COMPACT:
         return kind, (), None, None
@@ -355,7 +362,7 @@ def _layout(
     if kind == CONTIGUOUS:
         return kind, (), None if address == UNDEFINED else address, None
     if kind != CHUNKED:
-        raise UnreadableHeaderError("a layout is damaged")
+        raise UnknownStructureError(f"layouts of class {kind}")
     return _read_chunked(OLD_TREE, address, unpack_from(f"<{dimensions}I", body, 16), rank, size, filtered)
 
 
@@ -382,7 +389,7 @@ def _new_chunked(body: bytes, rank: int, size: int, filtered: bool) -> tuple[int
     elif kind in _PARAMETERS:
         at += _PARAMETERS[kind]
     else:
-        raise UnreadableHeaderError("the index of chunks is damaged")
+        raise UnknownStructureError(f"chunk indexes of kind {kind}")
     (address,) = unpack_from("<Q", body, at)
     layout, chunks, _, index = _read_chunked(kind, address, lengths, rank, size, filtered)
     return layout, chunks, None, index._replace(unfiltered_edges=bool(flags & 1), single=single)

@@ -39,8 +39,8 @@ PAGES = 512
 SUPERBLOCK = 96
 """Bytes of the longest superblock."""
 
-USER_BLOCKS = (0, 512, 1024, 2048, 4096, 8192, 16384, 32768)
-"""Possible places of the superblock."""
+USER_BLOCK = 512
+"""Bytes of the shortest user block, in front of the superblock; longer ones are its powers of two."""
 
 _SIGNATURE = b"\x89HDF\r\n\x1a\n"
 _ROUNDS = 64
@@ -52,8 +52,8 @@ _LEAST = 1 << 13
 _FRONT = 1 << 20
 """End of the bytes that are fetched together once metadata lie among them, behind the file's first request."""
 
-_IN_USE = 3
-"""Flags of a file that a program had open; in version 3, HDF5 refuses it then."""
+_IN_USE = 7
+"""Flags of a file that a program has open for writing, or left without closing it; HDF5 heeds them in version 3."""
 
 _EIGHT = 8
 """Bytes of addresses and lengths."""
@@ -63,7 +63,11 @@ _IN_PYTHON = 1 << 15
 
 
 class UnreadableHeaderError(Exception):
-    """The metadata are damaged, or have a structure that is not read here."""
+    """The metadata contradict the specification, or have a structure that is not read here."""
+
+
+class UnknownStructureError(UnreadableHeaderError):
+    """A structure that is not read here and may be valid. Its text names the structure."""
 
 
 DAMAGE = (UnreadableHeaderError, struct.error, IndexError, OverflowError, RecursionError)
@@ -72,6 +76,8 @@ DAMAGE = (UnreadableHeaderError, struct.error, IndexError, OverflowError, Recurs
 
 def reason_of(error: Exception) -> str:
     """Return what is wrong, of an error in `DAMAGE`."""
+    if isinstance(error, UnknownStructureError):
+        return f"nczarr's header reader does not know {error}"
     return str(error) if isinstance(error, UnreadableHeaderError) else "a structure is damaged"
 
 
@@ -99,6 +105,8 @@ class HeaderFile:
         """Place of address 0 in the file: after a user block."""
         self.extension = UNDEFINED
         """Address of the superblock's extension."""
+        self.is_unclosed = False
+        """True if a program has the file open for writing, or did not close it."""
         self.farthest = -1
         """Highest address that a `NotedHeaderFile` read."""
 
@@ -179,32 +187,41 @@ class HeaderFile:
 
     def root(self) -> int:
         """Return the address of the root group's header, and set `base`."""
-        for place in USER_BLOCKS:
-            block = self._read(place, min(SUPERBLOCK, max(0, self.size - place)))
+        place, block = 0, b""
+        while place < self.size:
+            block = self._read(place, min(SUPERBLOCK, self.size - place))
             if block.startswith(_SIGNATURE):
                 break
+            place = 2 * place or USER_BLOCK
         else:
             raise UnreadableHeaderError("the file has no superblock")
         version = block[8]
         if version in (2, 3):
             return self._read_checked_superblock(place, block, version)
-        if version not in (0, 1) or len(block) < SUPERBLOCK or block[13:15] != bytes((_EIGHT, _EIGHT)):
+        if version not in (0, 1):
+            raise UnknownStructureError(f"version {version} of the superblock")
+        _need_eight(block[13:15])
+        if len(block) < SUPERBLOCK:
             raise UnreadableHeaderError("the superblock is damaged")
         at = 24 if version == 0 else 28
         base, extension, end, driver = unpack_from("<QQQQ", block, at)
         root, cached = unpack_from("<QI", block, at + 40)
-        if block[20] & ~_IN_USE or any(block[21:24]) or extension != UNDEFINED or cached > 1:
-            raise UnreadableHeaderError("the superblock is damaged")
+        if extension != UNDEFINED or cached > 1:
+            raise UnknownStructureError("a value in the superblock")
         if driver != UNDEFINED:
-            raise UnreadableHeaderError("the file is one of several that belong together")
+            raise UnknownStructureError("files that belong together")
         self._place(place, base, end, UNDEFINED)
         return int(root)
 
     def _read_checked_superblock(self, place: int, block: bytes, version: int) -> int:
         """Return the root's address in a superblock of version 2 or 3, which has a checksum."""
-        if len(block) < 48 or block[9:11] != bytes((_EIGHT, _EIGHT)) or block[11] & ~(_IN_USE if version == 2 else 0):
+        _need_eight(block[9:11])
+        if len(block) < 48:
             raise UnreadableHeaderError("the superblock is damaged")
         base, extension, end, root = unpack_from("<QQQQ", without_checksum(block[:48]), 12)
+        if block[11] & ~_IN_USE:
+            raise UnknownStructureError("a flag of the superblock")
+        self.is_unclosed = version == 3 and block[11] != 0
         self._place(place, base, end, extension)
         return int(root)
 
@@ -223,6 +240,12 @@ class NotedHeaderFile(HeaderFile):
         """Return the bytes at an address, and note it."""
         self.farthest = max(self.farthest, self.base + address)
         return super().peek(address, size)
+
+
+def _need_eight(sizes: bytes) -> None:
+    """Raise UnknownStructureError for other bytes of addresses and of lengths."""
+    if sizes != bytes((_EIGHT, _EIGHT)):
+        raise UnknownStructureError(f"addresses of {sizes[0]} bytes and lengths of {sizes[1]}")
 
 
 def without_checksum(data: bytes) -> bytes:

@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import errno
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import partial
 from struct import unpack_from
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 from nczarr.formats.netcdf4.header.dataset_info import DatasetReader, HeaderDataset
 from nczarr.formats.netcdf4.header.datatypes import NON_COORDINATE, Datatype
@@ -20,6 +20,7 @@ from nczarr.formats.netcdf4.header.file_bytes import (
     DAMAGE,
     UNDEFINED,
     HeaderFile,
+    UnknownStructureError,
     UnreadableHeaderError,
     header_file,
     reason_of,
@@ -120,7 +121,9 @@ def _parse(body: bytes, *, has_order: bool) -> tuple[int, Link]:
         target = body[at + 2 : at + 2 + size]
         if len(target) < size:
             raise UnreadableHeaderError("a link message is damaged")
-    if version != 1 or not name or len(name) < length:
+    if version != 1:
+        raise UnknownStructureError(f"version {version} of a link")
+    if not name or len(name) < length:
         raise UnreadableHeaderError("a link message is damaged")
     return order if has_order else 0, Link(name, kind, address, target)
 
@@ -177,7 +180,16 @@ class FileObject(NamedTuple):
     type: Datatype | None = None
     """Named type."""
     problem: str = ""
-    """Why the object cannot be read."""
+    """Why the object, or the value of an attribute, cannot be read."""
+
+    @property
+    def has_content(self) -> bool:
+        """True if more than attributes was read."""
+        return self.links is not None or self.dataset is not None or self.type is not None
+
+
+Library: TypeAlias = Callable[[str, list[int]], tuple[int, list[FileObject]]]
+"""Function that asks the HDF5 library for the address of a file's root and for objects by address. Raises OSError."""
 
 
 class ObjectTable(NamedTuple):
@@ -188,6 +200,8 @@ class ObjectTable(NamedTuple):
     """Address of the root group."""
     objects: dict[int, FileObject]
     """Objects by address."""
+    is_unclosed: bool = False
+    """True if a program has the file open for writing, or did not close it."""
 
     def find(self, group: tuple[str, ...], name: str) -> int:
         """Return the address of a variable or type of a file that the netCDF library made. Raises OSError."""
@@ -201,42 +215,83 @@ class ObjectTable(NamedTuple):
             raise OSError(errno.EIO, f"the file has no object `{name}`", self.path) from None
 
 
-def read_objects(file: HeaderFile, path: str) -> ObjectTable:
-    """Return all objects of a file. Raises UnreadableHeaderError if its root cannot be read, OSError."""
-    root = file.root()
-    if file.extension != UNDEFINED:
-        messages(file, file.extension)  # refuses what would change the meaning of the rest
+def read_objects(file: HeaderFile, path: str, library: Library | None = None) -> ObjectTable:
+    """Return all objects of a file. Raises UnreadableHeaderError if its root cannot be read, OSError.
+
+    `library`: it is asked for the objects that cannot be read here; None: they have a `problem`.
+    """
+    doubt = ""
+    try:
+        root = file.root()
+        if file.extension != UNDEFINED:
+            messages(file, file.extension)  # refuses what would change the meaning of the rest
+    except DAMAGE as error:
+        state = "it is open for writing or was not closed, which `h5clear -s` mends: " if file.is_unclosed else ""
+        doubt = state + reason_of(error)
+        root = _ask(library, path, [], doubt)[0]
     attributes = AttributeReader(file)
     datasets = DatasetReader(attributes, file.base)
     objects: dict[int, FileObject] = {}
     level = [root]
     while level:
-        read = file.together([partial(_read, file, attributes, datasets, address) for address in level])
+        tasks = [partial(_read, file, attributes, datasets, address) for address in level]
+        read = [FileObject([], problem=doubt) for _ in level] if doubt else file.together(tasks)
         objects.update(zip(level, read, strict=True))
-        below = (link.address for one in read for link in (one.links or {}).values() if link.is_hard)
+        doubtful = [address for address, one in zip(level, read, strict=True) if one.problem]
+        if doubtful and library is not None:
+            _replace_doubtful(objects, doubtful, library, path)
+        below = (link.address for address in level for link in (objects[address].links or {}).values() if link.is_hard)
         level = [address for address in dict.fromkeys(below) if address not in objects]
         if len(objects) > MOST_OBJECTS:
             raise UnreadableHeaderError("too many objects")
     if objects[root].links is None:
         raise UnreadableHeaderError(objects[root].problem or "the root of the file is no group")
-    return ObjectTable(path, root, objects)
+    return ObjectTable(path, root, objects, file.is_unclosed)
+
+
+def _ask(library: Library | None, path: str, addresses: list[int], doubt: str) -> tuple[int, list[FileObject]]:
+    """Return the root and objects of a file by the library. Raises UnreadableHeaderError for what it refuses too."""
+    if library is None:
+        raise UnreadableHeaderError(doubt)
+    try:
+        return library(path, addresses)
+    except OSError as error:
+        raise UnreadableHeaderError(f"{doubt}; {error.strerror or error}") from None
+
+
+def _replace_doubtful(objects: dict[int, FileObject], doubtful: list[int], library: Library, path: str) -> None:
+    """Replace objects that cannot be read here by those of the library, and add its reason to those that it refuses."""
+    try:
+        answers = library(path, doubtful)[1]
+    except OSError as error:
+        answers = [FileObject([], problem=error.strerror or str(error))] * len(doubtful)
+    for address, answer in zip(doubtful, answers, strict=True):
+        own = objects[address]
+        if answer.problem:
+            objects[address] = own._replace(problem=f"{own.problem}; {answer.problem}")
+        elif own.has_content:  # all but the values of an attribute
+            objects[address] = own._replace(attributes=answer.attributes, problem="")
+        else:
+            objects[address] = answer
 
 
 def _read(file: HeaderFile, attributes: AttributeReader, datasets: DatasetReader, address: int) -> FileObject:
     """Return the object at an address."""
+    damaged = attributes.damaged
     try:
         header = messages(file, address)
         of_object = attributes.attributes(header)
+        problem = "the values of an attribute are damaged" if attributes.damaged > damaged else ""
         if SYMBOL_TABLE in header or LINK_INFO in header:
-            return FileObject(of_object, links={link.name: link for link in links(file, header)})
+            return FileObject(of_object, links={link.name: link for link in links(file, header)}, problem=problem)
         if LAYOUT in header:
             dataset = datasets.dataset(header)
             if dataset.info.chunk_index is not None:
                 file.expect(dataset.info.chunk_index.address, INDEX)
-            return FileObject(of_object, dataset=dataset)
+            return FileObject(of_object, dataset=dataset, problem=problem)
         if DATATYPE in header and DATASPACE not in header:
-            return FileObject(of_object, type=attributes.read_named_type(address, header))
-        return FileObject(of_object)
+            return FileObject(of_object, type=attributes.read_named_type(address, header), problem=problem)
+        return FileObject(of_object, problem=problem)
     except DAMAGE as error:
         return FileObject([], problem=reason_of(error))
 
@@ -267,12 +322,13 @@ class LocatedObject(NamedTuple):
 class LinkedFiles:
     """A file, and the others that its external links lead to. It raises UnreadableHeaderError, and OSError."""
 
-    def __init__(self, path: str) -> None:
+    def __init__(self, path: str, library: Library) -> None:
         with header_file(path) as file:
-            self.table = read_objects(file, path)
+            self.table = read_objects(file, path, library)
             """Objects of the file."""
         self.is_remote = remote_file.at(path) is not None
         """True for a remote file, whose links lead to no other file: not to those of this machine."""
+        self._library = library
         self._tables: dict[str, ObjectTable | None] = {path: self.table}
 
     def follow(self, link: Link, table: ObjectTable, group: int, depth: int = 0) -> tuple[ObjectTable, int] | None:
@@ -310,7 +366,7 @@ class LinkedFiles:
             if candidate not in self._tables and os.path.isfile(candidate):
                 try:
                     with header_file(candidate) as file:
-                        self._tables[candidate] = read_objects(file, candidate)
+                        self._tables[candidate] = read_objects(file, candidate, self._library)
                 except (*DAMAGE, OSError):
                     self._tables[candidate] = None
             if candidate in self._tables:

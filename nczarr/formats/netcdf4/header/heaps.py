@@ -11,7 +11,14 @@ from functools import partial
 from struct import unpack_from
 from typing import NamedTuple
 
-from nczarr.formats.netcdf4.header.file_bytes import CHECKSUM, UNDEFINED, HeaderFile, UnreadableHeaderError, verify
+from nczarr.formats.netcdf4.header.file_bytes import (
+    CHECKSUM,
+    UNDEFINED,
+    HeaderFile,
+    UnknownStructureError,
+    UnreadableHeaderError,
+    verify,
+)
 
 DEEPEST = 32
 """Maximum depth of a tree."""
@@ -47,7 +54,9 @@ def read_tree_records(file: HeaderFile, address: int, record_type: int) -> Itera
         return
     head = file.read_checked(address, 34, b"BTHD")
     _, stored_type, node_size, record_size, depth, _, _, root, count, record_count = unpack_from("<BBIHHBBQHQ", head, 4)
-    is_damaged = head[4] or stored_type != record_type or depth > DEEPEST or record_count > MOST_RECORDS
+    if head[4]:
+        raise UnknownStructureError(f"version {head[4]} of a B-tree")
+    is_damaged = stored_type != record_type or depth > DEEPEST or record_count > MOST_RECORDS
     if is_damaged or not record_size or node_size < 10 + record_size:
         raise UnreadableHeaderError("a B-tree is damaged")
     most_in_leaf = (node_size - 10) // record_size
@@ -101,7 +110,9 @@ class FractalHeap:
         (self._huge_objects,) = unpack_from("<Q", head, 22)
         self._columns, self._start, direct, bits = unpack_from("<HQQH", head, 110)
         self._root, self._rows = unpack_from("<QH", head, 132)
-        if head[4] or filters or not self._columns or not self._start or bits > 64:
+        if head[4] or filters:
+            raise UnknownStructureError("a fractal heap with filters" if filters else "the version of a fractal heap")
+        if not self._columns or not self._start or bits > 64:
             raise UnreadableHeaderError("a fractal heap is damaged")
         self._file = file
         self._has_checksums = bool(head[9] & 2)
@@ -115,7 +126,7 @@ class FractalHeap:
         if number[0] == _HUGE_OBJECT:
             return self._huge(int.from_bytes(number[1:], "little"))
         if number[0]:  # objects within their ID, and other versions
-            raise UnreadableHeaderError("a fractal heap is damaged")
+            raise UnknownStructureError(f"objects of kind {number[0]} in a fractal heap")
         offset = int.from_bytes(number[1 : 1 + self._offset], "little")
         length = int.from_bytes(number[1 + self._offset : 1 + self._offset + self._length], "little")
         block, first = self._block(offset)
@@ -209,6 +220,8 @@ def _address(element: bytes) -> int:
 ROOM, EXPANSION = 1 << 30, 16
 """Bytes of texts and lists of a file, and more for each byte of it: many cells may name one of them."""
 
+TOO_MUCH = "its texts and lists have far more bytes than the file"
+
 
 class GlobalHeap:
     """Texts and lists of variable length, by the address of a collection and an index."""
@@ -228,6 +241,10 @@ class GlobalHeap:
     def text(self, element: bytes) -> bytes | None:
         """Return a text up to its first NUL; None for NIL. Raises UnreadableHeaderError."""
         return self.get(element, 1).partition(b"\0")[0] if _address(element) else None
+
+    def find(self, element: bytes, size: int) -> bytes | None:
+        """Return the bytes of a list or text; None for NIL. Raises UnreadableHeaderError."""
+        return self.get(element, size) if _address(element) else None
 
     def get(self, element: bytes, size: int) -> bytes:
         """Return the bytes of a list. `element`: its 16 bytes; `size`: of an item. Raises UnreadableHeaderError."""
@@ -250,7 +267,7 @@ class GlobalHeap:
             raise UnreadableHeaderError("a global heap is damaged")
         self._room -= place.stop - place.start
         if self._room < 0:
-            raise UnreadableHeaderError("its texts and lists have far more bytes than the file")
+            raise UnreadableHeaderError(TOO_MUCH)
         return data[place]
 
     def _collection(self, address: int) -> tuple[bytes, dict[int, slice]]:

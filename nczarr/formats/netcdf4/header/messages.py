@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from struct import Struct, unpack_from
-from typing import NamedTuple, TypeAlias
+from typing import NamedTuple, Protocol, TypeAlias
 
 from nczarr.formats.netcdf4.header.datatypes import COMPOUND, Datatype, Member, datatype
 from nczarr.formats.netcdf4.header.file_bytes import (
@@ -16,6 +16,7 @@ from nczarr.formats.netcdf4.header.file_bytes import (
     DAMAGE,
     UNDEFINED,
     HeaderFile,
+    UnknownStructureError,
     UnreadableHeaderError,
     without_checksum,
 )
@@ -25,8 +26,10 @@ DATASPACE, LINK_INFO, DATATYPE, OLD_FILL, FILL, LINK, EXTERNAL_FILES, LAYOUT = r
 GROUP_INFO, FILTERS, ATTRIBUTE, CONTINUATION, SYMBOL_TABLE, ATTRIBUTE_INFO = 0x0A, 0x0B, 0x0C, 0x10, 0x11, 0x15
 """Types of messages."""
 
-_IGNORED = frozenset({0x00, GROUP_INFO, 0x0D, 0x0E, 0x12, 0x13, 0x16, 0x17})
-"""Types that say nothing about the data: gaps, comments, times, counts of references, sizes of trees, free space."""
+_IGNORED = frozenset({0x00, GROUP_INFO, 0x0D, 0x0E, 0x0F, 0x12, 0x13, 0x16, 0x17})
+"""Types that say nothing about the data: gaps, comments, times, counts of references, sizes of trees, free space, and
+the place of messages that objects share, which each of these messages needs.
+"""
 
 _READ = frozenset({*range(DATASPACE, LAYOUT + 1), FILTERS, ATTRIBUTE, SYMBOL_TABLE, ATTRIBUTE_INFO})
 """Types that are read."""
@@ -34,8 +37,8 @@ _READ = frozenset({*range(DATASPACE, LAYOUT + 1), FILTERS, ATTRIBUTE, SYMBOL_TAB
 SHARED = 0x02
 """Flag of a message whose body is the address of another object."""
 
-_FLAGS = frozenset({0, 1, SHARED, SHARED | 1, 4, 5})
-"""Flags of messages: constant, shared or never shared."""
+_NEVER_SHARED = 0x04
+"""Flag of a message whose body is never shared. Others are about writers, and about readers that lack its type."""
 
 _ORDERED, _LIMITS, TIMES = 0x04, 0x10, 0x20
 """Flags of a header: creation order of messages, limits of attributes, times."""
@@ -107,7 +110,7 @@ def _read_blocks(file: HeaderFile, out: Messages, block: bytes, start: int, head
             else:
                 kind, size, flags = unpack_from("<HHB" if head == 8 else "<BHB", block, at)
             at += head + size
-            if at > end or flags not in _FLAGS or (head == 8 and size % 8):
+            if at > end or flags & (SHARED | _NEVER_SHARED) == SHARED | _NEVER_SHARED or (head == 8 and size % 8):
                 raise UnreadableHeaderError("an object header is damaged")
             place += 1
             if kind in _IGNORED:
@@ -126,7 +129,7 @@ def _read_blocks(file: HeaderFile, out: Messages, block: bytes, start: int, head
                 else:
                     raise UnreadableHeaderError("an object header is damaged")
             elif kind not in _READ or (flags & SHARED and kind != DATATYPE):
-                raise UnreadableHeaderError(f"messages of type {kind} are not read")
+                raise UnknownStructureError(f"{'shared ' if flags & SHARED else ''}messages of type {kind}")
             else:
                 out.setdefault(kind, []).append(HeaderMessage(flags, order, body))
     return place
@@ -147,7 +150,7 @@ def read_shared_address(body: bytes) -> int:
         return int(unpack_from("<Q", body, 8)[0])
     if version == 2 or (version == 3 and body[1] == 2):
         return int(unpack_from("<Q", body, 2)[0])
-    raise UnreadableHeaderError("messages that objects share are not read")
+    raise UnknownStructureError("types that objects share")
 
 
 class Dataspace(NamedTuple):
@@ -167,7 +170,7 @@ def dataspace(body: bytes) -> Dataspace:
     elif version == 2:
         at, kind = 4, body[3]
     else:
-        raise UnreadableHeaderError("a shape is damaged")
+        raise UnknownStructureError(f"version {version} of a shape")
     if kind == 2:
         return Dataspace(None, ())
     if kind not in (0, 1) or (kind == 0) != (rank == 0) or flags & 2:
@@ -188,8 +191,8 @@ BY_NAME = 8
 _TRACKED = 1
 """Flag of an object whose attributes have a creation order."""
 
-_SHARED_TYPE, _SHARED_SPACE = 1, 2
-"""Flags of an attribute."""
+_SHARED_TYPE = 1
+"""Flag of an attribute. A further one is for a shared shape."""
 
 
 class HeaderAttribute(NamedTuple):
@@ -222,6 +225,8 @@ class AttributeReader:
         self._types: dict[bytes, Datatype] = {}
         self._spaces: dict[bytes, Dataspace] = {}
         self._named: dict[int, Datatype] = {}
+        self.damaged = 0
+        """Number of attributes so far whose values cannot be read."""
         self._parsed: dict[bytes, HeaderAttribute] = {}
         """Attributes by their message; variables repeat them, and parsing takes a fifth of the time of a file."""
 
@@ -262,7 +267,7 @@ class AttributeReader:
                 blocks = FractalHeap(self.file, heap)
                 for record in read_tree_records(self.file, tree, BY_NAME):
                     if record[8] & 2:
-                        raise UnreadableHeaderError("attributes that objects share are not read")
+                        raise UnknownStructureError("attributes that objects share")
                     ordered.append((int.from_bytes(record[9:13], "little"), blocks.get(record[:8])))
         ordered.sort(key=lambda pair: pair[0])
         attributes = [self._parsed.get(body) or self._attribute(body) for _, body in ordered]
@@ -271,7 +276,11 @@ class AttributeReader:
         return attributes
 
     def _attribute(self, body: bytes) -> HeaderAttribute:
-        attribute = self._parsed[body] = self._parse(body)
+        attribute = self._parse(body)
+        if attribute.is_damaged:
+            self.damaged += 1
+        else:
+            self._parsed[body] = attribute
         return attribute
 
     def _parse(self, body: bytes) -> HeaderAttribute:
@@ -281,8 +290,10 @@ class AttributeReader:
         elif version in (2, 3):
             at, gap = 8 + (version == 3), 0
         else:
-            raise UnreadableHeaderError("an attribute is damaged")
-        if flags & _SHARED_SPACE or not name_size:
+            raise UnknownStructureError(f"version {version} of an attribute")
+        if flags & ~_SHARED_TYPE:
+            raise UnknownStructureError("shapes that objects share")
+        if not name_size:
             raise UnreadableHeaderError("an attribute is damaged")
         name = body[at : at + name_size].partition(b"\0")[0]
         at += name_size + (-name_size & gap)
@@ -295,26 +306,34 @@ class AttributeReader:
             raise UnreadableHeaderError("an attribute is damaged")
         decoded, data = name.decode("utf-8", "surrogateescape"), body[at : at + size]
         try:
-            return HeaderAttribute(decoded, kind, address, shape, data, self._nest(kind, data))
+            return HeaderAttribute(decoded, kind, address, shape, data, nest(kind, data, self.texts))
         except DAMAGE:
             return HeaderAttribute(decoded, kind, address, shape, b"", is_damaged=True)
 
-    def _nest(self, kind: Datatype, data: bytes) -> Nested:
-        """Return values as they are nested. Raises UnreadableHeaderError."""
-        if not kind.has_lists:
-            return data
-        if kind.family == COMPOUND:
-            records = (data[at : at + kind.size] for at in range(0, len(data), kind.size))
-            return tuple([self._member(member, record) for record in records for member in kind.members])
-        if kind.base is None:
-            return data
-        elements = [data[at : at + kind.size] for at in range(0, len(data), kind.size)]
-        base = kind.base
-        lists = [self.texts.get(element, base.size) if any(element[4:12]) else None for element in elements]
-        if kind.is_text:
-            return tuple([None if text is None else text.partition(b"\0")[0] for text in lists])
-        return tuple([self._nest(base, items or b"") for items in lists])
 
-    def _member(self, member: Member, record: bytes) -> Nested:
-        """Return the values of a member of one record."""
-        return self._nest(member.type, record[member.offset :][: math.prod(member.shape) * member.type.size])
+class TextHeap(Protocol):
+    """Place of texts and lists of variable length."""
+
+    def find(self, element: bytes, size: int) -> bytes | None:
+        """Return the bytes of a list or text; None for NIL. `size`: of an item. Raises UnreadableHeaderError."""
+
+
+def nest(kind: Datatype, data: bytes, heap: TextHeap) -> Nested:
+    """Return values as they are nested. Raises UnreadableHeaderError."""
+    if not kind.has_lists:
+        return data
+    if kind.family == COMPOUND:
+        records = (data[at : at + kind.size] for at in range(0, len(data), kind.size))
+        return tuple([_nest_member(member, record, heap) for record in records for member in kind.members])
+    if kind.base is None:
+        return data
+    base = kind.base
+    lists = [heap.find(data[at : at + kind.size], base.size) for at in range(0, len(data), kind.size)]
+    if kind.is_text:
+        return tuple([None if text is None else text.partition(b"\0")[0] for text in lists])
+    return tuple([nest(base, items or b"", heap) for items in lists])
+
+
+def _nest_member(member: Member, record: bytes, heap: TextHeap) -> Nested:
+    """Return the values of a member of one record."""
+    return nest(member.type, record[member.offset :][: math.prod(member.shape) * member.type.size], heap)
