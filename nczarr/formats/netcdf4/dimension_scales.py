@@ -84,6 +84,9 @@ class DimensionScales:
         """
         chosen = []
         scales = self._list_scales(file, group, place, len(shape), internal)
+        if shape and any(scales) and not scales[0]:  # libnetcdf 4.10 looks no further, and compares lengths
+            self.misfits.append(f"axis 0 of `{place}` has no scale, and those of its other axes are not used")
+            scales = [[]] * len(shape)
         for axis, (of_axis, length, most_of_axis) in enumerate(zip(scales, shape, most, strict=True)):
             fitting = [number for number in of_axis if number is not None and self._fits(number, length, most_of_axis)]
             chosen.append(ChosenDimension(fitting[-1] if fitting else None, bool(of_axis)))

@@ -70,6 +70,7 @@ _PROTOTYPES: dict[str, tuple[Any, ...]] = {
     "H5Dget_space": (_ID, _ID),
     "H5Dget_type": (_ID, _ID),
     "H5Dget_create_plist": (_ID, _ID),
+    "H5Dget_space_status": (_HERR, _ID, c_void_p),
     "H5Dget_offset": (c_uint64, _ID),
     "H5Dget_chunk_index_type": (_HERR, _ID, c_void_p),
     "H5Dchunk_iter": (_HERR, _ID, _ID, c_void_p, c_void_p),
@@ -213,6 +214,8 @@ def open_file(h5: Hdf5, path: str, *, writing: bool = False) -> int:
         if not writing:  # metadata alone: a cache of chunks takes longer to make than a dataset to open
             h5.H5Pset_cache(access, 0, 0, 0, 0.0)
         file: int = h5.H5Fopen(name, 1 if writing else 0, access)
+        if file < 0:
+            h5.lib.note_reason()
         h5.H5Pclose(access)
         if file >= 0:
             return file
@@ -258,6 +261,8 @@ def _open_alone(h5: Hdf5, path: str) -> int:
         access = h5.H5Pcreate(h5.file_access)
         set_driver(access)
         file = h5.H5Fopen(os.fsencode(os.path.abspath(path)), flags, access)
+        if file < 0:
+            h5.lib.note_reason()
         h5.H5Pclose(access)
         if file >= 0:
             break

@@ -98,6 +98,8 @@ class Library:
 
     def __init__(self, dll: ctypes.CDLL) -> None:
         self.dll = dll
+        self.noted = ""
+        """HDF5's reason of a failure after which other functions were called."""
         self.calls = 0
         """Number of calls that returned, most of them counted: a sign of progress (`isolation.py`)."""
         dll.H5dont_atexit()  # files that could not be written stay open; to flush them at the end would crash
@@ -140,7 +142,11 @@ class Library:
             return 0
 
         self.dll.H5Ewalk2(ctypes.c_int64(0), c_int(0), _WALK(note), None)
-        return messages[0] if messages else ""
+        return messages[0] if messages else self.noted
+
+    def note_reason(self) -> None:
+        """Note HDF5's reason of the last failure, which the next call of a function clears."""
+        self.noted = self._reason()
 
     def do(self, name: str, *arguments: Any) -> None:
         """Call a function without a result. Raises OSError, CallError."""

@@ -15,10 +15,16 @@ from typing import Any, TypeAlias
 
 from nczarr.arrays.execution.library_lock import LOCK
 from nczarr.arrays.lazy_numpy import np
-from nczarr.arrays.regions import every_index, grid_of
+from nczarr.arrays.regions import grid_of, ravel
 from nczarr.ast.dataset import SHUFFLE
 from nczarr.formats.netcdf4.hdf5 import Hdf5, closing, find, hdf5, open_for_values
-from nczarr.formats.netcdf4.header.chunk_addresses import BY_LIBRARY, ChunkIndex, ChunkTable, table_of_chunks
+from nczarr.formats.netcdf4.header.chunk_addresses import (
+    BY_LIBRARY,
+    ChunkIndex,
+    ChunkTable,
+    order_by_growth,
+    table_of_chunks,
+)
 from nczarr.formats.netcdf4.header.dataset_info import CHUNKED, COMPACT, DatasetInfo, HeaderDataset, codec_of
 from nczarr.formats.netcdf4.header.datatypes import STRING, Datatype, datatype, text_of
 from nczarr.formats.netcdf4.header.file_bytes import DAMAGE, UNDEFINED, UnreadableHeaderError, reason_of
@@ -83,6 +89,16 @@ def _address(h5: Hdf5, one: int) -> int:
     info = create_string_buffer(256)
     h5.do("H5Oget_info1", one, info)
     return int(unpack_from("<Q", info, 8)[0])
+
+
+def read_space(h5: Hdf5, space: int) -> Dataspace:
+    """Return an open dataspace. Raises OSError."""
+    if h5.do("H5Sget_simple_extent_type", space) == _NULL:
+        return Dataspace(None, ())
+    rank = h5.do("H5Sget_simple_extent_ndims", space)
+    shape, most = sizes((0,) * rank), sizes((0,) * rank)
+    h5.do("H5Sget_simple_extent_dims", space, shape, most)
+    return Dataspace(tuple(shape), tuple(most))
 
 
 class _Memory:
@@ -165,7 +181,7 @@ class _ObjectReader:
             closing(h5, "H5Tclose", h5.do("H5Aget_type", attribute)) as stored,
             closing(h5, "H5Sclose", h5.do("H5Aget_space", attribute)) as space,
         ):
-            (kind, declared), shape = self._read_type(stored), self._read_space(space).shape
+            (kind, declared), shape = self._read_type(stored), read_space(self._h5, space).shape
             size = 0 if shape is None else math.prod(shape) * kind.size
             values = create_string_buffer(max(1, size))
             if size and h5.H5Aread(attribute, stored, values) < 0:
@@ -185,15 +201,6 @@ class _ObjectReader:
             h5.do("H5Tencode", in_memory, encoded, byref(length))
         return datatype(encoded.raw[2:]), _address(h5, one) if h5.do("H5Tcommitted", one) else None
 
-    def _read_space(self, space: int) -> Dataspace:
-        h5 = self._h5
-        if h5.do("H5Sget_simple_extent_type", space) == _NULL:
-            return Dataspace(None, ())
-        rank = h5.do("H5Sget_simple_extent_ndims", space)
-        shape, most = sizes((0,) * rank), sizes((0,) * rank)
-        h5.do("H5Sget_simple_extent_dims", space, shape, most)
-        return Dataspace(tuple(shape), tuple(most))
-
     # ---- datasets -----------------------------------------------------------------------------------------------
     def _read_dataset(self, one: int, address: int) -> HeaderDataset:
         h5 = self._h5
@@ -202,28 +209,30 @@ class _ObjectReader:
             closing(h5, "H5Sclose", h5.do("H5Dget_space", one)) as space,
             closing(h5, "H5Pclose", h5.do("H5Dget_create_plist", one)) as plist,
         ):
-            (kind, declared), (extent, most) = self._read_type(stored), self._read_space(space)
+            (kind, declared), (extent, most) = self._read_type(stored), read_space(self._h5, space)
             layout, filters = h5.do("H5Pget_layout", plist), self._read_filters(plist)
             codecs = tuple([codec_of(*each) for each in filters]) if layout == CHUNKED else ()
-            state, time = c_int(), c_int()
+            state, time, state_of_space = c_int(), c_int(), c_int()
             h5.do("H5Pfill_value_defined", plist, byref(state))
             h5.do("H5Pget_fill_time", plist, byref(time))
             fill, text = self._read_fill(plist, stored, kind) if state.value == _USER_DEFINED else (b"", None)
-            chunks, index, compact, offset = (), None, None, UNDEFINED
+            chunks, index, compact, offset, files = (), None, None, UNDEFINED, self._list_files(plist)
             if layout == CHUNKED:
                 lengths, options = sizes((0,) * len(most)), c_uint()
                 h5.do("H5Pget_chunk", plist, len(lengths), lengths)
                 h5.do("H5Pget_chunk_opts", plist, byref(options))
                 chunks = tuple(lengths)
                 edges = bool(options.value & _WHOLE_EDGES)
-                index = ChunkIndex(BY_LIBRARY, address, kind.size, bool(filters), edges, most=most)
+                if _has_places(h5, one, chunks, extent or (), most):
+                    index = ChunkIndex(BY_LIBRARY, address, kind.size, bool(filters), edges, most=most)
             elif layout == COMPACT and extent is not None and not kind.is_variable:
                 values = create_string_buffer(max(1, math.prod(extent) * kind.size))
                 h5.do("H5Dread", one, stored, 0, 0, 0, values)
                 compact = values.raw[: math.prod(extent) * kind.size]
-            elif layout != COMPACT:
-                offset = h5.H5Dget_offset(one)
-            files = self._list_files(plist)
+            elif layout != COMPACT and not files:
+                h5.do("H5Dget_space_status", one, byref(state_of_space))
+                if state_of_space.value:  # else HDF5 2.2 adds the user block to its mark for no address
+                    offset = h5.H5Dget_offset(one)
             info = DatasetInfo(
                 kind.descr,
                 extent,
@@ -241,7 +250,7 @@ class _ObjectReader:
                 fill or bytes(kind.size),
                 compact,
                 index,
-                by_library=kind.is_variable,
+                by_library=kind.is_variable or (layout == CHUNKED and index is None),
             )
             return HeaderDataset(info, kind, declared, most, fill, files)
 
@@ -288,9 +297,18 @@ Shape: TypeAlias = tuple[int, ...]
 """Length of each dimension."""
 
 _WITH_CELLS = (0, 1, 5)
-"""Indexes that have the first cell of each chunk (H5D_chunk_index_t): B-trees and single chunks. Of others, HDF5 2.2
-lists wrong cells where the extent is less than the maximum.
-"""
+"""Indexes that have the first cell of each chunk (H5D_chunk_index_t): B-trees and single chunks."""
+
+
+def _has_places(h5: Hdf5, dataset: int, chunks: Shape, extent: Shape, most: Shape) -> bool:
+    """Return whether HDF5 knows the places of chunks.
+
+    HDF5 2.2 numbers the chunks in other indexes in a grid of the extent. The index has a grid of the maximum.
+    """
+    kind = c_int()
+    h5.do("H5Dget_chunk_index_type", dataset, byref(kind))
+    limits = tuple([length if limit == UNDEFINED else limit for length, limit in zip(extent, most, strict=True)])
+    return kind.value in _WITH_CELLS or grid_of(extent, chunks) == grid_of(limits, chunks)
 
 
 def find_chunks(path: str, place: Place, chunks: Shape, extent: Shape, shape: Shape) -> ChunkTable:
@@ -307,17 +325,20 @@ def _find_chunks(path: str, place: Place, chunks: Shape, extent: Shape, shape: S
         rows.append((*cell[:rank], address, size, mask))
         return 0
 
-    with LOCK, open_for_values(h5, path) as file, closing(h5, "H5Dclose", find(h5, file, *place)) as dataset:
+    with (
+        LOCK,
+        open_for_values(h5, path) as file,
+        closing(h5, "H5Dclose", find(h5, file, *place)) as dataset,
+        closing(h5, "H5Sclose", h5.do("H5Dget_space", dataset)) as space,
+    ):
+        most = read_space(h5, space).most
+        if not _has_places(h5, dataset, chunks, extent, most):
+            raise OSError(errno.ENOTSUP, "the HDF5 library lists wrong places of chunks in such an index")
         h5.do("H5Dget_chunk_index_type", dataset, byref(kind))
-        if kind.value in _WITH_CELLS:
-            h5.do("H5Dchunk_iter", dataset, 0, _Chunks(note), None)
-        else:
-            mask, address, size = c_uint(), c_uint64(), c_uint64()
-            for index in every_index([range(count) for count in grid_of(extent, chunks)]):
-                cell = sizes([number * length for number, length in zip(index, chunks, strict=True)])
-                h5.do("H5Dget_chunk_info_by_coord", dataset, cell, byref(mask), byref(address), byref(size))
-                if address.value != UNDEFINED:
-                    note(cell, mask.value, address.value, size.value, 0)
+        h5.do("H5Dchunk_iter", dataset, 0, _Chunks(note), None)
     table = np.array(rows, np.uint64).reshape(-1, rank + 3)
     places = table[:, :rank].astype(np.int64) // np.array(chunks, np.int64)
+    if kind.value not in _WITH_CELLS and UNDEFINED in most:
+        counts = grid_of(extent, chunks)
+        places = order_by_growth(ravel(places, counts), most, counts)
     return table_of_chunks(places, np.ascontiguousarray(table[:, rank:]), chunks, extent, shape)

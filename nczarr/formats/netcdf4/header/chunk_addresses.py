@@ -145,7 +145,7 @@ def read_chunks(
         allocated = np.flatnonzero(facts[:, 0] != UNDEFINED)
         facts = facts[allocated]
         is_growing = index.kind == EXTENSIBLE_ARRAY
-        places = _by_growing(allocated, index.most, counts) if is_growing else unravel(allocated, counts)
+        places = order_by_growth(allocated, index.most, counts) if is_growing else unravel(allocated, counts)
     facts[:, 0] += np.uint64(file.base)
     return table_of_chunks(places, facts, chunks, extent, shape)
 
@@ -272,7 +272,7 @@ def _pages(file: HeaderFile, block: int, count: int, width: int, per_page: int) 
     return b"".join(pages)
 
 
-def _by_growing(numbers: NDArray[np.int64], most: tuple[int, ...], counts: tuple[int, ...]) -> NDArray[np.int64]:
+def order_by_growth(numbers: NDArray[np.int64], most: tuple[int, ...], counts: tuple[int, ...]) -> NDArray[np.int64]:
     """Return the places of chunks of an extensible array, in whose order the unlimited dimension comes first."""
     growing = most.index(UNDEFINED)
     others = [axis for axis in range(len(counts)) if axis != growing]

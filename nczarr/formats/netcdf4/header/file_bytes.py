@@ -5,6 +5,7 @@ Source: HDF5 File Format Specification 3.0, II and VII.
 
 from __future__ import annotations
 
+import errno
 import os
 import struct
 import sys
@@ -243,7 +244,9 @@ class NotedHeaderFile(HeaderFile):
 
 
 def _need_eight(sizes: bytes) -> None:
-    """Raise UnknownStructureError for other bytes of addresses and of lengths."""
+    """Raise UnknownStructureError for other sizes of addresses and lengths, OSError for one that HDF5 cannot read."""
+    if sizes[1] > _EIGHT:  # HDF5 2.2 neither writes nor reads such lengths, and takes them from stray memory
+        raise OSError(errno.ENOTSUP, f"it has lengths of {sizes[1]} bytes, for which HDF5 returns arbitrary values")
     if sizes != bytes((_EIGHT, _EIGHT)):
         raise UnknownStructureError(f"addresses of {sizes[0]} bytes and lengths of {sizes[1]}")
 
