@@ -19,7 +19,7 @@ from nczarr.diagnostics.report import Report
 from nczarr.operations import pipeline
 from nczarr.options import Options
 from nczarr.stores.open import open_source
-from tests.peers.test_netcdf4_headers import by_library
+from tests.support.peers.netcdf_inquiry import by_library
 from tests.support.proof import share
 
 GROUPS = ["/", "g", "g/h", "k"]

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import pickle
 import random
-import subprocess
-import sys
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from pathlib import Path
@@ -29,10 +26,9 @@ from nczarr.integrations.testing.strategies import datasets_with_data
 from nczarr.operations import endpoints, pipeline
 from nczarr.options import Options
 from nczarr.stores.open import open_source
-from tests.conftest import ROOT
 from tests.support.damaged_hdf5 import changed, write_every_structure
 from tests.support.exact_storage import exact_storage
-from tests.support.peers.netcdf_inquiry import is_alike, of_tree
+from tests.support.peers.netcdf_inquiry import by_library, is_alike, of_tree
 from tests.support.proof import share
 
 SIGNATURE = b"\x89HDF"
@@ -41,23 +37,6 @@ SIGNATURE = b"\x89HDF"
 def by_header(path: Path) -> Unchecked | None:
     """Return the tree of a file; None if it is refused."""
     return frontend.read(Source(str(path), b"", binary=True, path=str(path)), Report())
-
-
-def by_library(paths: list[Path]) -> list[Any]:
-    """Return what netCDF4-python shows of files, in a process apart; a text for those that it refuses."""
-    shown: list[Any] = []
-    while len(shown) < len(paths):
-        rest = "\n".join(str(path) for path in paths[len(shown) :])
-        command = [sys.executable, "-m", "tests.support.peers.netcdf_inquiry"]
-        data = subprocess.run(command, input=rest.encode(), stdout=subprocess.PIPE, check=False, cwd=ROOT).stdout
-        at = 0
-        while at < len(data):
-            size = int.from_bytes(data[at : at + 8], "little")
-            shown.append(pickle.loads(data[at + 8 : at + 8 + size]))
-            at += 8 + size
-        if len(shown) < len(paths):
-            shown.append("crashed")
-    return shown
 
 
 def is_equal(path: Path, theirs: Any) -> bool | None:

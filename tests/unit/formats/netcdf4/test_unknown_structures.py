@@ -17,8 +17,8 @@ from nczarr.formats.netcdf4.header.file_bytes import HeaderFile, UnknownStructur
 from nczarr.operations import pipeline
 from nczarr.options import Options
 from nczarr.stores.open import open_source
-from tests.property.test_hdf5_properties import compare
 from tests.support.drawn_hdf5 import set_shared, write_drawn
+from tests.support.h5py_equality import compare
 
 h5py = pytest.importorskip("h5py")
 pytest.importorskip("netCDF4")
