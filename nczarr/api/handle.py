@@ -432,6 +432,9 @@ def _unpickle(
 LISTED = 5
 """Maximum losses that one warning lists."""
 
+LEFT_OUT = frozenset({"unseen-object", "unsafe-key", "unclosed-file", "mismatched-scale"})
+"""Codes of content that a dataset lacks, beside losses."""
+
 
 def warn_of_losses(handle: DatasetHandle) -> None:
     """Warn, once for a dataset, of content that was omitted: unreadable variables, unknown HDF5 objects, invalid keys.
@@ -450,7 +453,7 @@ def omission(handle: DatasetHandle) -> str:
     lost = [
         diagnostic
         for diagnostic in handle.diagnostics
-        if diagnostic in handle.losses or diagnostic.code in ("unseen-object", "unsafe-key")
+        if diagnostic in handle.losses or diagnostic.code in LEFT_OUT
     ]
     if not lost:
         return ""
