@@ -277,6 +277,7 @@ def open_for_values(h5: Hdf5, path: str) -> Iterator[int]:
         file = open_file(h5, path)
     if file < 0:
         h5.lib.fail_hdf5("H5Fopen")
+    h5.lib.noted = ""
     try:
         with closing(h5, "H5Fclose", file):
             yield file
