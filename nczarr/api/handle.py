@@ -451,9 +451,7 @@ def warn_of_losses(handle: DatasetHandle) -> None:
 def omission(handle: DatasetHandle) -> str:
     """Return the message that lists what was omitted when a dataset was opened; empty without any."""
     lost = [
-        diagnostic
-        for diagnostic in handle.diagnostics
-        if diagnostic in handle.losses or diagnostic.code in LEFT_OUT
+        diagnostic for diagnostic in handle.diagnostics if diagnostic in handle.losses or diagnostic.code in LEFT_OUT
     ]
     if not lost:
         return ""
