@@ -19,11 +19,13 @@ from tests.support.facts import Module, modules
 
 PROVOKED = {
     "abandoned-target",
+    "adapted-form",
     "bad-constant",
     "busy-target",
     "cf-unjudged",
     "failed-edit",
     "finished-target",
+    "lost-shape",
     "internal-error",
     "many-files",
     "scattered-metadata",
@@ -38,7 +40,6 @@ PROVOKED = {
     "unfinished-store",
     "unlocked-target",
     "unranged-server",
-    "unseen-object",
     "unused-layout",
 }
 """Codes that no text provokes: a tree made by hand does, or a fault put into a pass (tests/unit/cli/test_cli.py)."""

@@ -450,7 +450,7 @@ def omission(handle: DatasetHandle) -> str:
     lost = [
         diagnostic
         for diagnostic in handle.diagnostics
-        if diagnostic in handle.losses or diagnostic.code in ("unseen-object", "unsafe-key")
+        if diagnostic in handle.losses or diagnostic.code == "unsafe-key"
     ]
     if not lost:
         return ""

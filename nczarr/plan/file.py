@@ -33,6 +33,9 @@ CHUNK_BYTES = (1 << 32) - 1
 _FIRST = (FLETCHER32, SHUFFLE)
 """Filters that the library puts first, in this order (measured: libnetcdf 4.9.0, 4.10.1)."""
 
+_COMPLEX = frozenset({"complex64", "complex128"})
+"""Elements that the file has too: as the records that h5py makes of complex numbers."""
+
 
 def hdf5_storage(request: Storage, shape: tuple[int, ...], itemsize: int, *, atomic: bool) -> tuple[Storage, list[str]]:
     """Return a variable's storage, and its unmet requests as texts of annotation losses.
@@ -51,7 +54,7 @@ def hdf5_storage(request: Storage, shape: tuple[int, ...], itemsize: int, *, ato
         f"chunks of more than {CHUNK_BYTES} bytes": too_long,
         "filters of a scalar": bool(request.codecs) and not shape,
         "the byte order of a declared type": request.endian is not None and not atomic,
-        f"the element kind {request.element}": request.element is not None,
+        f"the element kind {request.element}": request.element not in (None, *_COMPLEX),
     }
     possible = Storage(
         layout="chunked" if chunks is not None and shape else None if too_large else request.layout,
@@ -60,6 +63,7 @@ def hdf5_storage(request: Storage, shape: tuple[int, ...], itemsize: int, *, ato
         endian=request.endian if atomic else None,
         no_fill=request.no_fill,
         quantize=request.quantize,
+        element=request.element if request.element in _COMPLEX else None,
     )
     return (request if possible == request else possible), [what for what, unmet in checks.items() if unmet]
 
