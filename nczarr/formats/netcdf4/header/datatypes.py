@@ -272,15 +272,18 @@ class Datatype:
         """NumPy's type of the values as they are stored; None unless `is_fixed`."""
         if not self.is_fixed:
             return None
-        if self.family == STRING:  # a text in a record is an array of chars
-            return np.dtype(("S1", (self.size,))) if self.size > 1 else np.dtype("S1")
         if self.descr is not None and self.family != COMPOUND:
             return numpy_dtype(self.descr)
         types = [member.type.numpy for member in self.members]
-        members = zip(types, self.members, strict=True)
+        formats = [
+            # a text is an array of chars; NumPy casts arrays of arrays wrongly
+            ("S1", (*member.shape, member.type.size)) if one.kind == "S" and one.itemsize > 1 else (one, member.shape)
+            for one, member in zip(types, self.members, strict=True)
+            if one is not None
+        ]
         form: Any = {
             "names": [f"f{place}" for place in range(len(types))],
-            "formats": [(one, member.shape) for one, member in members],
+            "formats": formats,
             "offsets": [member.offset for member in self.members],
             "itemsize": self.size,
         }

@@ -55,6 +55,7 @@ def odd_integer(number: str, precision: int, offset: int = 0, size: int | None =
 
 
 RECORD_OF_TEXT = np.array([(b"abc", 1.0), (b"0123456789", 2.0)], [("name", "S10"), ("v", "f8")])
+TEXTS = np.array([(1, [[b"hello", b"there"]])], [("v", "f8"), ("t", "S5", (1, 2))])
 NESTED = np.array([((1.5, b"x"), [[True], [False]])], [("a", [("h", ">f2"), ("t", "S2")]), ("b", "?", (2, 1))])
 LISTS = {
     "halves": np.array([1.5, np.inf], "f2"),
@@ -78,6 +79,7 @@ READ: dict[str, tuple[Make, str]] = {
     "array of texts": (lambda file: array(file, "S3", [b"ab", b"cde"]), "string"),
     "record with a text": (lambda file: file.create_dataset("d", data=RECORD_OF_TEXT, chunks=(1,)), ""),
     "nested record": (lambda file: file.create_dataset("d", data=NESTED), ""),
+    "texts in a record": (lambda file: file.create_dataset("d", data=TEXTS), ""),
     "truth alone in a record": (lambda file: file.create_dataset("d", (2,), [("b", "?")]), ""),
 }  # fmt: skip
 
