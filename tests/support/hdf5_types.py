@@ -59,7 +59,8 @@ class TypeMaker:
             case "text":
                 kind = h5t.C_S1.copy()
                 kind.set_size(draw.randint(1, 6))
-                kind.set_strpad(draw.choice((h5t.STR_NULLTERM, h5t.STR_NULLPAD, h5t.STR_SPACEPAD)))
+                paddings = (h5t.STR_NULLTERM, h5t.STR_NULLPAD, h5t.STR_SPACEPAD)
+                kind.set_strpad(draw.choice(paddings[: 3 if kind.get_size() > 1 else 2]))  # a blank is a char
                 return kind
             case "enum":
                 kind = h5t.enum_create(getattr(h5t, f"STD_I{draw.choice((8, 16))}{order}"))
