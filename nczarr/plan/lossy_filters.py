@@ -35,7 +35,7 @@ def drop_from_file(checked: Checked, storage: Mapping[str, Storage], report: Rep
             lossy = _list_lossy(request.codecs, parts)
             if lossy:
                 dropped[path] = lossy
-                codecs = tuple(codec for codec in request.codecs if not table.is_lossy_filter(codec.id))
+                codecs = tuple(codec for codec in request.codecs if not table.is_lossy_filter(codec))
                 kept[path] = request.model_copy(update={"codecs": codecs})
     report_dropped(dropped, report)
     if rounded:
@@ -72,7 +72,7 @@ def report_dropped_from_store(
 
 
 def _list_lossy(codecs: Collection[Codec], parts: Parts) -> frozenset[str]:
-    filters = (table.filter_name(codec.id) for codec in codecs if table.is_lossy_filter(codec.id))
+    filters = (table.filter_name(codec.id) for codec in codecs if table.is_lossy_filter(codec))
     return frozenset(filters).union(*(source.lossy for source in parts.values()))
 
 

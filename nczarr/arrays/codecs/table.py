@@ -34,6 +34,7 @@ from nczarr.ast.dataset import (
     SZIP,
     ZARR_PLUGIN,
     ZSTD,
+    Codec,
 )
 
 Config = Mapping[str, Any]
@@ -97,6 +98,10 @@ FOREIGN_FILTERS = {
 
 _LOSSLESS = frozenset({NBIT, 32003, 32006, 32009, 32010, 32018, 32025})
 """Those that restore every value of the types that are written; nbit drops only bits that these types use."""
+
+
+_EXACT_OFFSET = (2, 0)
+"""First parameters of scale-offset for integers (H5Z_SO_INT) with as many bits as they need."""
 
 
 class UnsupportedConfigurationError(ValueError):
@@ -283,9 +288,10 @@ def of_number(number: int) -> CodecKind | None:
     return of_config_id(_CONFIG_IDS.get(number))
 
 
-def is_lossy_filter(number: int) -> bool:
+def is_lossy_filter(codec: Codec) -> bool:
     """Return whether a filter may not restore the values that were encoded: a filter that is unknown may not."""
-    return number not in _CONFIG_IDS and number not in _LOSSLESS
+    is_exact = codec.id == SCALE_OFFSET and codec.parameters[:2] == _EXACT_OFFSET
+    return not is_exact and codec.id not in _CONFIG_IDS and codec.id not in _LOSSLESS
 
 
 def list_lossy(steps: Iterable[Config]) -> frozenset[str]:

@@ -258,7 +258,7 @@ def _describe_target(dataset: int, info: DatasetInfo, source: ArraySource, *, sk
     layout = Layout(info.dtype, source.layout.shape, info.chunks, info.filters)
     is_expressible = codecs.expressible(info.filters) and info.shuffled in (None, itemsize(info.dtype))
     # HDF5 may compute other parameters of a lossy filter: then chunks are written unfiltered, never encoded again
-    is_lossy = not source.given and any(table.is_lossy_filter(codec.id) for codec in info.filters)
+    is_lossy = not source.given and any(table.is_lossy_filter(codec) for codec in info.filters)
     if not is_expressible and not is_lossy and not matches(source.stored, layout):
         return None
     fill = info.fill if info.fill is not None else bytes(itemsize(info.dtype))
