@@ -35,7 +35,8 @@ def read(tmp_path: Path, peer: Callable[[str], ModuleType]) -> Read:
         report = Report()
         checked = pipeline.read(open_source(str(tmp_path / "t.h5")), report, Options())
         omitted = [] if checked is None else [(one.code, one.text) for one in checked.omitted]
-        return checked, [*((found.code, found.message) for found in report.list_sorted()), *omitted]
+        said = [(found.code, found.message) for found in report.list_sorted() if found.code != "unread"]
+        return checked, [*said, *omitted]
 
     return work
 
@@ -146,7 +147,7 @@ def test_what_the_model_cannot_hold_is_left_out(make: Make, tmp_path: Path, peer
     before = path.read_bytes()
     report = Report()
     checked = pipeline.read(open_source(str(path)), report, Options())
-    assert report.list_sorted() == []
+    assert [each.code for each in report.list_sorted()] == ["unread"]
     assert checked is not None
     assert ["/d`" in each.text for each in checked.omitted] == [True]
     found = {name: parts[""].read(tuple(map(slice, checked.shapes[name]))) for name, parts in checked.parts.items()}
