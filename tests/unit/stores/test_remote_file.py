@@ -386,7 +386,7 @@ def test_no_local_file_is_opened_for_a_remote_one(tmp_path: Path, peer: Callable
             "/half": [0, 1, 2, 3],
             "/itself": [0, 1, 2],
         }
-        told = "".join(each.message for each in found.diagnostics)
+        told = "".join(" ".join((each.message, *each.notes)) for each in found.diagnostics)
         assert all(
             f"`{name}`" in told
             for name in ("/file", "/group/link", "/soft", "/stored", "/group/again", "/virtual", "/texts")
