@@ -19,11 +19,15 @@ from tests.support.facts import Module, modules
 
 PROVOKED = {
     "abandoned-target",
+    "adapted-form",
     "bad-constant",
     "busy-target",
     "cf-unjudged",
+    "dropped-filter",
     "failed-edit",
     "finished-target",
+    "lossy-filter",
+    "lost-shape",
     "internal-error",
     "many-files",
     "mismatched-scale",
@@ -40,7 +44,6 @@ PROVOKED = {
     "unlocked-target",
     "unranged-server",
     "unclosed-file",
-    "unseen-object",
     "unused-layout",
 }
 """Codes that no text provokes: a tree made by hand does, or a fault put into a pass (tests/unit/cli/test_cli.py)."""

@@ -30,7 +30,8 @@ from nczarr.ast.rectilinear import Lengths, read_lengths, within
 from nczarr.ast.types import CompoundType, EnumType, OpaqueType, UserType, VlenType
 from nczarr.ast.values import Constant
 
-DEFLATE, SHUFFLE, FLETCHER32, SZIP, BZIP2, LZF, BLOSC = 1, 2, 3, 4, 307, 32000, 32001
+DEFLATE, SHUFFLE, FLETCHER32, SZIP, NBIT, SCALE_OFFSET = range(1, 7)
+BZIP2, LZF, BLOSC = 307, 32000, 32001
 HDF5_LZ4, BITSHUFFLE, ZSTD = 32004, 32008, 32015
 
 LAST_HDF5 = 65535

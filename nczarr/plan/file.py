@@ -9,7 +9,7 @@ from typing import assert_never
 from nczarr.arrays.codecs.chain import of_hdf5
 from nczarr.arrays.values.parts import Types, is_fixed, measure_stored, struct
 from nczarr.ast import ATOMIC, Codec, CompoundType, EnumType, Group, OpaqueType, Storage, Variable, VlenType
-from nczarr.ast.dataset import DEFAULT_STORAGE, DEFLATE, FLETCHER32, KIND_NAMES, SHUFFLE, SZIP
+from nczarr.ast.dataset import DEFAULT_STORAGE, DEFLATE, FLETCHER32, KIND_NAMES, SCALE_OFFSET, SHUFFLE, SZIP
 from nczarr.ast.rectilinear import varies
 from nczarr.check.checked import Checked
 from nczarr.check.classic_layout import check_sizes
@@ -20,6 +20,7 @@ from nczarr.options import AUTO, Options
 from nczarr.plan.chunk_sizes import lengths_of_size
 from nczarr.plan.file_filters import report_plugin_filters, report_pointer_filters
 from nczarr.plan.losses import hdf5_losses, unknown_extensions
+from nczarr.plan.lossy_filters import drop_from_file
 from nczarr.plan.plans import FilePlan, Loss
 from nczarr.plan.requested_storage import StorageRequests, storage_of, storage_requests
 from nczarr.registry import NETCDF_KINDS, Format
@@ -32,6 +33,9 @@ CHUNK_BYTES = (1 << 32) - 1
 
 _FIRST = (FLETCHER32, SHUFFLE)
 """Filters that the library puts first, in this order (measured: libnetcdf 4.9.0, 4.10.1)."""
+
+_COMPLEX = frozenset({"complex64", "complex128"})
+"""Elements that the file has too: as the records that h5py makes of complex numbers."""
 
 
 def hdf5_storage(request: Storage, shape: tuple[int, ...], itemsize: int, *, atomic: bool) -> tuple[Storage, list[str]]:
@@ -51,7 +55,7 @@ def hdf5_storage(request: Storage, shape: tuple[int, ...], itemsize: int, *, ato
         f"chunks of more than {CHUNK_BYTES} bytes": too_long,
         "filters of a scalar": bool(request.codecs) and not shape,
         "the byte order of a declared type": request.endian is not None and not atomic,
-        f"the element kind {request.element}": request.element is not None,
+        f"the element kind {request.element}": request.element not in (None, *_COMPLEX),
     }
     possible = Storage(
         layout="chunked" if chunks is not None and shape else None if too_large else request.layout,
@@ -60,6 +64,7 @@ def hdf5_storage(request: Storage, shape: tuple[int, ...], itemsize: int, *, ato
         endian=request.endian if atomic else None,
         no_fill=request.no_fill,
         quantize=request.quantize,
+        element=request.element if request.element in _COMPLEX else None,
     )
     return (request if possible == request else possible), [what for what, unmet in checks.items() if unmet]
 
@@ -97,8 +102,6 @@ FLOAT_DIGITS = 6
 
 _CHECKSUM = 4
 """Bytes that fletcher32 adds to a chunk."""
-
-_SCALE_OFFSET = 6
 
 
 def _diagnose(code: str, text: str, span: Span, help_: str) -> Diagnostic:
@@ -176,7 +179,7 @@ def _find_refused_filter(variable: Variable, shape: tuple[int, ...], storage: St
             return f"filter {codec.id} has {len(codec.parameters)} parameters; the limit is {MAX_PARAMETERS}"
         if codec.id == DEFLATE and codec.parameters and codec.parameters[0] > 9:
             return f"deflate has the levels 0 to 9, not {codec.parameters[0]}"
-        if codec.id == _SCALE_OFFSET and (variable.type not in ATOMIC or variable.type in ("char", "string")):
+        if codec.id == SCALE_OFFSET and (variable.type not in ATOMIC or variable.type in ("char", "string")):
             return f"the scale-offset filter is for numbers, not for {variable.type}"
         if codec.id == SZIP:
             wrong = _find_szip_fault(codec, variable.type, checked.types, room)
@@ -290,6 +293,7 @@ def plan_file(checked: Checked, form: Format, options: Options, report: Report) 
                 unmet.append("the different lengths of its chunks")
             lost += [Loss("storage", "annotation", path, f"variable `{path}`, {what}", variable.span) for what in unmet]
         lost += hdf5_losses(named)
+        storage = drop_from_file(named, storage, report)
         check_limits(named, storage, report)
         report_pointer_filters(named, storage, report)
         report_plugin_filters(named, storage, report)

@@ -24,6 +24,7 @@ from nczarr.plan.chunk_lengths import ShardRequest, can_shard, fits, problem
 from nczarr.plan.keys import check_keys, name_axes
 from nczarr.plan.layout import find_usual_length, lay
 from nczarr.plan.losses import losses
+from nczarr.plan.lossy_filters import report_dropped_from_store
 from nczarr.plan.plans import Loss, PartTarget, StorePlan
 from nczarr.plan.requested_storage import metadata_storage, storage_of, storage_requests, unkept
 from nczarr.registry import Format
@@ -145,6 +146,7 @@ def plan_store(
         _check_fill(path, parts[path], checked, report)
         if not (arrays.fill_needed or arrays.by_reference):
             _check_masking(path, variable, targets[path], checked, report)
+    report_dropped_from_store(checked, storage, targets, report)
     if by_registry:
         report_unregistered_types(targets, report)
     elif arrays.registry:

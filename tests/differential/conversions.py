@@ -39,7 +39,6 @@ ANNOUNCED = (VALUE_LOSSES - FAULTS) | {
     "unavailable-filter",
     "unequal-sources",
     "unmatched-dimension",
-    "unseen-object",
 }
 """Codes with which a conversion may refuse: the source holds what the target cannot."""
 
@@ -152,8 +151,6 @@ class Trial:
         found = [json.loads(line) for line in done.err.splitlines() if line.startswith("{")]
         errors = [each for each in found if each["severity"] == "error"]
         codes = {each["code"] for each in errors}
-        if '"unseen-object"' in said:  # netCDF cannot hold a variable; that it is left out was announced
-            codes = {code if not code.startswith("unmatched-") else "unseen-object" for code in codes}
         known = codes if self.announced is None else self.announced
         if any(isinstance(values, str) for values in self.truth["arrays"].values()):
             known = known | {"unreadable-chunk"}  # its own library does not read it either

@@ -56,6 +56,7 @@ def compare(h5py: ModuleType, path: Path) -> None:
     checked = pipeline.read(open_source(str(path)), report, Options())
     messages = [one.message for one in report.list_sorted()]
     assert checked is not None, messages
+    messages += [one.text for one in checked.omitted]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", nczarr.DataWarning)
         dataset = nczarr.open(path)

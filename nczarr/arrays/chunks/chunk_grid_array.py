@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn, Self
 from nczarr.arrays.chunks import small_chunks
 from nczarr.arrays.chunks.grid import Encoding, chunk_of, kept, put_chunk
 from nczarr.arrays.codecs.chain import DECODING_ERRORS
-from nczarr.arrays.codecs.table import Config
+from nczarr.arrays.codecs.table import Config, list_lossy
 from nczarr.arrays.execution.thread_pool import reuse_memory, run_each
 from nczarr.arrays.lazy_numpy import NDArray, np
 from nczarr.arrays.regions import Index, Selection, bounds_of, every_index, indices_of, lengths_of
@@ -187,6 +187,11 @@ class ChunkGridArray(ArraySource):
         @property
         def encoding(self) -> Encoding:
             """Encoding of the chunks."""
+
+    @property
+    def lossy(self) -> frozenset[str]:
+        """Names of the steps that may not restore the values that were encoded."""
+        return list_lossy(self.encoding.steps)
 
     def fetch(self, index: Index) -> FetchedChunk | None:
         """Return the encoded bytes of a chunk, with checked length; None if it is not stored.

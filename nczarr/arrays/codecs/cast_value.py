@@ -43,6 +43,9 @@ class CastValue(CodecKind):
     def dtypes(self, step: Config) -> tuple[Any, Any] | None:
         return step["stored"], step["dtype"]
 
+    def is_lossy(self, step: Config) -> bool:
+        return bool(step["maps"]) or not np.can_cast(np.dtype(step["dtype"]), np.dtype(step["stored"]))
+
     def decode(self, data: bytes, step: Config, itemsize: int, limit: int) -> bytes:
         values = np.frombuffer(data, step["stored"])
         return _cast(step, values, np.dtype(step["dtype"]), step["maps"].get("decode", ())).tobytes()

@@ -47,6 +47,9 @@ class BitRound(CodecKind):
     config_id = "bitround"
     stage = "array"
 
+    def is_lossy(self, step: Config) -> bool:
+        return True
+
 
 class PackBits(CodecKind):
     """Booleans as bits."""
@@ -65,6 +68,11 @@ class Delta(CodecKind):
     def dtypes(self, step: Config) -> tuple[Any, Any] | None:
         return step.get("astype") or step.get("dtype"), step.get("dtype")
 
+    def is_lossy(self, step: Config) -> bool:
+        """Return whether differences are rounded, or longer than their dtype. Those of integers of one dtype wrap."""
+        stored, decoded = map(np.dtype, self.dtypes(step) or ())
+        return decoded.kind not in "iu" or not np.can_cast(decoded, stored)
+
 
 class FixedScaleOffset(Delta):
     """Scaled numbers as integers."""
@@ -72,12 +80,18 @@ class FixedScaleOffset(Delta):
     config_id = "fixedscaleoffset"
     stage = "array"
 
+    def is_lossy(self, step: Config) -> bool:
+        return True
+
 
 class QuantizeFilter(Delta):
     """Numbers of few digits."""
 
     config_id = "quantize"
     stage = "array"
+
+    def is_lossy(self, step: Config) -> bool:
+        return True
 
 
 class AsType(CodecKind):
@@ -88,6 +102,10 @@ class AsType(CodecKind):
 
     def dtypes(self, step: Config) -> tuple[Any, Any] | None:
         return step.get("encode_dtype"), step.get("decode_dtype")
+
+    def is_lossy(self, step: Config) -> bool:
+        stored, decoded = map(np.dtype, self.dtypes(step) or ())
+        return not np.can_cast(decoded, stored)
 
     def with_fill(self, step: Step, fill: bytes) -> tuple[Step, bytes]:
         return step, np.frombuffer(fill, step["decode_dtype"]).astype(step["encode_dtype"]).tobytes()

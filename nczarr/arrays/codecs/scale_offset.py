@@ -28,6 +28,10 @@ class ScaleOffset(CodecKind):
     def dtypes(self, step: Config) -> tuple[Any, Any] | None:
         return step["stored"], step["dtype"]
 
+    def is_lossy(self, step: Config) -> bool:
+        """Return whether the numbers are floats: scaled integers are exact, or refused."""
+        return np.dtype(step["dtype"]).kind == "f"
+
     def decode(self, data: bytes, step: Config, itemsize: int, limit: int) -> bytes:
         """Return `x / scale + offset`. Raises ValueError for inexact integers, and those out of range."""
         values = np.frombuffer(data, step["stored"]).astype(step["dtype"])

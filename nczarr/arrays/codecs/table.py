@@ -8,7 +8,7 @@ that has no row here has it itself, in a `ROWS` of its own, and is loaded at onc
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from functools import cache
 from importlib import import_module
@@ -22,15 +22,19 @@ from nczarr.ast.dataset import (
     BZIP2,
     CRC32C,
     DEFLATE,
+    FILTER_NAMES,
     FLETCHER32,
     GZIP,
     HDF5_LZ4,
     LAST_HDF5,
     LZF,
+    NBIT,
+    SCALE_OFFSET,
     SHUFFLE,
     SZIP,
     ZARR_PLUGIN,
     ZSTD,
+    Codec,
 )
 
 Config = Mapping[str, Any]
@@ -81,6 +85,23 @@ ROWS: dict[str, Row] = {
     **{name: Row("numcodecs_filters") for name in ("packbits", "delta", "fixedscaleoffset", "quantize", "astype")},
 }
 """All codecs by their name in numcodecs, those of HDF5 in the order of their numbers."""
+
+
+FOREIGN_FILTERS = {
+    NBIT: "nbit", SCALE_OFFSET: "scaleoffset",
+    32003: "snappy", 32005: "apax", 32006: "cbf", 32007: "jpeg-xr", 32009: "SPDP",
+    32010: "LPC-Rice", 32011: "ccsds-123", 32012: "jpeg-ls", 32013: "zfp", 32014: "fpzip", 32016: "B3D", 32017: "SZ",
+    32018: "fcidecomp", 32019: "jpeg", 32022: "granular bitround", 32024: "SZ3", 32025: "delta-rice", 32026: "blosc2",
+    32030: "JPEG-XL",
+}  # fmt: skip
+"""Names of HDF5's filters without a codec here by number, for messages."""
+
+_LOSSLESS = frozenset({NBIT, 32003, 32006, 32009, 32010, 32018, 32025})
+"""Those that restore every value of the types that are written; nbit drops only bits that these types use."""
+
+
+_EXACT_OFFSET = (2, 0)
+"""First parameters of scale-offset for integers (H5Z_SO_INT) with as many bits as they need."""
 
 
 class UnsupportedConfigurationError(ValueError):
@@ -196,6 +217,10 @@ class CodecKind:
         """Return the step and the encoded fill value of the shards behind it. Raises ValueError."""
         return step, fill
 
+    def is_lossy(self, step: Config) -> bool:
+        """Return whether decoding may not restore the values that were encoded."""
+        return False
+
 
 class TextCodec(CodecKind):
     """Codec of text arrays besides `vlen-utf8` and `vlen-bytes`; its texts are decoded to the form of these."""
@@ -261,6 +286,24 @@ def _load(config_id: str) -> CodecKind:
 def of_number(number: int) -> CodecKind | None:
     """Return the codec of a filter number, or None."""
     return of_config_id(_CONFIG_IDS.get(number))
+
+
+def is_lossy_filter(codec: Codec) -> bool:
+    """Return whether a filter may not restore the values that were encoded: a filter that is unknown may not."""
+    is_exact = codec.id == SCALE_OFFSET and codec.parameters[:2] == _EXACT_OFFSET
+    return not is_exact and codec.id not in _CONFIG_IDS and codec.id not in _LOSSLESS
+
+
+def list_lossy(steps: Iterable[Config]) -> frozenset[str]:
+    """Return the names of the steps that may not restore the values that were encoded."""
+    found = ((step, of_config_id(step.get("id"))) for step in steps)
+    return frozenset(kind.config_id for step, kind in found if kind is not None and kind.is_lossy(step))
+
+
+def filter_name(number: int) -> str:
+    """Return the number of a filter, with its name if that is known."""
+    name = FILTER_NAMES.get(number) or FOREIGN_FILTERS.get(number)
+    return str(number) if name is None else f"{number} ({name})"
 
 
 def kinds() -> tuple[CodecKind, ...]:

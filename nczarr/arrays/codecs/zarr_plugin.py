@@ -29,6 +29,9 @@ class ZarrPlugin(CodecKind):
         members = {key: member for key, member in config.items() if key != "id"}
         return tuple(json.dumps(members, sort_keys=True).encode())
 
+    def is_lossy(self, step: Config) -> bool:
+        return True
+
     def decode(self, data: bytes, step: Config, itemsize: int, limit: int) -> bytes:
         import zarr
         from zarr.core.buffer import default_buffer_prototype

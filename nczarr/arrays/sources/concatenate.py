@@ -61,6 +61,11 @@ class Joined(ArraySource):
         return self.grid
 
     @property
+    def lossy(self) -> frozenset[str]:
+        """Codecs of every source."""
+        return frozenset().union(*(source.lossy for source in self.sources))
+
+    @property
     def undefined(self) -> bool:
         """True if every source is undefined."""
         return all(source.undefined for source in self.sources)

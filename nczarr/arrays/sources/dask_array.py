@@ -225,6 +225,11 @@ class DaskArray(ArraySource):
     """Blocks of the array."""
 
     @property
+    def given(self) -> bool:
+        """True: the values are computed by a graph of the caller."""
+        return True
+
+    @property
     def viewed(self) -> bool:
         """False: a read computes whole blocks."""
         return False

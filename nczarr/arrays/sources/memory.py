@@ -56,6 +56,11 @@ class ArrayInMemory(ArraySource):
     values: NDArray[Any]
     """All values, in the shape and dtype of the layout."""
 
+    @property
+    def given(self) -> bool:
+        """True: the values are in memory."""
+        return True
+
     def read(self, selection: Selection) -> NDArray[Any]:
         """Return a read-only view of the region, in its shape and the layout's dtype."""
         place: Any = (*selection, ...)
@@ -76,6 +81,11 @@ class Runs(ArraySource):
     values: NDArray[Any]
     undefined: bool = False
     """True if cells outside of runs have undefined values."""
+
+    @property
+    def given(self) -> bool:
+        """True: the values are in memory."""
+        return True
 
     def read(self, selection: Selection) -> NDArray[Any]:
         """Return the values of a region, in its shape and the layout's dtype."""
@@ -209,6 +219,11 @@ class Repeated(ArraySource):
     @property
     def repeats(self) -> bool:
         """True."""
+        return True
+
+    @property
+    def given(self) -> bool:
+        """True: the values are in memory."""
         return True
 
     def read(self, selection: Selection) -> NDArray[Any]:

@@ -245,6 +245,16 @@ class ArraySource:
         return False
 
     @property
+    def given(self) -> bool:
+        """True if the values are those of a text or a caller, and were never decoded."""
+        return False
+
+    @property
+    def lossy(self) -> frozenset[str]:
+        """Names of the codecs of its chunks that may not restore the values that were encoded."""
+        return frozenset()
+
+    @property
     def keyed(self) -> bool:
         """True if each chunk or shard has a key in a store."""
         return False
@@ -369,6 +379,16 @@ class DerivedSource(ArraySource):
     def noted(self) -> Mapping[str, Mapping[str, Any]]:
         """Value of the source."""
         return self.source.noted
+
+    @property
+    def given(self) -> bool:
+        """Value of the source."""
+        return self.source.given
+
+    @property
+    def lossy(self) -> frozenset[str]:
+        """Codecs of the source."""
+        return self.source.lossy
 
     @property
     def together(self) -> tuple[int, ...] | None:

@@ -64,6 +64,8 @@ class DimensionScales:
         """Texts about axes whose last scale has another length, or no dimension."""
         self.places: dict[int, str] = {}
         """Paths of the scales by dimension."""
+        self.without_length: set[int] = set()
+        """Dimensions whose scales have no dataspace, until an axis gives them a length."""
         self._own: dict[str, int] = {}
         self._of_objects: dict[tuple[str, int], dict[str, int]] = {}
         """Dimensions of each object by the path of their group: a scale may have several links."""
@@ -127,6 +129,10 @@ class DimensionScales:
     def _fits(self, number: int, length: int, most: int) -> bool:
         """Return whether an axis can have a dimension. Those that netCDF lets grow are as long as the longest axis."""
         dimension = self._dimensions[number]
+        if number in self.without_length:
+            self.without_length.remove(number)
+            self._dimensions[number] = dimension._replace(length=length)
+            return True
         return length == dimension.length or (self.is_netcdf and dimension.is_unlimited and most == UNDEFINED)
 
     def _describe_misfit(self, axis: str, length: int, number: int | None) -> str:

@@ -10,7 +10,7 @@ from nczarr.arrays.lazy_numpy import NDArray, np
 from nczarr.arrays.sources.source import numpy_dtype
 from nczarr.arrays.values.parts import ListTree, PartLeaf, Types, descr, part_tree, spread
 from nczarr.ast.types import Field
-from nczarr.formats.netcdf4.header.datatypes import Datatype, text_of
+from nczarr.formats.netcdf4.header.datatypes import STRING, Datatype, text_of
 from nczarr.formats.netcdf4.header.heaps import GlobalHeap
 
 
@@ -19,8 +19,8 @@ def unpack_elements(
 ) -> Iterator[tuple[str, NDArray[Any]]]:
     """Yield path and array of each of `parts(T)` for elements as they are stored, raw bytes in any shape.
 
-    The arrays have the shapes and packed dtypes of their parts. `heap`: the parts of variable
-    length, if the type has any. Raises UnreadableHeaderError.
+    The arrays have the shapes and packed dtypes of their parts; elements that are arrays have further axes.
+    `heap`: the parts of variable length, if the type has any. Raises UnreadableHeaderError.
     """
 
     def array(leaf: PartLeaf, cells: tuple[Datatype, NDArray[np.uint8]]) -> NDArray[Any]:
@@ -28,14 +28,12 @@ def unpack_elements(
         if leaf.counts:
             return np.ascontiguousarray(data[..., :4]).view("<u4")[..., 0].astype("<i8")
         if leaf.type != "string":
-            dtype = numpy_dtype(descr(leaf.type, types))
-            assert kind.numpy is not None
-            return np.ascontiguousarray(data).view(kind.numpy)[..., 0].astype(dtype)
+            return unpack_values(data, kind, numpy_dtype(descr(leaf.type, types)))
         values, texts = _split(data), np.empty(data.shape[:-1], object)
         if kind.is_text:
             assert heap is not None
             heap.load(values)
-        pieces = [heap.text(one) if heap and kind.is_text else text_of(one, terminated=not kind.form) for one in values]
+        pieces = [heap.text(one) if heap and kind.is_text else text_of(one, kind.form) for one in values]
         texts.reshape(-1)[:] = pieces
         return texts
 
@@ -55,8 +53,30 @@ def unpack_elements(
         values = data[..., one.offset : one.offset + math.prod(one.shape) * one.type.size]
         return one.type, values.reshape((*data.shape[:-1], *one.shape, one.type.size))
 
-    data = np.frombuffer(elements.tobytes(), np.uint8).reshape((*elements.shape, kind.size))
-    return spread(part_tree(type_name, types), (kind, data), array, items, member)
+    cell = kind.cell
+    data = np.frombuffer(elements.tobytes(), np.uint8).reshape((*elements.shape, *kind.shape, cell.size))
+    return spread(part_tree(type_name, types), (cell, data), array, items, member)
+
+
+def unpack_values(data: NDArray[np.uint8], kind: Datatype, dtype: np.dtype[Any]) -> NDArray[Any]:
+    """Return values of fixed size in the model's dtype. `data`: uint8, the bytes of a value along the last axis.
+
+    The result has the shape of the values; a text of several bytes is an array of chars.
+    """
+    if kind.numpy is not None and (kind.family != STRING or kind.size == 1):
+        return np.ascontiguousarray(data).view(kind.numpy)[..., 0].astype(dtype)
+    if kind.bits is not None:
+        return kind.bits.decode(data, dtype)
+    if kind.family == STRING:
+        texts = [text_of(text, kind.form).ljust(kind.size, b"\0") for text in _split(data)]
+        return np.frombuffer(b"".join(texts), "S1").reshape(data.shape)
+    assert dtype.names is not None
+    records = np.empty(data.shape[:-1], dtype)
+    for name, one in zip(dtype.names, kind.members, strict=True):
+        values = data[..., one.offset : one.offset + math.prod(one.shape) * one.type.size]
+        values = values.reshape((*data.shape[:-1], *one.shape, one.type.size))
+        records[name] = unpack_values(values, one.type, dtype[name].base)
+    return records
 
 
 def _split(data: NDArray[np.uint8]) -> list[bytes]:

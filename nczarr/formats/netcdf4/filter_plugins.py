@@ -15,16 +15,11 @@ from nczarr.arrays.codecs import chain as codecs
 from nczarr.arrays.codecs import table
 from nczarr.arrays.codecs.chain import decode
 from nczarr.ast import Codec
-from nczarr.ast.dataset import BLOSC, DEFLATE, FILTER_NAMES, FLETCHER32, SHUFFLE
+from nczarr.ast.dataset import BLOSC, DEFLATE, FLETCHER32, SHUFFLE
 from nczarr.formats.netcdf4.library import Library
 
 BUILT_IN = frozenset({DEFLATE, SHUFFLE, FLETCHER32})
 """Filters of the HDF5 library itself."""
-
-NAMES = {5: "nbit", 6: "scaleoffset", 32006: "cbf", 32009: "SPDP", 32010: "LPC-Rice", 32011: "ccsds-123",
-         32012: "jpeg-ls", 32013: "zfp", 32014: "fpzip", 32016: "B3D", 32017: "SZ", 32018: "fcidecomp", 32019: "jpeg",
-         32022: "granular bitround", 32024: "SZ3", 32026: "blosc2", 32030: "JPEG-XL"}  # fmt: skip
-"""Names of registered filters without a codec here by number, for messages."""
 
 REVERSE = 0x0100
 """HDF5's flag for decoding."""
@@ -69,9 +64,7 @@ def available(lib: Library, number: int) -> bool:
 
 def missing_filters(lib: Library, numbers: Iterable[int]) -> list[str]:
     """Return the filters among these that HDF5 does not have, in words."""
-    missing = [number for number in numbers if lib.dll.H5Zfilter_avail(c_int(number)) <= 0]
-    names = {**NAMES, **FILTER_NAMES}
-    return [f"{number} ({names[number]})" if number in names else str(number) for number in missing]
+    return [table.filter_name(number) for number in numbers if lib.dll.H5Zfilter_avail(c_int(number)) <= 0]
 
 
 def is_registered(number: int) -> bool:

@@ -34,10 +34,20 @@ from nczarr.ast.node import members_of
 from nczarr.ast.types import IntegerName
 from nczarr.check.check_names import make_unique, namesakes
 from nczarr.check.check_types import library_default
-from nczarr.check.checked import Namesake, Unchecked
+from nczarr.check.checked import Namesake, Omission, Unchecked
 from nczarr.diagnostics.report import Diagnostic, Report, Severity, Source
+from nczarr.formats.netcdf4.elements import unpack_values
 from nczarr.formats.netcdf4.header.dataset_info import CHUNKED, COMPACT, CONTIGUOUS, HeaderDataset
-from nczarr.formats.netcdf4.header.datatypes import ATOMIC_IDS, COMPOUND, OPAQUE, STRING, VLEN, Datatype, text_of
+from nczarr.formats.netcdf4.header.datatypes import (
+    ATOMIC_IDS,
+    COMPOUND,
+    OPAQUE,
+    STRING,
+    VLEN,
+    Datatype,
+    Member,
+    text_of,
+)
 from nczarr.formats.netcdf4.header.file_bytes import DAMAGE, find_loaded, reason_of
 from nczarr.formats.netcdf4.header.messages import HeaderAttribute, Nested
 from nczarr.formats.netcdf4.header_model import HeaderGroup, HeaderModel, HeaderVariable, every_group
@@ -52,6 +62,9 @@ LAYOUTS: dict[int, LayoutName] = {CHUNKED: "chunked", CONTIGUOUS: "contiguous", 
 FILL = "_FillValue"
 
 UNCLOSED_HELP = "if no program writes it, `h5clear -s` marks it as closed"
+
+NAMED = 8
+"""Maximum places in a message."""
 
 
 def read(source: Source, report: Report, options: Options | None = None) -> Unchecked | None:
@@ -91,18 +104,23 @@ class TreeReader:
         self._storages: dict[tuple[object, ...], Storage] = {}
         """Storages by their members: to make a node takes as long as to read its members."""
         self._shown: dict[HeaderGroup, tuple[list[str], list[str]]] = {}
-        self._omitted: list[str] = []
+        self._omitted: list[Omission] = []
 
     def read(self) -> Unchecked:
-        """Return the dataset, and report what it omits."""
+        """Return the dataset with what it omits. Reports adapted-form, lost-shape."""
         self._name_members(self._model.root, "/")
         for group in every_group(self._model.root):
             for number in group.types:
                 name = self._type_names[number]
                 self._types[name] = self._read_type(name, self._model.types[number])
         root = self._read_group(self._model.root, "/", ())
-        for text in (*self._model.omitted, *self._omitted):
-            self._report.warning("unseen-object", text, helps=["everything else is read"])
+        for text, places in self._model.changes.items():
+            self._report.add(Diagnostic("adapted-form", Severity.NOTE, f"{text}: {names.list_first(places, NAMED)}"))
+        if self._model.flat:
+            shapes = names.list_first([f"{place} {shape}" for place, shape in self._model.flat.items()], NAMED)
+            self._report.warning(
+                "lost-shape", f"values of attributes are lists in the tree, without their shape: {shapes}"
+            )
         if self._model.is_unclosed:
             text = f"`{self._name}` is open for writing, or its writer ended without closing it"
             self._report.warning("unclosed-file", text, helps=[f"it is read as it is in storage; {UNCLOSED_HELP}"])
@@ -112,7 +130,8 @@ class TreeReader:
         stem = os.path.splitext(os.path.basename(self._name))[0]
         kind = "nc7" if self._model.is_classic else "nc4"
         dataset = Dataset(**{**members_of(root), "name": stem, "kind": kind})
-        return Unchecked(dataset, forward=True, parts=self._parts, namesakes=self._namesakes)
+        omitted = [*self._model.omitted, *self._omitted]
+        return Unchecked(dataset, forward=True, parts=self._parts, namesakes=self._namesakes, omitted=omitted)
 
     def _name_members(self, group: HeaderGroup, path: str) -> None:
         """Give unique names to the members of all groups; those of types and dimensions are global."""
@@ -145,8 +164,7 @@ class TreeReader:
         if kind.family == COMPOUND:
             written = [("field", member.name.decode("utf-8", "surrogateescape")) for member in kind.members]
             labels = zip(self._unique(written, path), kind.members, strict=True)
-            fields = [Field(name=label, type=self._name_of(one.type), shape=one.shape) for label, one in labels]
-            return CompoundType(name=name, fields=tuple(fields))
+            return CompoundType(name=name, fields=tuple(self._read_field(label, one) for label, one in labels))
         assert kind.base is not None
         base = self._name_of(kind.base)
         if kind.family == VLEN:
@@ -159,6 +177,13 @@ class TreeReader:
             for label, (_, data) in labels_of_enum
         ]
         return EnumType(name=name, base=cast("IntegerName", base), constants=tuple(constants))
+
+    def _read_field(self, name: str, member: Member) -> Field:
+        """Return a field of a record; a text of fixed length is an array of chars."""
+        kind = member.type
+        if kind.family == STRING and kind.size > 1:
+            return Field(name=name, type="char", shape=(*member.shape, kind.size))
+        return Field(name=name, type=self._name_of(kind), shape=member.shape)
 
     def _name_of(self, kind: Datatype) -> str:
         """Return the name of a type that the model has."""
@@ -198,12 +223,16 @@ class TreeReader:
         """Return a variable; None for an invalid name."""
         info = stored.dataset.info
         type_name = self._type_names[stored.type]
-        if names.name_problem(stored.name) is not None:
-            place = "/".join(("", *above, stored.name))
-            self._omitted.append(f"dataset `{place}` has a type or name that netCDF cannot represent")
+        problem = names.name_problem(stored.name)
+        if problem is not None:
+            text = f"the name of dataset `{'/'.join(('', *above, stored.name))}` is invalid: {problem}"
+            self._omitted.append(Omission("omitted-name", path, text))
             return None
         storage = self._read_storage(path, stored, type_name)
-        shape = tuple([self._model.lengths[number] for number in stored.dimensions])
+        # an element that is an array has further dimensions, and a dataset without a dataspace has no cells
+        inner = stored.dataset.type.shape if info.extent is not None else (0,)
+        shape = (*[self._model.lengths[number] for number in stored.dimensions], *inner)
+        extent = None if info.extent is None else (*info.extent, *inner)
         variable = StoredVariable(
             self._bytes,
             above,
@@ -211,8 +240,8 @@ class TreeReader:
             type_name,
             self._types,
             shape,
-            self._find_fill_beyond(type_name, stored.dataset),
-            info.extent if info.extent != shape else None,
+            self._find_fill(type_name, stored.dataset, is_shorter=extent != shape),
+            extent if extent != shape else None,
             stored.dataset.type,
             info.filters,
         )
@@ -220,7 +249,7 @@ class TreeReader:
         return Variable(
             name=name,
             type=type_name,
-            dimensions=tuple([self._dimensions[number] for number in stored.dimensions]),
+            dimensions=(*[self._dimensions[number] for number in stored.dimensions], *inner),
             attributes=self._fit_fill(
                 self._attributes_of(stored.attributes, path, "/".join(("", *above, stored.name))), path, type_name
             ),
@@ -244,14 +273,22 @@ class TreeReader:
                 for length, free, number in zip(info.chunks, grows, stored.dimensions, strict=False)
             ]
         )
+        if chunks:
+            chunks = (*chunks, *stored.dataset.type.shape)
         wide = type_name in ATOMIC and ATOMIC[type_name].size > 1
         is_big = wide and info.dtype is not None and info.dtype[0] == ">"
         endian: Literal["big"] | None = "big" if is_big else None
-        key = layout, chunks, id(info.filters), endian, info.has_own_fill
+        element = stored.dataset.type.element
+        key = layout, chunks, id(info.filters), endian, info.has_own_fill, element
         storage = self._storages.get(key)
         if storage is None:
             storage = self._storages[key] = Storage(
-                layout=layout, chunks=chunks or None, codecs=info.filters, endian=endian, no_fill=not info.has_own_fill
+                layout=layout,
+                chunks=chunks or None,
+                codecs=info.filters,
+                endian=endian,
+                no_fill=not info.has_own_fill,
+                element=element,
             )
         return storage
 
@@ -264,12 +301,12 @@ class TreeReader:
             if first != one.name and first in plain:
                 self._namesakes.append(Namesake("attribute", one.name, "attribute", first, scope, None))
                 continue
-            attribute = self._attribute(one)
-            if attribute is None:
-                text = f"attribute `{one.name}` of `{place}` has a type or name that netCDF cannot represent"
-                self._omitted.append(text)
+            problem = "HDF5 marks dimensions by it" if one.name in RESERVED_ATTRIBUTES else names.name_problem(one.name)
+            if problem is None:
+                attributes.append(self._attribute(one))
             else:
-                attributes.append(attribute)
+                text = f"the name of attribute `{one.name}` of `{place}` is invalid: {problem}"
+                self._omitted.append(Omission("omitted-name", scope, text))
         return tuple(attributes)
 
     def _fit_fill(self, attributes: tuple[Attribute, ...], path: str, type_name: str) -> tuple[Attribute, ...]:
@@ -283,17 +320,15 @@ class TreeReader:
         text = f"`{FILL}` of `{path}` has type {wrong.value.type}, the variable {type_name}"
         value = _convert_number(wrong.value, type_name)
         if value is None:
-            self._omitted.append(f"{text}, which netCDF does not allow")
+            self._omitted.append(Omission("omitted-type", path, f"{text}, which has no such value"))
             return tuple(one for one in attributes if one is not wrong)
         self._report.warning("converted-value", f"{text}: it is converted")
         return tuple(wrong.model_copy(update={"value": value}) if one is wrong else one for one in attributes)
 
-    def _attribute(self, stored: HeaderAttribute) -> Attribute | None:
-        """Return an attribute; None for an invalid name."""
+    def _attribute(self, stored: HeaderAttribute) -> Attribute:
+        """Return an attribute with a valid name."""
         attribute = self._attributes.get(id(stored))  # the model holds them
         if attribute is None:
-            if stored.name in RESERVED_ATTRIBUTES or names.name_problem(stored.name) is not None:
-                return None
             attribute = self._attributes[id(stored)] = Attribute(name=stored.name, value=self._value(stored))
         return attribute
 
@@ -303,14 +338,15 @@ class TreeReader:
         if kind.family == STRING and not stored.shape:
             return Constant(type="char", count=len(data), data=data)
         if kind.family == STRING:
-            texts = (data[at : at + kind.size] for at in range(0, len(data), kind.size))
-            return Constant.strings(text_of(text, terminated=False) for text in texts)
+            return _texts(kind, data)
         number = self._model.type_id(kind, None if stored.declared is None else (self._model.path, stored.declared))
         assert number is not None
         return self._constant(self._type_names[number], kind, stored.nested, len(data) // kind.size)
 
     def _constant(self, type_name: str, datatype: Datatype, nested: Nested, count: int) -> Constant:
         """Return nested values of a type."""
+        if isinstance(nested, bytes) and type_name == "string":
+            return _texts(datatype, nested)
         if isinstance(nested, bytes):
             return Constant(type=type_name, count=count, data=self._pack(type_name, datatype, nested))
         assert nested is not None
@@ -325,7 +361,10 @@ class TreeReader:
         for position, values in enumerate(nested):
             base = types[position % len(types)]
             length = sizes[position % len(types)] if sizes else _length(base, values)
-            items.append(self._constant(self._name_of(base), base, values, length))
+            name = self._name_of(base)
+            if members and base.family == STRING and base.size > 1:
+                name, length = "char", length * base.size
+            items.append(self._constant(name, base, values, length))
         return Constant(type=type_name, count=count, data=tuple(items))
 
     def _pack(self, type_name: str, kind: Datatype, data: bytes) -> bytes:
@@ -333,21 +372,28 @@ class TreeReader:
         dtype = descr(type_name, self._types)
         if kind.descr == dtype:
             return data
-        return np.frombuffer(data, kind.numpy).astype(numpy_dtype(dtype)).tobytes()
+        values = np.frombuffer(data, np.uint8).reshape(-1, kind.size)
+        return unpack_values(values, kind, numpy_dtype(dtype)).tobytes()
 
-    def _find_fill_beyond(self, type_name: str, dataset: HeaderDataset) -> bytes | None:
-        """Return the packed element beyond the extent of a dataset, as the netCDF library shows it.
+    def _find_fill(self, type_name: str, dataset: HeaderDataset, *, is_shorter: bool) -> bytes | None:
+        """Return the packed element of unwritten cells: HDF5's fill value if defined, never `_FillValue`.
 
-        It is HDF5's fill value if defined, else the default of the type, never
-        `_FillValue`. None for empty strings and variable-size types.
+        `is_shorter`: cells lie beyond the extent of the dataset, where the netCDF library shows the
+        default of the type. None for empty strings and variable-size types.
         """
         if type_name == "string":
             return dataset.info.text
         if not is_fixed(type_name, self._types):
             return None
-        if not dataset.info.has_own_fill:
+        if is_shorter and not dataset.info.has_own_fill:
             return library_default(type_name, self._types)
-        return self._pack(type_name, dataset.type, dataset.fill)
+        kind = dataset.type.cell
+        return self._pack(type_name, kind, dataset.info.unwritten[: kind.size])
+
+
+def _texts(kind: Datatype, data: bytes) -> Constant:
+    """Return texts of fixed length."""
+    return Constant.strings(text_of(data[at : at + kind.size], kind.form) for at in range(0, len(data), kind.size))
 
 
 def _length(kind: Datatype, nested: Nested) -> int:

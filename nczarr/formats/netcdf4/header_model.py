@@ -10,6 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
+from nczarr import names
+from nczarr.check.checked import Omission
 from nczarr.formats.netcdf4.dimension_scales import (
     ALL_INTERNAL,
     CLASS,
@@ -42,7 +44,6 @@ from nczarr.formats.netcdf4.header.file_objects import (
     Link,
     LinkedFiles,
     LocatedObject,
-    ObjectTable,
 )
 from nczarr.formats.netcdf4.header.messages import HeaderAttribute
 
@@ -60,12 +61,6 @@ MOST_REPEATED = 10_000
 
 CLASSES = {COMPOUND: "Compound", ENUM: "Enum", OPAQUE: "Opaque", VLEN: "Vlen"}
 """Classes of user-defined types, as names of types without a name have them."""
-
-ATOMIC = {
-    "|i1": "byte", "|S1": "char", "i2": "short", "i4": "int", "f4": "float", "f8": "double", "|u1": "ubyte",
-    "u2": "ushort", "u4": "uint", "i8": "int64", "u8": "uint64",
-}  # fmt: skip
-"""Atomic types by `Descr`, without its byte order."""
 
 
 class HeaderVariable(NamedTuple):
@@ -119,8 +114,12 @@ class HeaderModel:
         """Lengths of dimensions by id."""
         self.types: dict[int, Datatype] = {}
         """User-defined types by id."""
-        self.omitted: list[str] = []
-        """Texts about objects and attributes that are left out."""
+        self.omitted: list[Omission] = []
+        """Objects and attributes that are left out."""
+        self.changes: dict[str, list[str]] = {}
+        """Places of content that the model holds in another form, by a text about the form."""
+        self.flat: dict[str, tuple[int, ...]] = {}
+        """Lost shapes of attributes, by attribute and owner in words."""
         self._named: dict[tuple[str, int], int] = {}
         self._keys: dict[tuple[object, ...], int] = {}
         self.scales = DimensionScales(self.dimensions)
@@ -141,11 +140,17 @@ class HeaderModel:
         self.root = HeaderGroup("/", "")
         """Root group."""
         pending = self._collect(self.root, root, (root.identity,))
-        self._drop_types(self.root)
+        for group in every_group(self.root):
+            for kind in [self.types[number] for number in group.types]:
+                self._declare_parts(group, kind)
         for group, located in pending:
             self._dataset(group, located)
         self._resolve(self.root)
         self._find_lengths(self.root)
+
+    def _omit(self, code: str, place: str, text: str) -> None:
+        """Record what is left out. `place`: the object, or the owner of the attribute, in the file's spelling."""
+        self.omitted.append(Omission(code, names.fqn(tuple(filter(None, place.split("/")))), text))
 
     # ---- links ----------------------------------------------------------------------------------------------------
     def _collect(
@@ -165,15 +170,15 @@ class HeaderModel:
                 if reason is None:
                     below.append((HeaderGroup(target.name, place), target))
                 else:
-                    self.omitted.append(f"group `{place}` {reason}")
+                    self._omit("omitted-link", place, f"group `{place}` {reason}")
             elif one.dataset is not None:
                 datasets.append((group, target))
             elif one.type is not None:
                 self._record_type(group, target, place)
             elif one.problem:
-                self.omitted.append(f"`{place}` cannot be read: {one.problem}")
+                self._omit("omitted-object", place, f"`{place}` cannot be read: {one.problem}")
             else:
-                self.omitted.append(_unseen("object", place))
+                self._omit("omitted-object", place, f"`{place}` is not a group, dataset or type")
         for child, target in below:
             group.groups.append(child)
             datasets += self._collect(child, target, (*above, target.identity))
@@ -184,14 +189,14 @@ class HeaderModel:
         try:
             name = link.name.decode()
         except UnicodeDecodeError:
-            self.omitted.append(f"the name {link.name!r} in `{owner.name}` is not valid UTF-8")
+            self._omit("omitted-name", place, f"the name {link.name!r} in `{owner.name}` is not valid UTF-8")
             return None
         if link.kind == EXTERNAL and self._files.is_remote:
-            self.omitted.append(in_other_file(place))
+            self._omit("omitted-link", place, in_other_file(place))
             return None
         target = self._files.follow(link, owner.table, owner.address)
         if target is None:
-            self.omitted.append(f"the link `{place}` has no target")
+            self._omit("omitted-link", place, f"the link `{place}` has no target")
             return None
         return LocatedObject(name, *target)
 
@@ -213,12 +218,18 @@ class HeaderModel:
         """Record a named type. Several links to one type are one type."""
         kind = located.object.type
         assert kind is not None
-        if kind.family not in CLASSES or kind.is_text or located.identity in self._named:
-            self.omitted.append(_unseen("type", place))
-            return
-        self._named[located.identity] = self._add_type(group, located.name, kind)
-        for attribute in located.object.attributes:
-            self.omitted.append(_unseen_attribute(attribute.name, place))
+        if located.identity in self._named:
+            self._omit("omitted-link", place, f"the link `{place}` leads to a type that has another name")
+        elif kind.lack is not None:
+            self._omit("omitted-type", place, f"type `{place}` holds {kind.lack}")
+        elif kind.family not in CLASSES or kind.is_text:
+            text = f"type `{place}` is a name of a type that has no declaration in the tree (its uses are read)"
+            self._omit("omitted-type", place, text)
+        else:
+            self._named[located.identity] = self._add_type(group, located.name, kind)
+            for attribute in located.object.attributes:
+                text = f"attribute `{attribute.name}` belongs to the type `{place}`, and types have no attributes"
+                self._omit("omitted-type", place, text)
 
     def _add_type(self, group: HeaderGroup, name: str, kind: Datatype) -> int:
         number = self._next_type
@@ -228,48 +239,28 @@ class HeaderModel:
         group.types[number] = name
         return number
 
-    def _drop_types(self, root: HeaderGroup) -> None:
-        """Leave out named types with components that have no type in the model."""
-        while True:
-            bad = [number for number, kind in self.types.items() if not self._is_complete(kind)]
-            if not bad:
-                return
-            for number in bad:
-                key = self.types.pop(number).key
-                self._keys = {other: home for other, home in self._keys.items() if other != key}
-            for group in every_group(root):
-                for number in [number for number in group.types if number in bad]:
-                    self.omitted.append(_unseen("type", f"{group.place}/{group.types.pop(number)}"))
-            self._named = {place: number for place, number in self._named.items() if number not in bad}
-
-    def _is_complete(self, kind: Datatype) -> bool:
-        """Return whether all components of a type have a type in the model."""
-        if kind.family == COMPOUND:
-            return bool(kind.members) and all(self.type_id(member.type) is not None for member in kind.members)
-        if kind.family == ENUM:
-            return kind.base is not None and kind.base.number is not None
-        return kind.base is None or self.type_id(kind.base) is not None
-
     def type_id(self, kind: Datatype, declared: tuple[str, int] | None = None) -> int | None:
         """Return the id of a type; None if the model has no such type. `declared`: place of the named type."""
         if declared in self._named:
             return self._named[declared]
         if kind.family in CLASSES and not kind.is_text:
             return self._keys.get(kind.key)
-        if kind.is_text or (kind.family == STRING and kind.size == 1):
-            return ATOMIC_IDS["string" if kind.is_text else "char"]
-        return None if kind.number is None else ATOMIC_IDS[ATOMIC[kind.number.lstrip("<>")]]
+        name = "string" if kind.family == STRING and kind.size > 1 else kind.atomic
+        return None if name is None else ATOMIC_IDS[name]
 
-    def _dataset_type(self, group: HeaderGroup, table: ObjectTable, dataset: HeaderDataset) -> int | None:
-        """Return the id of a dataset's type, which is made if it has no name; None if the model has no such type."""
-        kind = dataset.type
-        if kind.family == STRING and kind.size > 1:
-            return ATOMIC_IDS["string"]
-        number = self.type_id(kind, None if dataset.declared is None else (table.path, dataset.declared))
-        if number is not None or kind.family not in CLASSES or kind.is_text or not self._is_complete(kind):
-            return number
-        self._anonymous += 1
-        return self._add_type(group, f"_Anonymous{CLASSES[kind.family]}{self._anonymous}", kind)
+    def _declare(self, group: HeaderGroup, kind: Datatype, declared: tuple[str, int] | None = None) -> int:
+        """Return the id of a type without a `lack`; a type without a name gets one in the group, its parts first."""
+        number = self.type_id(kind, declared)
+        if number is None:
+            self._declare_parts(group, kind)
+            self._anonymous += 1
+            number = self._add_type(group, f"_Anonymous{CLASSES[kind.family]}{self._anonymous}", kind)
+        return number
+
+    def _declare_parts(self, group: HeaderGroup, kind: Datatype) -> None:
+        """Declare the types of members and elements."""
+        for part in (*(member.type for member in kind.members), *(() if kind.base is None else (kind.base,))):
+            self._declare(group, part)
 
     # ---- dimensions and variables ---------------------------------------------------------------------------------
     def _dataset(self, group: HeaderGroup, located: LocatedObject) -> None:
@@ -277,26 +268,32 @@ class HeaderModel:
         dataset, place = located.object.dataset, f"{group.place}/{located.name}"
         assert dataset is not None
         if self._files.is_remote and dataset.info.elsewhere:
-            self.omitted.append(in_other_file(place))
-            return
-        if dataset.info.extent is None:
-            self.omitted.append(_unseen("dataset", place))
+            self._omit("omitted-link", place, in_other_file(place))
             return
         internal = _internal(located.object)
         self.scales.is_netcdf |= DIMENSION_ID in internal or COORDINATES in internal
-        if _is_scale(internal) and dataset.info.extent:
+        if _is_scale(internal) and dataset.info.extent != ():
             numbers = integers(internal[DIMENSION_ID]) if DIMENSION_ID in internal else ()
-            dimension = HeaderDimension.of(located.name, dataset.info.extent[0], dataset.most[0])
+            dimension = HeaderDimension(located.name, 0, False)
+            if dataset.info.extent is not None:
+                dimension = HeaderDimension.of(located.name, dataset.info.extent[0], dataset.most[0])
             number = self._add_dimension(group, dimension, numbers[0] if numbers else None)
             self.scales.add(located.identity, group.place, place, number)
+            if dataset.info.extent is None:
+                self.scales.without_length.add(number)
             if NAME in internal and (_text(internal[NAME]) or b"").startswith(NO_VARIABLE):
                 self.scales.is_netcdf = True
                 return
-        type_number = self._dataset_type(group, located.table, dataset)
-        if type_number is None:
-            self.omitted.append(_unseen("dataset", place))
-        else:
-            group.datasets.append((located, dataset, type_number, internal))
+        kind = dataset.type.cell
+        if kind.lack is not None:
+            self._omit("omitted-type", place, f"dataset `{place}` holds {kind.lack}")
+            return
+        declared = None if dataset.declared is None else (located.table.path, dataset.declared)
+        if dataset.info.extent is None:
+            self.changes.setdefault("datasets without a dataspace are read as arrays without values", []).append(place)
+        if dataset.type.change is not None:
+            self.changes.setdefault(dataset.type.change, []).append(place)
+        group.datasets.append((located, dataset, self._declare(group, kind, declared), internal))
 
     def _add_dimension(self, group: HeaderGroup, dimension: HeaderDimension, declared: int | None = None) -> int:
         """Record a dimension and return its id. `declared`: its id in the file, if the file has one."""
@@ -312,11 +309,11 @@ class HeaderModel:
         """Make the variables of a group. Dimensions without a scale are made of the deepest groups first."""
         for below in group.groups:
             self._resolve(below)
-        group.attributes = self._list_shown(group.stored_attributes, group.place or "/", INTERNAL)
+        group.attributes = self._list_shown(group, group.stored_attributes, group.place or "/", INTERNAL)
         for located, dataset, number, internal in group.datasets:
             place = f"{group.place}/{located.name}"
             hidden = ALL_INTERNAL if _is_scale(internal) else INTERNAL
-            attributes = self._list_shown(self._attributes(located), place, hidden)
+            attributes = self._list_shown(group, self._attributes(located), place, hidden)
             if located.table.path != self.path:
                 dataset = dataset._replace(info=dataset.info._replace(elsewhere=True, address=None))
             shape, most = dataset.info.extent or (), dataset.most
@@ -361,7 +358,7 @@ class HeaderModel:
         return [attribute._replace(declared=None) for attribute in attributes]
 
     def _list_shown(
-        self, attributes: list[HeaderAttribute], place: str, hidden: frozenset[str]
+        self, group: HeaderGroup, attributes: list[HeaderAttribute], place: str, hidden: frozenset[str]
     ) -> tuple[HeaderAttribute, ...]:
         """Return the attributes that the model can hold, without internal ones."""
         shown = []
@@ -372,17 +369,20 @@ class HeaderModel:
             name, kind = attribute.name, attribute.type
             if name in hidden:
                 continue
-            is_text = kind.is_text or kind.family == STRING
             declared = None if attribute.declared is None else (self.path, attribute.declared)
+            what = f"attribute `{name}` of `{place}`"
             if attribute.is_damaged:
-                self.omitted.append(f"attribute `{name}` of `{place}` is damaged: HDF5 cannot read its values")
-            elif (
-                name in OF_SCALES
-                or (len(attribute.shape or ()) > 1 and kind.family != STRING)
-                or not (is_text or self.type_id(kind, declared) is not None)
-            ):
-                self.omitted.append(_unseen_attribute(name, place))
+                self._omit("omitted-object", place, f"{what} is damaged: HDF5 cannot read its values")
+            elif name in OF_SCALES:
+                self._omit("omitted-name", place, f"{what} has a name by which HDF5 marks scales")
+            elif kind.lack is not None:
+                self._omit("omitted-type", place, f"{what} holds {kind.lack}")
             else:
+                self._declare(group, kind, declared)
+                if kind.change is not None:
+                    self.changes.setdefault(kind.change, []).append(f"{place}@{name}")
+                if len(attribute.shape or ()) > 1:
+                    self.flat[f"{place}@{name}"] = attribute.shape or ()
                 shown.append(attribute)
                 self._shown.add(id(attribute))
         return tuple(shown)
@@ -407,14 +407,6 @@ def in_other_file(place: str) -> str:
     return f"`{place}` leads to another file, and a remote file is read without others"
 
 
-def _unseen(kind: str, place: str) -> str:
-    return f"{kind} `{place}` has a type or name that netCDF cannot represent"
-
-
-def _unseen_attribute(name: str, place: str) -> str:
-    return f"attribute `{name}` of `{place}` has a type or name that netCDF cannot represent"
-
-
 def _internal(one: FileObject) -> dict[str, HeaderAttribute]:
     """Return the internal attributes of an object by name."""
     return {attribute.name: attribute for attribute in one.attributes if attribute.name in ALL_INTERNAL}
@@ -429,4 +421,4 @@ def _text(attribute: HeaderAttribute) -> bytes | None:
     """Return the value of an internal attribute that is one fixed-length text; None for other types."""
     if attribute.type.family != STRING or attribute.shape:
         return None
-    return text_of(attribute.data, terminated=True)
+    return text_of(attribute.data, 0)

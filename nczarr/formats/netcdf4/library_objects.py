@@ -186,10 +186,11 @@ class _ObjectReader:
             values = create_string_buffer(max(1, size))
             if size and h5.H5Aread(attribute, stored, values) < 0:
                 return HeaderAttribute(decoded, kind, declared, shape, b"", is_damaged=True)
-            nested = nest(kind, values.raw[:size], self._memory)
+            cell, whole = kind.cell, None if shape is None else (*shape, *kind.shape)
+            nested = nest(cell, values.raw[:size], self._memory)
             if size and kind.has_lists:
                 h5.do("H5Treclaim", stored, space, 0, values)
-            return HeaderAttribute(decoded, kind, declared, shape, values.raw[:size], nested)
+            return HeaderAttribute(decoded, cell, declared, whole, values.raw[:size], nested)
 
     # ---- types and shapes ---------------------------------------------------------------------------------------
     def _read_type(self, one: int) -> tuple[Datatype, int | None]:
@@ -225,7 +226,7 @@ class _ObjectReader:
                 edges = bool(options.value & _WHOLE_EDGES)
                 if _has_places(h5, one, chunks, extent or (), most):
                     index = ChunkIndex(BY_LIBRARY, address, kind.size, bool(filters), edges, most=most)
-            elif layout == COMPACT and extent is not None and not kind.is_variable:
+            elif layout == COMPACT and extent is not None and not kind.has_lists:
                 values = create_string_buffer(max(1, math.prod(extent) * kind.size))
                 h5.do("H5Dread", one, stored, 0, 0, 0, values)
                 compact = values.raw[: math.prod(extent) * kind.size]
@@ -250,7 +251,7 @@ class _ObjectReader:
                 fill or bytes(kind.size),
                 compact,
                 index,
-                by_library=kind.is_variable or (layout == CHUNKED and index is None),
+                by_library=kind.has_lists or (layout == CHUNKED and index is None),
             )
             return HeaderDataset(info, kind, declared, most, fill, files)
 
@@ -258,9 +259,11 @@ class _ObjectReader:
         """Return the fill value as it is in memory, and as a text; None for other types."""
         values = create_string_buffer(kind.size)
         self._h5.do("H5Pget_fill_value", plist, stored, values)
-        if kind.is_text:
-            return values.raw, self._memory.find(values.raw, 1) or None
-        return values.raw, text_of(values.raw, terminated=kind.form == 0) or None if kind.family == STRING else None
+        cell = kind.cell
+        if cell.is_text:
+            return values.raw, self._memory.find(values.raw[: cell.size], 1) or None
+        text = text_of(values.raw[: cell.size], cell.form) if cell.family == STRING else b""
+        return values.raw, text or None
 
     def _read_filters(self, plist: int) -> list[tuple[int, tuple[int, ...]]]:
         """Return number and parameters of each filter."""

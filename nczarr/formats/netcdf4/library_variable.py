@@ -7,6 +7,7 @@ library, which is not thread-safe.
 from __future__ import annotations
 
 import errno
+import math
 from collections.abc import Iterator
 from contextlib import contextmanager
 from ctypes import c_void_p
@@ -63,7 +64,10 @@ class LibraryVariable:
     def _by_hdf5(self, lib: Library, region: Selection) -> dict[str, NDArray[Any]]:
         """Return the parts of a region, read by HDF5: as stored, or with lists in the C layout for the stored type."""
         h5, kind = hdf5(lib), self.kind
-        memory = np.zeros(lengths_of(region), c_dtype(self.type, self.types) if kind.is_variable else f"V{kind.size}")
+        if kind.has_lists:
+            memory = np.zeros((*lengths_of(region), *kind.shape), c_dtype(self.type, self.types))
+        else:
+            memory = np.zeros(lengths_of(region), f"V{kind.size}")
         with (
             open_for_values(h5, str(self.file.path)) as file,
             closing(h5, "H5Dclose", find(h5, file, self.group, self.name)) as dataset,
@@ -71,11 +75,12 @@ class LibraryVariable:
             closing(h5, "H5Tclose", h5.do("H5Tget_native_type", stored, 0)) as native,
             select_region(h5, dataset, region) as (space, within),
         ):
-            element = native if kind.is_variable else stored
-            if h5.H5Tget_size(element) != memory.dtype.itemsize:
+            element = native if kind.has_lists else stored
+            size = memory.dtype.itemsize * (math.prod(kind.shape) if kind.has_lists else 1)
+            if h5.H5Tget_size(element) != size or (kind.has_lists and kind.is_converted):
                 raise OSError(errno.EIO, "HDF5 has another layout for values of this type")
             h5.do("H5Dread", dataset, element, within, space, 0, c_void_p(memory.ctypes.data))
-            if not kind.is_variable:
+            if not kind.has_lists:
                 return dict(unpack_elements(memory, kind, self.type, self.types, None))
             values = dict(unpack(memory, self.type, self.types))
             h5.do("H5Treclaim", element, within, 0, c_void_p(memory.ctypes.data))

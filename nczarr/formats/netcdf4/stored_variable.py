@@ -35,7 +35,7 @@ from nczarr.arrays.sources.source import (
     numpy_dtype,
 )
 from nczarr.arrays.sources.strided import AffineArray, FileBytes
-from nczarr.arrays.values.elements import in_order
+from nczarr.arrays.values.elements import model_bytes, model_dtype
 from nczarr.arrays.values.parts import descr, is_fixed, parts
 from nczarr.ast import Codec, UserType
 from nczarr.diagnostics.report import CompileError, Diagnostic, Severity
@@ -116,8 +116,17 @@ class StoredVariable(DatasetSections):
     def _read_within(self, region: Selection) -> dict[str, NDArray[Any]]:
         """Return the parts of a region within the extent by path, in their shapes and dtypes.
 
-        Raises OSError, CompileError with `unreadable-chunk`.
+        Elements that are arrays are read whole. Raises OSError, CompileError with `unreadable-chunk`.
         """
+        rank = len(region) - len(self.kind.shape)
+        values = self._read_elements(region[:rank])
+        if rank == len(region):
+            return values
+        place = (*[slice(None)] * rank, *region[rank:])
+        return {path: array[place] for path, array in values.items()}
+
+    def _read_elements(self, region: Selection) -> dict[str, NDArray[Any]]:
+        """Return the parts of a region of the stored elements, as `_read_within`."""
         path = names.fqn((*self.group, self.name))
         if self.elements is not None:
             try:
@@ -145,7 +154,7 @@ class StoredVariable(DatasetSections):
         """Return the parts of elements as they are stored. Raises UnreadableHeaderError, OSError."""
         from nczarr.formats.netcdf4.elements import unpack_elements
 
-        if not self.kind.is_variable:
+        if not self.kind.has_lists:
             return dict(unpack_elements(elements, self.kind, self.type, self.types, None))
         from nczarr.formats.netcdf4.header.heaps import GlobalHeap
 
@@ -206,9 +215,11 @@ def _read_here(variable: StoredVariable, dataset: DatasetInfo | None) -> Parts |
     if dataset is None or dataset.dtype is None or not is_fixed(variable.type, variable.types):
         return None
     dtype = descr(variable.type, variable.types)
-    if little_descr(dataset.dtype) != dtype or dataset.extent is None or len(dataset.extent) != len(variable.shape):
+    if model_dtype(little_descr(dataset.dtype)) != dtype:
         return None
-    fill = None if dataset.fill is None else in_order(dataset.fill, dataset.dtype, dtype)
+    if dataset.extent is None or len(dataset.extent) != len(variable.shape):
+        return None
+    fill = None if dataset.fill is None else model_bytes(dataset.fill, dataset.dtype)
     layout = Layout(dtype, variable.shape, variable.shape, fill=fill)
     source = _contiguous(variable, dataset, layout) or _choose_chunked(variable, dataset, layout)
     return None if source is None else {"": source}
@@ -232,6 +243,8 @@ def _contiguous(variable: StoredVariable, dataset: DatasetInfo, layout: Layout) 
     if dataset.layout not in (COMPACT, CONTIGUOUS) or dataset.elsewhere or dataset.extent != variable.shape:
         return None
     assert dataset.dtype is not None
+    if little_descr(dataset.dtype) != layout.dtype:  # an array in one piece has the bytes of its file
+        return None
     if dataset.address is None and dataset.compact is None:
         return fill_source(layout, undefined=dataset.undefined)
     if dataset.dtype != layout.dtype:

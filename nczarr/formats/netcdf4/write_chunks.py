@@ -19,6 +19,7 @@ from typing import Any, NamedTuple
 
 from nczarr.arrays.chunks.manifest import ChunkPlace, PlaceColumns, runs, some
 from nczarr.arrays.codecs import chain as codecs
+from nczarr.arrays.codecs import table
 from nczarr.arrays.execution.counts import Counts, Route
 from nczarr.arrays.execution.library_lock import LOCK
 from nczarr.arrays.execution.thread_pool import BARRIER, DISTANT_WORKERS, Crew, Task
@@ -256,7 +257,9 @@ def _describe_target(dataset: int, info: DatasetInfo, source: ArraySource, *, sk
         return None
     layout = Layout(info.dtype, source.layout.shape, info.chunks, info.filters)
     is_expressible = codecs.expressible(info.filters) and info.shuffled in (None, itemsize(info.dtype))
-    if not is_expressible and not matches(source.stored, layout):
+    # HDF5 may compute other parameters of a lossy filter: then chunks are written unfiltered, never encoded again
+    is_lossy = not source.given and any(table.is_lossy_filter(codec) for codec in info.filters)
+    if not is_expressible and not is_lossy and not matches(source.stored, layout):
         return None
     fill = info.fill if info.fill is not None else bytes(itemsize(info.dtype))
     return Into(dataset, layout, fill, skips, is_expressible)

@@ -129,6 +129,8 @@ def plan_changes(work: Extension) -> Changes | None:
             if old is None or old.keys is None or not old.rewritable or varies(old.layout.chunks):
                 what = f"`{path}`" + (f", part `{part}`," if part else "")
                 text = f"{what} is stored in a form that cannot be extended"
+                if old is not None and old.lossy:
+                    text = f"{what} has the lossy codec {', '.join(sorted(old.lossy))}, which would change the values"
                 report.error("unextendable-target", text, helps=["write sources and target as a new one"])
             else:
                 shapes[old.keys.chunk_keys.prefix] = joined_source.layout.shape

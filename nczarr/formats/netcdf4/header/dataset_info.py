@@ -198,7 +198,7 @@ class DatasetReader:
         fill = stored_fill
         dtype = kind.descr
         text = None
-        if dtype is None and has_own_fill:
+        if has_own_fill:
             text = self._text(kind, fill)
         if not has_own_fill:
             fill = bytes(kind.size)
@@ -254,11 +254,10 @@ class DatasetReader:
 
     def _text(self, kind: Datatype, fill: bytes) -> bytes | None:
         """Return the fill value of strings; None if it is empty, or for other types."""
+        kind, fill = kind.cell, fill[: kind.cell.size]
         if kind.is_text:
             return self._types.texts.get(fill, 1) or None
-        if kind.family != STRING:
-            return None
-        return text_of(fill, terminated=kind.form == 0) or None
+        return text_of(fill, kind.form) or None if kind.family == STRING else None
 
     def _fill(self, header: Messages) -> tuple[bytes, bool, bool]:
         """Return the fill value, whether unwritten cells lack it, whether it is user-defined."""

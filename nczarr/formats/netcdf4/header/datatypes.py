@@ -11,9 +11,12 @@ from struct import unpack_from
 from typing import Any, NamedTuple
 
 from nczarr.arrays.lazy_numpy import np
-from nczarr.arrays.sources.source import Descr, numpy_dtype
+from nczarr.arrays.sources.source import Descr, little_descr, numpy_dtype
+from nczarr.arrays.values.elements import element_of
+from nczarr.ast.dataset import Element
 from nczarr.check.check_names import make_unique
 from nczarr.formats.netcdf4.header.file_bytes import UnreadableHeaderError
+from nczarr.formats.netcdf4.header.number_bits import NumberBits, float_bits, integer_bits
 
 NON_COORDINATE = "_nc4_non_coord_"
 """Name prefix of a variable that has a dimension's name without being its coordinate variable."""
@@ -24,14 +27,30 @@ ATOMIC_IDS = {
 }  # fmt: skip
 """Library ids of the atomic types."""
 
+ATOMIC = {
+    "|i1": "byte", "|S1": "char", "i2": "short", "i4": "int", "f2": "float", "f4": "float", "f8": "double",
+    "|u1": "ubyte", "u2": "ushort", "u4": "uint", "i8": "int64", "u8": "uint64",
+}  # fmt: skip
+"""Atomic types by `Descr`, without its byte order. Every half is a float."""
+
 INTEGER, FLOAT, STRING, OPAQUE, COMPOUND, ENUM, VLEN = 0, 1, 3, 5, 6, 8, 9
 """Classes of types (H5T_class_t)."""
 
-REFERENCE, ARRAY = 7, 10
+TIME, BITFIELD, REFERENCE, ARRAY, COMPLEX = 2, 4, 7, 10, 11
 """Further classes (H5T_class_t)."""
 
-_SKIPPED = {2: 2, 4: 4}
-"""Bytes of properties of classes that netCDF has no types for: times, bits."""
+NUMBERS = frozenset({INTEGER, FLOAT, BITFIELD})
+"""Classes whose values are numbers."""
+
+NULL_PADDED, SPACE_PADDED = 1, 2
+"""Paddings of texts (H5T_str_t); the other one ends a text at its first NUL."""
+
+_REFERENCES = ("references to objects", "references to regions", "references to objects", "references to regions",
+               "references to attributes")  # fmt: skip
+"""Kinds of references (H5R_type_t), in words."""
+
+_COMPLEX = {("<f4", "<f4"): "<c8", ("<f8", "<f8"): "<c16"}
+"""Complex numbers by the dtypes of their parts."""
 
 NEWEST = 5
 """Newest version of a message; since 3 only types that are not read here were added."""
@@ -43,6 +62,8 @@ DEEPEST = 32
 """Maximum nesting of types."""
 
 _IEEE = {
+    (2, 0, bytes((0, 0, 16, 0, 10, 5, 0, 10)), 15, 15): "<f2",
+    (2, 1, bytes((0, 0, 16, 0, 10, 5, 0, 10)), 15, 15): ">f2",
     (4, 0, bytes((0, 0, 32, 0, 23, 8, 0, 23)), 127, 31): "<f4",
     (4, 1, bytes((0, 0, 32, 0, 23, 8, 0, 23)), 127, 31): ">f4",
     (8, 0, bytes((0, 0, 64, 0, 52, 11, 0, 52)), 1023, 63): "<f8",
@@ -52,6 +73,12 @@ _IEEE = {
 
 _FLOAT_FORM = 0x7E
 """Bits of a float's class: paddings, normalization of the mantissa, further byte orders."""
+
+_PADDINGS = 0x0E
+"""Those of them that are paddings, which no value depends on."""
+
+_COMPLEX_FORM = 0x06
+"""Bits of the form of complex numbers; 0: a real and an imaginary part."""
 
 _IMPLIED = 0x20
 """Their value for IEEE 754: the first bit of the mantissa is not stored."""
@@ -83,6 +110,8 @@ class Datatype:
         constants: tuple[tuple[bytes, bytes], ...] = (),
         form: int = 0,
         shape: tuple[int, ...] = (),
+        bits: NumberBits | None = None,
+        tag: bytes = b"",
     ) -> None:
         self.family = family
         """Class (`H5T_class_t`)."""
@@ -100,13 +129,105 @@ class Datatype:
         """Padding of a text; 1 for a vlen that is a text."""
         self.shape = shape
         """Shape of an array type."""
+        self.bits = bits
+        """Bits of a number that has no `number`."""
+        self.tag = tag
+        """Tag of an opaque type."""
 
     @cached_property
     def key(self) -> tuple[object, ...]:
         """Value by which types are compared."""
         members = tuple((m.name, m.offset, m.shape, m.type.key) for m in self.members)
         base = None if self.base is None else self.base.key
-        return self.family, self.size, self.number, members, base, self.constants, self.form, self.shape
+        return self.family, self.size, self.number, members, base, self.constants, self.form, self.shape, self.bits
+
+    @property
+    def cell(self) -> Datatype:
+        """Type of one cell: the base of an array, else the type itself."""
+        return self if self.family != ARRAY or self.base is None else self.base
+
+    @property
+    def atomic(self) -> str | None:
+        """Name of the atomic type that has every value; None for other types. Bitfields are unsigned integers."""
+        if self.number is not None:
+            return ATOMIC[self.number.lstrip("<>")]
+        if self.is_text:
+            return "string"
+        if self.family == STRING and self.size == 1:
+            return "char"
+        return None if self.bits is None else self.bits.atomic
+
+    @cached_property
+    def lack(self) -> str | None:
+        """Values that the model cannot hold, in the plural; None if it holds the type."""
+        if self.family in NUMBERS:
+            return None if self.atomic else self._describe_number()
+        if self.family == COMPOUND:
+            lacks = ((member, member.type.lack) for member in self.members)
+            each = (f"{lack} in member `{one.name.decode(errors='replace')}`" for one, lack in lacks if lack)
+            return next(each, None) if self.members else "records without members"
+        if self.family == REFERENCE:
+            return _REFERENCES[self.form] if self.form < len(_REFERENCES) else "references of an unknown kind"
+        if self.family == TIME:
+            return f"times of {8 * self.size} bits (H5T_TIME)"
+        if self.family == COMPLEX:
+            return "complex numbers that are not of a real and an imaginary part"
+        if self.family == ENUM and (self.base is None or self.base.number is None or self.base.family != INTEGER):
+            return "enums of integers with unused bits"
+        if self.family == VLEN and self.base is not None and self.base.family == ARRAY:
+            return "lists of arrays"
+        return None if self.base is None else self.base.lack
+
+    def _describe_number(self) -> str:
+        bits = 8 * self.size if self.bits is None else self.bits.precision
+        if self.family == FLOAT:
+            return f"{bits}-bit floats"
+        what = "bitfields" if self.family == BITFIELD else "integers"
+        return f"{what} of {bits} bits"
+
+    @property
+    def change(self) -> str | None:
+        """Form in which the model holds values of another class of types; None for equal classes."""
+        if self.family == BITFIELD:
+            return f"bitfields of {self.size} {'byte' if self.size == 1 else 'bytes'} are read as {self.atomic}"
+        if self.bits is not None:
+            return f"{self._describe_number()} are read as {self.atomic}"
+        if self.family == OPAQUE and self.tag:
+            return f"the tag `{self.tag.decode(errors='replace')}` of opaque values is left out"
+        if self.family == ARRAY:
+            return f"arrays of the shape {self.shape} are read as further dimensions"
+        inner = (one.change for one in (*(member.type for member in self.members), self.base) if one is not None)
+        return next((change for change in inner if change), None)
+
+    @property
+    def element(self) -> Element | None:
+        """Zarr's type of the values, if the model lacks it."""
+        stored = self._stored
+        return None if stored is None or self.family == STRING else element_of(stored)
+
+    @cached_property
+    def _stored(self) -> Descr | None:
+        """`Descr` of the values with texts, halves and complex numbers, little-endian and without gaps."""
+        if self.family == STRING:
+            return f"|S{self.size}"
+        if self.family != COMPOUND:
+            return None if self.descr is None else little_descr(self.descr)
+        members = [(name, one.type._stored, one.shape) for name, one in zip(self.names, self.members, strict=True)]
+        if any(stored is None for _, stored, _ in members):
+            return None
+        if [one.name for one in self.members] == [b"r", b"i"] and not any(shape for _, _, shape in members):
+            parts = tuple(stored for _, stored, _ in members)
+            if parts in _COMPLEX:
+                return _COMPLEX[parts]
+        return tuple(members)  # type: ignore[arg-type]
+
+    @cached_property
+    def is_converted(self) -> bool:
+        """True if the model has other bytes for values of fixed size: for halves, and numbers with unused bits."""
+        if self.family in NUMBERS:
+            return self.number is None or self.number[1:] == "f2"
+        inner = [*(member.type for member in self.members), *([] if self.base is None else [self.base])]
+        return any(one.is_converted for one in inner)
 
     @property
     def is_text(self) -> bool:
@@ -115,12 +236,15 @@ class Datatype:
 
     @cached_property
     def descr(self) -> Descr | None:
-        """`Descr` of the type; None for variable size, odd numbers, records with gaps, texts of several bytes."""
+        """`Descr` of the type as it is stored.
+
+        None for variable size, odd numbers, arrays, records with gaps, and texts whose padding is not NUL.
+        """
         match self.family:
-            case _ if self.family in (INTEGER, FLOAT):
+            case _ if self.family in NUMBERS:
                 return self.number
             case _ if self.family == STRING:
-                return "|S1" if self.size == 1 else None
+                return f"|S{self.size}" if self.size == 1 or self.form == NULL_PADDED else None
             case _ if self.family == OPAQUE:
                 return f"|V{self.size}"
             case _ if self.family == ENUM and self.base is not None:
@@ -131,7 +255,9 @@ class Datatype:
 
     @cached_property
     def has_lists(self) -> bool:
-        """True if values refer to others: texts and lists of variable length, and records with some."""
+        """True if values refer to others: texts and lists of variable length, and arrays and records of some."""
+        if self.family == ARRAY and self.base is not None:
+            return self.base.has_lists
         return self.family == VLEN or any(member.type.has_lists for member in self.members)
 
     @cached_property
@@ -149,10 +275,15 @@ class Datatype:
         if self.descr is not None and self.family != COMPOUND:
             return numpy_dtype(self.descr)
         types = [member.type.numpy for member in self.members]
-        members = zip(types, self.members, strict=True)
+        formats = [
+            # a text is an array of chars; NumPy casts arrays of arrays wrongly
+            ("S1", (*member.shape, member.type.size)) if one.kind == "S" and one.itemsize > 1 else (one, member.shape)
+            for one, member in zip(types, self.members, strict=True)
+            if one is not None
+        ]
         form: Any = {
             "names": [f"f{place}" for place in range(len(types))],
-            "formats": [(one, member.shape) for one, member in members],
+            "formats": formats,
             "offsets": [member.offset for member in self.members],
             "itemsize": self.size,
         }
@@ -175,11 +306,6 @@ class Datatype:
         """Names of members in the tree: NFC and unique."""
         written = [("field", member.name.decode("utf-8", "surrogateescape")) for member in self.members]
         return [name for name, _ in make_unique(written)]
-
-    @property
-    def is_variable(self) -> bool:
-        """True if values have parts of variable length, which are in the global heap."""
-        return self.family == VLEN or any(member.type.is_variable for member in self.members)
 
 
 def datatype(data: bytes) -> Datatype:
@@ -204,11 +330,16 @@ def _datatype(data: bytes, at: int, depth: int) -> tuple[Datatype, int]:
         case _ if family == STRING:
             return Datatype(family, size, form=bits & 15), at
         case _ if family == OPAQUE:
-            return Datatype(family, size), at + ((bits & 255) + 7) // 8 * 8
+            end = at + ((bits & 255) + 7) // 8 * 8
+            return Datatype(family, size, tag=data[at:end].partition(b"\0")[0]), end
         case _ if family == REFERENCE:
             return Datatype(family, size, form=bits & 15), at
-        case _ if family in _SKIPPED:
-            return Datatype(family, size), at + _SKIPPED[family]
+        case _ if family == TIME:
+            return Datatype(family, size), at + 2
+        case _ if family == BITFIELD:
+            return _integer(data, at, bits & 7, size, BITFIELD), at + 4
+        case _ if family == COMPLEX:
+            return _complex(data, at, bits, size, depth)
         case _ if family == COMPOUND:
             return _compound(data, at, bits, size, version, depth)
         case _ if family == ENUM:
@@ -221,18 +352,35 @@ def _datatype(data: bytes, at: int, depth: int) -> tuple[Datatype, int]:
     raise UnreadableHeaderError(f"types of class {family} are not read")
 
 
-def _integer(data: bytes, at: int, bits: int, size: int) -> Datatype:
+def _integer(data: bytes, at: int, bits: int, size: int, family: int = INTEGER) -> Datatype:
+    """Return the type of integers, or of bitfields, which have no sign."""
     offset, precision = unpack_from("<HH", data, at)
+    is_signed = bool(bits & 8)
     if size not in (1, 2, 4, 8) or offset or precision != 8 * size:
-        return Datatype(INTEGER, size)
-    letter = "i" if bits & 8 else "u"
-    return Datatype(INTEGER, size, f"|{letter}1" if size == 1 else f"{'<>'[bits & 1]}{letter}{size}")
+        if not precision or offset + precision > 8 * size:
+            raise UnreadableHeaderError("a type is damaged")
+        return Datatype(family, size, bits=integer_bits(size, offset, precision, big=bool(bits & 1), signed=is_signed))
+    letter = "i" if is_signed else "u"
+    return Datatype(family, size, f"|{letter}1" if size == 1 else f"{'<>'[bits & 1]}{letter}{size}")
 
 
 def _float(data: bytes, at: int, bits: int, size: int) -> Datatype:
     (bias,) = unpack_from("<I", data, at + 8)
-    number = _IEEE.get((size, bits & 1, data[at : at + 8], bias, bits >> 8))
-    return Datatype(FLOAT, size, number if bits & _FLOAT_FORM == _IMPLIED else None)
+    if bits & _FLOAT_FORM == _IMPLIED:
+        number = _IEEE.get((size, bits & 1, data[at : at + 8], bias, bits >> 8))
+        if number is not None:
+            return Datatype(FLOAT, size, number)
+    is_ieee = bits & _FLOAT_FORM & ~_PADDINGS == _IMPLIED
+    form = float_bits(size, data[at : at + 8], bias, bits >> 8, big=bool(bits & 1), is_ieee=is_ieee)
+    return Datatype(FLOAT, size, bits=form)
+
+
+def _complex(data: bytes, at: int, bits: int, size: int, depth: int) -> tuple[Datatype, int]:
+    """Return the type of HDF5 2.0's complex numbers: as the record that h5py makes of them."""
+    base, end = _datatype(data, at, depth + 1)
+    if base.family != FLOAT or size != 2 * base.size or bits & _COMPLEX_FORM:
+        return Datatype(COMPLEX, size), end
+    return Datatype(COMPOUND, size, members=(Member(b"r", 0, (), base), Member(b"i", base.size, (), base))), end
 
 
 def _name(data: bytes, at: int, version: int) -> tuple[bytes, int]:
@@ -282,9 +430,15 @@ def _read_array(data: bytes, at: int, size: int, version: int, depth: int) -> tu
     shape = unpack_from(f"<{rank}I", data, at)
     at += 4 * rank * (2 if version == 2 else 1)
     base, at = _datatype(data, at, depth + 1)
+    if base.family == ARRAY:
+        base, shape = base.cell, (*shape, *base.shape)
+    if 0 in shape or math.prod(shape) * base.size != size:
+        raise UnreadableHeaderError("a type is damaged")
     return Datatype(ARRAY, size, base=base, shape=shape), at
 
 
-def text_of(data: bytes, *, terminated: bool) -> bytes:
-    """Return the text in the bytes of one element."""
-    return data.split(b"\0", 1)[0] if terminated else data.rstrip(b"\0")
+def text_of(data: bytes, form: int) -> bytes:
+    """Return the text in the bytes of one element. `form`: its padding, as HDF5 converts it to NULs."""
+    if form not in (NULL_PADDED, SPACE_PADDED):
+        return data.split(b"\0", 1)[0]
+    return (data.rstrip(b" ") if form == SPACE_PADDED else data).rstrip(b"\0")

@@ -304,6 +304,7 @@ class AttributeReader:
         size = 0 if shape is None else math.prod(shape) * kind.size
         if len(body) < at + size:
             raise UnreadableHeaderError("an attribute is damaged")
+        kind, shape = kind.cell, None if shape is None else (*shape, *kind.shape)
         decoded, data = name.decode("utf-8", "surrogateescape"), body[at : at + size]
         try:
             return HeaderAttribute(decoded, kind, address, shape, data, nest(kind, data, self.texts))

@@ -28,7 +28,7 @@ def diagnostics(path: Path) -> list[str]:
     """Return code and message of what reading a file reports."""
     report = Report()
     pipeline.read(open_source(str(path)), report, Options())
-    return [f"{one.code}: {one.message}" for one in report.list_sorted()]
+    return [": ".join((one.code, one.message, *one.notes)) for one in report.list_sorted()]
 
 
 def create(path: Path, plist: Any) -> Any:
