@@ -13,6 +13,7 @@ from nczarr import names
 from nczarr.arrays.sources.source import Descr, fill_of, is_number
 from nczarr.arrays.values.elements import element_of, model_bytes, plain_type
 from nczarr.ast import ATOMIC, Attribute, Constant, Dataset, Group, Storage, Variable
+from nczarr.ast.json_text import JsonText
 from nczarr.ast.plain import HIDDEN, JsonConstant, plain
 from nczarr.check.check_types import default_fill
 from nczarr.formats.zarr.core.writer import Writer
@@ -193,6 +194,8 @@ def attributes(
     for place, attribute in enumerate(declared):
         name, constant = attribute.name, attribute.value
         shown_value = plain(constant) if form is None else form(attribute)
+        if attribute.json is not None and not (name == "_FillValue" and isinstance(shown_value.value, str | None)):
+            shown_value = JsonConstant(JsonText(attribute.json), True)
         visible = shown_value.value is not None and name not in hidden
         if visible:
             shown[name] = shown_value.value
