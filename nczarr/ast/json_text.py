@@ -129,6 +129,13 @@ def get_json(attribute: Attribute) -> str | None:
     return None if text is None or is_same_plain(plain(attribute.value).value, json.loads(text)) else text
 
 
+def is_strict(attribute: Attribute) -> bool:
+    """Return whether the JSON of an attribute has no NaN and infinities, which RFC 8259 lacks."""
+    words: list[str] = []
+    json.loads(attribute.json or "0", parse_constant=words.append)
+    return not words
+
+
 def describe_json(attribute: Attribute) -> str | None:
     """Return the JSON of an attribute in words; None as `get_json`."""
     text = get_json(attribute)

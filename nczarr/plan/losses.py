@@ -16,7 +16,7 @@ from nczarr.arrays.values.elements import choose_kept_dtype, is_odd_nan
 from nczarr.arrays.values.parts import Types, descr, inner_types, is_fixed, struct
 from nczarr.ast import ATOMIC, Attribute, CompoundType, Constant, EnumType, Group, Variable, VlenType
 from nczarr.ast.dataset import VERSION, DimensionRef, groups
-from nczarr.ast.json_text import Real, describe_json, narrow
+from nczarr.ast.json_text import Real, describe_json, is_strict, narrow
 from nczarr.ast.plain import CARRIED, HIDDEN, guess_constant, is_finite, plain, show_untyped
 from nczarr.ast.types import is_number
 from nczarr.check.check_types import default_fill
@@ -82,7 +82,7 @@ def losses(checked: Checked, form: Format) -> Iterator[Loss]:
     capabilities = form.capabilities
     if not capabilities.extensions:
         yield from unknown_extensions(checked)
-    if not capabilities.json_attributes:
+    if capabilities.json_attributes != "any":
         yield from json_losses(checked, form)
     if (
         capabilities.user_types
@@ -131,7 +131,11 @@ def json_losses(checked: Checked, form: Format) -> Iterator[Loss]:
     owners: list[tuple[str, Group | Variable]] = [*checked.groups.items(), *checked.variables.items()]
     for path, owner in owners:
         for attribute in () if path in checked.noted else owner.attributes:
-            what = describe_json(attribute)
+            what = (
+                None
+                if form.capabilities.json_attributes == "strict" and is_strict(attribute)
+                else describe_json(attribute)
+            )
             if what is not None:
                 text = f"attribute `{attribute.name}` of `{path}` is {what} in JSON, which {form.name} lacks"
                 yield Loss("json-attribute", "value", path, text, attribute.span)

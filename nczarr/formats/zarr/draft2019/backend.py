@@ -14,8 +14,10 @@ from typing import TypeVar
 from nczarr import names
 from nczarr.arrays.sources.source import Descr, itemsize
 from nczarr.arrays.values.elements import element_of, plain_type
-from nczarr.ast import EnumType, Group, Variable
+from nczarr.ast import Attribute, EnumType, Group, Variable
 from nczarr.ast.dataset import groups
+from nczarr.ast.json_text import is_strict
+from nczarr.ast.plain import JsonConstant, plain
 from nczarr.check.checked import Foreign
 from nczarr.diagnostics.report import Report
 from nczarr.formats.zarr.core.attributes import type_untyped
@@ -76,6 +78,9 @@ class Draft2019Writer(HiddenAttributes):
     def lists(self, path: str, member: Variable | Group) -> bool:
         return False
 
+    def attribute_form(self, attribute: Attribute) -> JsonConstant:
+        return super().attribute_form(attribute) if is_strict(attribute) else plain(attribute.value)
+
     def find_said_type(self, dtype: Descr) -> str:
         return plain_type(dtype) or ""
 
@@ -111,7 +116,11 @@ class Draft2019Writer(HiddenAttributes):
         node = checked.variables.get(path) or checked.groups[path]
         types = hidden["attr"]
         for attribute in node.attributes:
-            if attribute.json is not None and type_untyped(parse(attribute.json.encode()).value) == attribute.value:
+            if (
+                attribute.json is not None
+                and is_strict(attribute)
+                and type_untyped(parse(attribute.json.encode()).value) == attribute.value
+            ):
                 types["types"].pop(attribute.name, None)
         if self.bare:
             return {"attributes": shown, "extensions": [*foreign.extensions]}

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from types import MappingProxyType
 
 from nczarr.ast import Attribute
-from nczarr.ast.plain import CARRIED, JsonConstant, plain
+from nczarr.ast.plain import CARRIED, JsonConstant
 from nczarr.diagnostics.report import Report
 from nczarr.formats.zarr.core.fill_values import Json
 from nczarr.formats.zarr.core.writer import Entry, encode
@@ -32,7 +32,8 @@ class NCZarr3Writer(HiddenAttributes, Zarr3Writer):
     superblock = MappingProxyType({"version": "3.0.0", "format": 3})
 
     def attribute_form(self, attribute: Attribute) -> JsonConstant:
-        return self.fill_form(attribute.value) if attribute.name == "_FillValue" else plain(attribute.value)
+        fill = self.fill_form(attribute.value) if attribute.name == "_FillValue" else None
+        return fill if fill is not None and isinstance(fill.value, str) else super().attribute_form(attribute)
 
     def finish(self, path: str, shown: Json, hidden: Json) -> Json:
         ordered = {what: hidden[what] for what in HIDDEN_PARTS if what in hidden}
