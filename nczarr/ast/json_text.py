@@ -124,9 +124,13 @@ def is_narrowed(constant: Constant, value: Any) -> bool:
 
 
 def get_json(attribute: Attribute) -> str | None:
-    """Return the JSON of an attribute; None without any, or if it has the numbers of the value, spelled otherwise."""
-    text = attribute.json
-    return None if text is None or is_same_plain(plain(attribute.value).value, json.loads(text)) else text
+    """Return the JSON of an attribute; None without any, or if its numbers or text are those of the value."""
+    text, constant = attribute.json, attribute.value
+    if text is None:
+        return None
+    value = json.loads(text)
+    same = is_same_plain(plain(constant).value, value)
+    return None if same or (isinstance(value, str) and constant.data in (data := encode(value), (data,))) else text
 
 
 def is_strict(attribute: Attribute) -> bool:
@@ -152,7 +156,5 @@ def describe_json(attribute: Attribute) -> str | None:
             return "an empty list"
         case [_]:
             return "a list of one value"
-        case list():
-            return "a list that is no list of numbers or texts"
         case _:
-            return "a text with control characters"
+            return "a list of other values than numbers or texts alone"

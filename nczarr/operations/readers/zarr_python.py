@@ -247,6 +247,11 @@ def find_stale_documents(view: ZarrView) -> Iterator[Finding]:
     key, pointer, consolidated = _read_consolidated(view)
     if consolidated is None:
         return
+    for name, document in consolidated.items():
+        stored = f"{name}/zarr.json" if view.version == 3 else name
+        if "/" in stored.lstrip("/") and _content(document) != _content({}) and view.documents.get(stored) is None:
+            text = f"the consolidated metadata have `{name}`, which does not exist"
+            yield Finding("stale-consolidation", key, f"{pointer}/{step(name)}", text, "reads it")
     for node in view.nodes:
         for name, document in _documents(node) if node.version == 2 or node is not view.root else ():
             if name not in consolidated:

@@ -68,6 +68,7 @@ class Zarr2Reader(NodeReader):
     """Documents of Zarr v2. `netcdf`: text fill values are plain, and `<U1` is a char of one byte."""
 
     axes_member = "_ARRAY_DIMENSIONS"
+    consolidated_key = ".zmetadata"
     names = (".zarray", ".zattrs", ".zgroup")
 
     def __init__(self, documents: DocumentCache, *, netcdf: bool = False) -> None:
@@ -75,10 +76,8 @@ class Zarr2Reader(NodeReader):
         self.texts_are_strings = netcdf
         self._described: dict[int, ArrayMetadata] = {}
         """Metadata by the document's `id`: equal documents are mostly one object, which `documents` keeps alive."""
-        if not (documents.store.listed and (documents.has(".zgroup") or documents.has(".zarray"))):
-            consolidated = documents.get(".zmetadata") or {}
-            members = consolidated.get("metadata")
-            documents.extra = members if isinstance(members, dict) else {}
+        whole = documents.has(".zgroup") or documents.has(".zarray")
+        documents.consolidate((documents.get(".zmetadata") or {}).get("metadata"), whole=whole)
 
     def is_array(self, prefix: str) -> bool:
         return self.documents.has(prefix + ".zarray")
