@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 from nczarr import names
 from nczarr.ast import Attribute, Constant, Group
 from nczarr.ast.dataset import groups, map_groups
-from nczarr.ast.json_text import NOTE, JsonText, find_json, is_narrowed, write_json
+from nczarr.ast.json_text import NOTE, JsonText, Real, find_json, is_narrowed, write_json
 from nczarr.check.checked import Checked, Unchecked, remaining
 from nczarr.diagnostics.report import Report
-from nczarr.syntax.json.tolerant import NotJsonError, parse
 
 Attributes = tuple[Attribute, ...]
 
@@ -70,8 +70,8 @@ def _restore(attributes: Attributes) -> Attributes:
     data = next(attribute.value.data for attribute in attributes if attribute.name == NOTE)
     text = data[0] if isinstance(data, tuple) and len(data) == 1 else data
     try:
-        members = parse(text).value if isinstance(text, bytes) else None
-    except NotJsonError:
+        members = json.loads(text, parse_float=Real.of) if isinstance(text, bytes) else None
+    except (ValueError, RecursionError):
         members = None
     if not isinstance(members, dict):
         return attributes

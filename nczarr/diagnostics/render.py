@@ -41,7 +41,7 @@ def human(diagnostics: Sequence[Diagnostic], *, colour: bool = False, limit: int
     only counted, errors come first, and value losses before other warnings.
     """
     paint = _paint if colour else _plain
-    alike = _group(diagnostics)
+    alike = _collect_alike(diagnostics)
     if len(alike) > limit:
         alike.sort(key=lambda members: rank(members[0]))
     for first, *others in alike[:limit]:
@@ -51,7 +51,7 @@ def human(diagnostics: Sequence[Diagnostic], *, colour: bool = False, limit: int
         yield f"and {sum(map(len, alike[limit:]))} more; `--message-format json` prints all\n"
 
 
-def _group(diagnostics: Iterable[Diagnostic]) -> list[list[Diagnostic]]:
+def _collect_alike(diagnostics: Iterable[Diagnostic]) -> list[list[Diagnostic]]:
     """Return diagnostics in their order; `ALIKE` or more of one code, without source lines, are together."""
     groups: dict[object, list[Diagnostic]] = {}
     for diagnostic in diagnostics:

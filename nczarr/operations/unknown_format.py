@@ -28,7 +28,7 @@ def report_unknown_format(source: Source | Store, report: Report) -> None:
 
 
 def _find_inner_stores(store: Store) -> list[str]:
-    """Return the paths of stores below a folder that is none. Raises OSError."""
+    """Return the paths of stores below a folder that is not a store. Raises OSError."""
     paths: list[str] = []
     waiting = [""] if store.listed else []
     for prefix in waiting:

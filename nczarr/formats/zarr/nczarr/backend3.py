@@ -32,8 +32,11 @@ class NCZarr3Writer(HiddenAttributes, Zarr3Writer):
     superblock = MappingProxyType({"version": "3.0.0", "format": 3})
 
     def attribute_form(self, attribute: Attribute) -> JsonConstant:
-        fill = self.fill_form(attribute.value) if attribute.name == "_FillValue" else None
-        return fill if fill is not None and isinstance(fill.value, str) else super().attribute_form(attribute)
+        if attribute.name != "_FillValue":
+            return super().attribute_form(attribute)
+        fill = self.fill_form(attribute.value)
+        has_json = attribute.json is not None and not isinstance(fill.value, str)
+        return super().attribute_form(attribute) if has_json else fill
 
     def finish(self, path: str, shown: Json, hidden: Json) -> Json:
         ordered = {what: hidden[what] for what in HIDDEN_PARTS if what in hidden}
