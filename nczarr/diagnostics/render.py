@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import os
 import unicodedata
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from typing import IO, Any
 
@@ -51,17 +52,20 @@ def human(diagnostics: Sequence[Diagnostic], *, colour: bool = False, limit: int
         yield f"and {sum(map(len, alike[limit:]))} more; `--message-format json` prints all\n"
 
 
-def _collect_alike(diagnostics: Iterable[Diagnostic]) -> list[list[Diagnostic]]:
-    """Return diagnostics in their order; `ALIKE` or more of one code, without source lines, are together."""
+def _collect_alike(diagnostics: Sequence[Diagnostic]) -> list[list[Diagnostic]]:
+    """Return diagnostics in their order; `ALIKE` or more of one code and remedy, without source lines, are together."""
+    keys = [_find_kind(diagnostic) for diagnostic in diagnostics]
+    counts = Counter(keys)
     groups: dict[object, list[Diagnostic]] = {}
-    for diagnostic in diagnostics:
-        labels = (diagnostic.primary, *diagnostic.others)
-        single = diagnostic.notes or any(label.has_lines for label in labels)
-        key = id(diagnostic) if single else (diagnostic.code, diagnostic.severity)
-        groups.setdefault(key, []).append(diagnostic)
-    return [
-        part for group in groups.values() for part in ([group] if len(group) >= ALIKE else [[one] for one in group])
-    ]
+    for diagnostic, kind in zip(diagnostics, keys, strict=True):
+        groups.setdefault(kind if counts[kind] >= ALIKE else id(diagnostic), []).append(diagnostic)
+    return list(groups.values())
+
+
+def _find_kind(diagnostic: Diagnostic) -> object:
+    """Return what diagnostics have in common that can be one message."""
+    single = diagnostic.notes or any(label.has_lines for label in (diagnostic.primary, *diagnostic.others))
+    return id(diagnostic) if single else (diagnostic.code, diagnostic.severity, diagnostic.helps)
 
 
 def _list(first: Diagnostic, others: Sequence[Diagnostic]) -> Iterator[str]:
