@@ -93,18 +93,18 @@ def losses(checked: Checked, form: Format) -> Iterator[Loss]:
     ):
         return  # such a format holds the whole model: no need to walk the tree
     yield from _dataset(checked, form)
+    strict = capabilities.json_attributes == "strict"
     plain_attributes = not capabilities.attribute_user_types or not capabilities.typed_attributes
     for path, group in groups(checked.dataset):
         if plain_attributes:
-            yield from _attributes(path, group.attributes)
+            yield from _attributes(path, group.attributes, strict=strict)
         for variable in group.variables:
             fqn = names.join(path, variable.name)
             if plain_attributes:
                 fills = [attribute for attribute in variable.attributes if attribute.name == "_FillValue"]
                 fitting = [attribute for attribute in fills if attribute.value.type == variable.type]
-                yield from _attributes(
-                    fqn, tuple(attribute for attribute in variable.attributes if attribute not in fitting)
-                )
+                others = tuple(attribute for attribute in variable.attributes if attribute not in fitting)
+                yield from _attributes(fqn, others, strict=strict)
                 if fitting:
                     yield from _own_fill(fqn, variable, checked, form)
             yield from _list_losses(fqn, variable, checked, form)
@@ -206,7 +206,7 @@ def _own_fill(fqn: str, variable: Variable, checked: Checked, form: Format) -> I
         yield Loss("default-fill", "annotation", fqn, f"{where}, the default", attribute.span)
         return
     elif not needed or value.data == (None,) or not (is_fixed(value.type, checked.types) or value.type == "string"):
-        yield from _attributes(fqn, (attribute,))
+        yield from _attributes(fqn, (attribute,), strict=form.capabilities.json_attributes == "strict")
         return
     elif not _say(value):
         text = f"{where} is zero: it would be left out"
@@ -236,28 +236,33 @@ def _say(value: Constant) -> bool:
     return bool(data.strip(b"\0"))
 
 
-def _attributes(path: str, attributes: tuple[Attribute, ...]) -> Iterator[Loss]:
-    """Yield losses of untyped plain JSON, one per attribute at most."""
+def _attributes(path: str, attributes: tuple[Attribute, ...], *, strict: bool) -> Iterator[Loss]:
+    """Yield losses of untyped plain JSON, one per attribute at most. `strict`: JSON has no NaN and infinities."""
     for attribute in attributes:
         name, value = attribute.name, attribute.value
         where = f"attribute `{name}` of `{path}`"
         shown = plain(value)
         if name == CARRIED:
             continue
+        has_json = attribute.json is not None and (not strict or is_strict(attribute))
+        told = guess_constant(shown.value if strict else show_untyped(value))
         if name in HIDDEN:
             text = f"{where} has a name that Zarr stores reserve: it would be left out"
             yield Loss("lost-attribute", "value", path, text, attribute.span)
-        elif shown.value is None and attribute.json is None:
+        elif shown.value is None and not has_json:
             what = "no value" if value.count == 0 else f"a value of type `{value.type}`"
             yield Loss("lost-attribute", "value", path, f"{where} has {what}: it would be left out", attribute.span)
-        elif (told := guess_constant(show_untyped(value))) == value or _states_value(attribute):
+        elif told == value or (has_json and _states_value(attribute)):
             continue  # what reads the plain form takes it for the same
         elif isinstance(value.data, tuple) and None in value.data:
             yield Loss(
                 "lost-nil", "value", path, f"{where} contains NIL, which would become an empty string", attribute.span
             )
-        elif attribute.json is not None or _same_numbers(value, told):
+        elif has_json or _same_numbers(value, told):
             yield Loss("attribute-type", "annotation", path, f"{where}: type {value.type}", attribute.span)
+        elif not is_finite(value) and strict:
+            text = f"{where} is NaN or infinite: the repository would have a text"
+            yield Loss("altered-attribute", "value", path, text, attribute.span)
         elif not is_finite(value):
             yield Loss("nan-bits", "annotation", path, where, attribute.span)
         elif not shown.exact and isinstance(value.data, bytes) and _only_trailing_nuls(value.data, shown.value):

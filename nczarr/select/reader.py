@@ -283,16 +283,18 @@ LARGEST_SHARED = 64
 def values_of(
     attributes: Sequence[Attribute], shared: dict[int, Any], convert: Callable[[Attribute], Any]
 ) -> dict[str, Any]:
-    """Return attributes as values by name, which `convert` makes.
+    """Return attributes as values by name, which `convert` makes; JSON of a store as Python objects.
 
     `shared`: short texts and numbers of the same tree, by the `id` of their constant,
     to which new ones are added. Front ends share constants.
     """
     values: dict[str, Any] = {}
     for attribute in attributes:
-        if attribute.json is not None and (text := get_json(attribute)) is not None:
-            values[attribute.name] = json.loads(text)
-            continue
+        if attribute.json is not None:
+            value = json.loads(attribute.json)
+            if isinstance(value, str | int) or get_json(attribute) is not None:
+                values[attribute.name] = value
+                continue
         constant = attribute.value
         value = shared.get(id(constant))
         if value is None:

@@ -14,7 +14,7 @@ from typing import Any
 from nczarr import names
 from nczarr.arrays.values.elements import without_times
 from nczarr.ast import Attribute, Constant, Group, Variable
-from nczarr.ast.json_text import JsonText, write_json
+from nczarr.ast.json_text import JsonText, is_strict, write_json
 from nczarr.ast.plain import HIDDEN, JsonConstant, plain, show_untyped
 from nczarr.formats.zarr.core.fill_values import Json
 from nczarr.plan.keys import part_axes
@@ -95,6 +95,20 @@ class Writer:
         """Return the attributes that name an array's dimensions, if the version has any."""
         return {}
 
+    @property
+    def _is_strict(self) -> bool:
+        return self.plan.form.capabilities.json_attributes == "strict"
+
+    def find_json(self, attribute: Attribute) -> JsonText | None:
+        """Return the JSON of an attribute if it has any that the store can hold."""
+        if attribute.json is None or (self._is_strict and not is_strict(attribute)):
+            return None
+        return JsonText(attribute.json)
+
+    def show_number(self, constant: Constant) -> Any:
+        """Return the form of an attribute without its type: NaN and infinities are words if the store has them."""
+        return plain(constant).value if self._is_strict else show_untyped(constant)
+
     def fill_form(self, constant: Constant) -> JsonConstant:
         """Return the plain form of a variable's `_FillValue` attribute."""
         return plain(constant)
@@ -103,9 +117,9 @@ class Writer:
         shown = {}
         for attribute in attributes:
             own_fill = attribute.name == "_FillValue" and attribute.value.type == owner
-            value = self.fill_form(attribute.value).value if own_fill else show_untyped(attribute.value)
-            if attribute.json is not None and not (own_fill and isinstance(value, str)):
-                value = JsonText(attribute.json)
+            value = self.fill_form(attribute.value).value if own_fill else self.show_number(attribute.value)
+            if not (own_fill and isinstance(value, str)):
+                value = self.find_json(attribute) or value
             if value is not None and attribute.name not in HIDDEN:
                 shown[attribute.name] = value
         return shown

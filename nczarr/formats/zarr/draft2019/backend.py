@@ -14,10 +14,9 @@ from typing import TypeVar
 from nczarr import names
 from nczarr.arrays.sources.source import Descr, itemsize
 from nczarr.arrays.values.elements import element_of, plain_type
-from nczarr.ast import Attribute, EnumType, Group, Variable
+from nczarr.ast import EnumType, Group, Variable
 from nczarr.ast.dataset import groups
 from nczarr.ast.json_text import is_strict
-from nczarr.ast.plain import JsonConstant, plain
 from nczarr.check.checked import Foreign
 from nczarr.diagnostics.report import Report
 from nczarr.formats.zarr.core.attributes import type_untyped
@@ -77,9 +76,6 @@ class Draft2019Writer(HiddenAttributes):
 
     def lists(self, path: str, member: Variable | Group) -> bool:
         return False
-
-    def attribute_form(self, attribute: Attribute) -> JsonConstant:
-        return super().attribute_form(attribute) if is_strict(attribute) else plain(attribute.value)
 
     def find_said_type(self, dtype: Descr) -> str:
         return plain_type(dtype) or ""

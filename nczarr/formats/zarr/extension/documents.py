@@ -13,7 +13,6 @@ from nczarr import names
 from nczarr.arrays.sources.source import Descr, fill_of, is_number
 from nczarr.arrays.values.elements import element_of, model_bytes, plain_type
 from nczarr.ast import ATOMIC, Attribute, Constant, Dataset, Group, Storage, Variable
-from nczarr.ast.json_text import JsonText
 from nczarr.ast.plain import HIDDEN, JsonConstant, plain
 from nczarr.check.check_types import default_fill
 from nczarr.formats.zarr.core.writer import Writer
@@ -55,7 +54,8 @@ class HiddenAttributes(Writer):
 
     def attribute_form(self, attribute: Attribute) -> JsonConstant:
         """Return an attribute in JSON."""
-        return plain(attribute.value) if attribute.json is None else JsonConstant(JsonText(attribute.json), True)
+        text = self.find_json(attribute)
+        return plain(attribute.value) if text is None else JsonConstant(text, True)
 
     # ---- the hidden attributes -------------------------------------------------------------------------------------
     def group_attributes(self, path: str, group: Group) -> tuple[Json, Json]:
