@@ -59,6 +59,17 @@ def write_json(value: Any) -> str:
     return value.spelled if isinstance(value, Real) else json.dumps(value, ensure_ascii=False)
 
 
+def is_json(value: Any) -> bool:
+    """Return whether a Python object is a JSON value of many values, or null."""
+    if isinstance(value, dict):
+        return all(isinstance(name, str) for name in value) and all(map(_is_inner_json, value.values()))
+    return value is None or (isinstance(value, list | tuple) and all(map(_is_inner_json, value)))
+
+
+def _is_inner_json(value: Any) -> bool:
+    return type(value) in (str, int, float, bool) or is_json(value)
+
+
 def spell(value: Any) -> str:
     """Return a JSON value as the netCDF library spells it: lists without blanks; a text is unchanged."""
     return value if isinstance(value, str) else _spell(value)
@@ -68,7 +79,7 @@ def _spell(value: Any) -> str:
     if isinstance(value, dict):
         members = (f"{json.dumps(key, ensure_ascii=False)}: {_spell(item)}" for key, item in value.items())
         return "{" + ", ".join(members) + "}"
-    if isinstance(value, list):
+    if isinstance(value, list | tuple):
         return "[" + ",".join(map(_spell, value)) + "]"
     return write_json(value)
 
