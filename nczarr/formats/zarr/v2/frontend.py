@@ -22,7 +22,7 @@ from nczarr.check.checked import Unchecked
 from nczarr.diagnostics.report import Report
 from nczarr.formats.common.documents import DocumentCache, Json
 from nczarr.formats.zarr.core import hierarchy
-from nczarr.formats.zarr.core.array_metadata import ArrayMetadata, chain, lengths, record, sensible
+from nczarr.formats.zarr.core.array_metadata import ArrayMetadata, chain, chunk_lengths, lengths, record, sensible
 from nczarr.formats.zarr.core.fill_values import decode_base64, number, show, type_name
 from nczarr.formats.zarr.core.reader import BadDocumentError, NodeReader, axes_of
 from nczarr.options import Options
@@ -128,10 +128,11 @@ class Zarr2Reader(NodeReader):
         """Return the part of the metadata that depends on the document alone."""
         if document.get("zarr_format", 2) != 2:
             raise BadDocumentError("the document is not of Zarr format 2", "zarr_format")
-        shape, chunks = lengths(document.get("shape")), lengths(document.get("chunks"), least=1)
+        shape = lengths(document.get("shape"))
         if shape is None or not sensible(shape):
             raise BadDocumentError("the shape is not a list of lengths", "shape")
-        if chunks is None or len(chunks) != len(shape):
+        chunks = chunk_lengths(document.get("chunks"), shape)
+        if chunks is None:
             raise BadDocumentError("the chunks are not a list of one length for each dimension", "chunks")
         configs = _configs(document)
         try:

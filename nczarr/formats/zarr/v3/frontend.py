@@ -20,7 +20,7 @@ from nczarr.check.checked import Unchecked
 from nczarr.diagnostics.report import Report, Severity
 from nczarr.formats.common.documents import DocumentCache, Json
 from nczarr.formats.zarr.core import hierarchy
-from nczarr.formats.zarr.core.array_metadata import ArrayMetadata, chain, lengths, sensible
+from nczarr.formats.zarr.core.array_metadata import ArrayMetadata, chain, chunk_lengths, lengths, sensible
 from nczarr.formats.zarr.core.fill_values import FAULTS
 from nczarr.formats.zarr.core.reader import BadDocumentError, NodeReader, axes_of
 from nczarr.formats.zarr.extension.model import LARGEST_LENGTH, unpack_attributes
@@ -249,10 +249,10 @@ def _grid(written: Any, shape: tuple[int, ...]) -> tuple[int, ...]:
     name, configuration = split_name(written, "chunk_grid")
     if name == "rectilinear":
         return _rectilinear(configuration, shape)
-    chunks = lengths(configuration.get("chunk_shape"), least=1)
+    chunks = chunk_lengths(configuration.get("chunk_shape"), shape)
     if name != "regular":
         raise BadDocumentError(f"chunk grid `{name}` is unknown", "chunk_grid", "unreadable-array")
-    if chunks is None or len(chunks) != len(shape):
+    if chunks is None:
         raise BadDocumentError("the chunks are not a list of one length for each dimension", "chunk_grid")
     return chunks
 
