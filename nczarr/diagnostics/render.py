@@ -46,7 +46,7 @@ def human(diagnostics: Sequence[Diagnostic], *, colour: bool = False, limit: int
     if len(alike) > limit:
         alike.sort(key=lambda members: rank(members[0]))
     for first, *others in alike[:limit]:
-        lines = _lines(first._replace(notes=(*first.notes, *_list(first, others))) if others else first, paint)
+        lines = _lines(first._replace(notes=(*_list(first, others), *first.notes)) if others else first, paint)
         yield "".join(line + "\n" for line in lines) + "\n"
     if len(alike) > limit:
         yield f"and {sum(map(len, alike[limit:]))} more; `--message-format json` prints all\n"
@@ -64,8 +64,9 @@ def _collect_alike(diagnostics: Sequence[Diagnostic]) -> list[list[Diagnostic]]:
 
 def _find_kind(diagnostic: Diagnostic) -> object:
     """Return what diagnostics have in common that can be one message."""
-    single = diagnostic.notes or any(label.has_lines for label in (diagnostic.primary, *diagnostic.others))
-    return id(diagnostic) if single else (diagnostic.code, diagnostic.severity, diagnostic.helps)
+    if diagnostic.others or diagnostic.primary.has_lines:
+        return id(diagnostic)
+    return diagnostic.code, diagnostic.severity, diagnostic.notes, diagnostic.helps
 
 
 def _list(first: Diagnostic, others: Sequence[Diagnostic]) -> Iterator[str]:
