@@ -162,9 +162,8 @@ def chunk_lengths(written: Any, shape: tuple[int, ...]) -> tuple[int, ...] | Non
 def record(fields: Iterable[tuple[Any, Descr, Any]]) -> Descr:
     """Return the dtype of a record from names, dtypes and shapes of its fields. Raises ValueError."""
     members: dict[str, tuple[str, Descr, tuple[int, ...]]] = {}
-    for number, (written, dtype, shape) in enumerate(fields):
-        name = f"f{number}" if written == "" else written  # padding, which NumPy names so
-        if not isinstance(name, str):
+    for name, dtype, shape in fields:
+        if not isinstance(name, str) or not name:
             raise ValueError("a record with a field without a name")
         if name in members:
             raise ValueError(f"a record with two fields `{name}`")

@@ -251,7 +251,11 @@ def _read_dtype(written: Any) -> Descr:
         return written
     if not isinstance(written, list) or not all(isinstance(field, list) and len(field) >= 2 for field in written):
         raise ValueError(f"not a dtype of Zarr v2: {written!r}")
-    return tuple((field[0], _read_dtype(field[1]), tuple(field[2]) if len(field) > 2 else ()) for field in written)
+    return tuple(
+        # NumPy gives padding, which has no name, that of its place
+        (f"f{place}" if field[0] == "" else field[0], _read_dtype(field[1]), tuple(field[2]) if len(field) > 2 else ())
+        for place, field in enumerate(written)
+    )
 
 
 def _read_fill(descr: Descr, written: Any) -> bytes | None:
