@@ -123,10 +123,12 @@ class DocumentCache:
         if not (listed and self.store.listed):
             return
         shown = [name for name in sorted(self._present) if "/" in name and is_metadata(name)]
-        differing = [name for name in shown if name in listed and _content(listed[name]) != _content(documents[name])]
+        differing = [
+            name for name in shown if name in listed and find_content(listed[name]) != find_content(documents[name])
+        ]
         lists = (
-            ("have documents that do not exist", [name for name in self.missing if _content(listed[name])]),
-            ("lack", [name for name in shown if name not in listed and _content(documents[name])]),
+            ("have documents that do not exist", sorted(name for name in self.missing if find_content(listed[name]))),
+            ("lack", [name for name in shown if name not in listed and find_content(documents[name])]),
             ("differ from", differing),
         )
         phrases = [f"{what}: {names.list_first(found, 5)}" for what, found in lists if found]
@@ -194,13 +196,24 @@ class DocumentCache:
         return None
 
 
-def _content(document: Any) -> Any:
-    """Return a document in comparable form, without its own consolidated metadata and empty members."""
+def find_content(document: Any) -> str | None:
+    """Return a document of a node as comparable text, without redundant members; None for an empty one."""
     if not isinstance(document, dict):
-        return document
-    members = {name: value for name, value in document.items() if value not in ({}, [], None)}
-    members.pop("consolidated_metadata", None)
+        return json.dumps(document)
+    members = {
+        name: value
+        for name, value in document.items()
+        if name != "consolidated_metadata" and value not in (None, [], {}) and (name, value) not in _DEFAULTS
+    }
     return json.dumps(members, sort_keys=True) if members else None
+
+
+_DEFAULTS = (
+    ("dimension_separator", "."),
+    ("chunk_key_encoding", {"name": "default"}),
+    ("chunk_key_encoding", {"name": "default", "configuration": {"separator": "/"}}),
+)
+"""Members that zarr-python adds where it consolidates."""
 
 
 @functools.lru_cache(maxsize=4096)
