@@ -187,7 +187,21 @@ class _Hierarchy:
                 if missing in gone:
                     self._stale(f"`{missing}` was removed by a program that left its name", key)
             order = list(dict.fromkeys([*(member for member in added if member not in gone), *order]))
-        return self._split_members(path, order, prefix, set(groups), key)
+        unlisted = self._find_unlisted(prefix, set(order))
+        if unlisted:
+            self._stale(f"the group does not list {list_first(unlisted, 5)}, which another program added", key)
+        return self._split_members(path, [*order, *unlisted], prefix, set(groups), key)
+
+    def _find_unlisted(self, prefix: str, listed: set[str]) -> list[str]:
+        """Return arrays and groups below a group that it does not list. A folder may be unreadable: lists suffice."""
+        store = self.documents.store
+        if not store.listed or store.distant:  # there, each listing is a request
+            return []
+        try:
+            below = self.documents.children(prefix)
+        except PermissionError:
+            return []
+        return [name for name in below if name not in listed and self._stands(prefix, name)]
 
     def _split_members(
         self, path: str, order: list[str], prefix: str, groups: set[str], key: str

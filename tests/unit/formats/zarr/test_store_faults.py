@@ -198,3 +198,15 @@ def test_diagnostics_of_one_kind_are_one_message(nczarr_command: Callable[..., A
     assert "also at a01/zarr.json" in done.err
     assert "and 11 more" in done.err
     assert "20 warnings" in done.err
+
+
+@pytest.mark.parametrize("form", ["nczarr", "nczarr3"])
+def test_an_array_that_zarr_python_adds_is_read(form: str, peer: Callable[[str], ModuleType], tmp_path: Path) -> None:
+    zarr, root = peer("zarr"), tmp_path / "s.zarr"
+    text = "netcdf s { dimensions: x = 2 ; variables: int v(x) ; data: v = 1, 2 ; }"
+    nczarr.write(nczarr.from_cdl(text), root, form, consolidated=False)
+    zarr.open_group(root, mode="a").create_array("added", shape=(4,), chunks=(4,), dtype="i4")[:] = VALUES
+    handle = nczarr.open(root)
+    assert list(handle.variables) == ["v", "added"]
+    assert np.array_equal(handle.variables["added"][...], VALUES)
+    assert "does not list `added`" in " ".join(each.message for each in handle.diagnostics)
