@@ -141,6 +141,8 @@ class Capabilities(NamedTuple):
     """Name of the dataset, and groups that define dimensions."""
     extensions: bool = False
     """Unknown protocol extensions of a Zarr source."""
+    json_attributes: Literal["none", "strict", "any"] = "none"
+    """JSON that attributes may be: `strict` has no NaN and infinities, which stores write as words."""
     codecs: frozenset[int] = frozenset()
     """HDF5 filter numbers that a single file supports for numbers, one at a time."""
     arrays: Arrays | None = None
@@ -168,6 +170,7 @@ PURE_ZARR = Capabilities(
     storage=False,
     kind=False,
     names=False,
+    json_attributes="any",
 )
 """Capabilities of a Zarr store without extension."""
 

@@ -6,10 +6,9 @@ import os
 from collections.abc import Callable
 from functools import partial
 from pickle import PicklingError
-from types import MappingProxyType
 from typing import Any
 
-from nczarr.check.checked import Checked, Foreign
+from nczarr.check.checked import Checked
 from nczarr.diagnostics.secrets import show
 from nczarr.options import Following
 from nczarr.stores.url import location
@@ -43,17 +42,9 @@ def content(checked: Checked) -> tuple[Any, ...]:
                 f"`{path}` is read from a remote store, whose credentials are never pickled: "
                 "write the dataset, and open it where it is used"
             )
-    foreign = {
-        path: (foreign_metadata.extensions, dict(foreign_metadata.attributes), foreign_metadata.separator)
-        for path, foreign_metadata in checked.foreign.items()
-    }
-    return (*checked[:-1], foreign)
+    return tuple(checked._replace(foreign=dict(checked.foreign)))
 
 
 def restore_checked(content: tuple[Any, ...]) -> Checked:
     """Invert `content`."""
-    foreign = {
-        path: Foreign(extensions, MappingProxyType(attributes), separator)
-        for path, (extensions, attributes, separator) in content[-1].items()
-    }
-    return Checked._make((*content[:-1], foreign))
+    return Checked._make(content)

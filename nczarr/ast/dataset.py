@@ -8,6 +8,7 @@ an anonymous size. Variables hold no data.
 from __future__ import annotations
 
 import gc
+import json
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Annotated, Any, Literal, TypeVar, get_args
@@ -225,6 +226,24 @@ class Dimension(Node):
             self._decide()
 
 
+class _JsonText:
+    """Schema of the text of a JSON value; NaN and infinities are words, as stores have them."""
+
+    def __get_pydantic_core_schema__(self, source: Any, handler: Any) -> Any:
+        from pydantic_core import core_schema
+
+        return core_schema.no_info_after_validator_function(_check_json, core_schema.str_schema(strict=True))
+
+
+def _check_json(text: str) -> str:
+    """Return the text. Raises ValueError unless it is JSON."""
+    try:
+        json.loads(text)
+    except RecursionError:
+        raise ValueError("it is nested too deeply") from None
+    return text
+
+
 @node
 class Attribute(Node):
     """A named constant of one type; `_FillValue` is an ordinary attribute."""
@@ -233,10 +252,16 @@ class Attribute(Node):
     """Name of the attribute."""
     value: Constant
     """Type and values."""
+    json: Annotated[str, _JsonText()] | None = None
+    """JSON of a Zarr store that `value` narrows, as text; None: the plain form of `value` is the same text."""
 
     def __post_init__(self) -> None:
-        if not (type(self.name) is str and self.name and type(self.value) is Constant):
+        if not (type(self.name) is str and self.name and type(self.value) is Constant and self.json is None):
             self._decide()
+
+    def with_value(self, value: Constant) -> Attribute:
+        """Return the attribute with a value, and its JSON only if the value is the same."""
+        return self if value == self.value else Attribute(name=self.name, value=value, span=self.span)
 
 
 _KINDS = get_args(Kind)

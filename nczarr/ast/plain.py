@@ -57,6 +57,14 @@ def plain(constant: Constant) -> JsonConstant:
     return JsonConstant(_alone(values), pack(constant.type, values) == data)
 
 
+def show_untyped(constant: Constant) -> Any:
+    """Return the plain form of a constant without its type: NaN and infinities are numbers; None if it has none."""
+    value = plain(constant).value
+    if is_finite(constant):
+        return value
+    return [SPECIAL_FLOATS.get(item, item) for item in value] if isinstance(value, list) else SPECIAL_FLOATS[value]
+
+
 def python_value(constant: Constant) -> Any:
     """Return a constant as a Python text, number or list of these; None for user-defined types.
 

@@ -18,6 +18,7 @@ from nczarr.check.check_types import acyclic, check_type_sizes, check_types, var
 from nczarr.check.checked import Checked, Observer, Unchecked, tables_of
 from nczarr.check.infer_shapes import infer_shapes, place_values, shapes_of
 from nczarr.check.resolve import resolve
+from nczarr.check.restore_json import restore_json
 from nczarr.diagnostics.report import Report
 
 if TYPE_CHECKING:
@@ -31,7 +32,7 @@ def read_lists(work: Unchecked, report: Report) -> Unchecked:
     return work if work.read_values is None else work.read_values(work, report)
 
 
-PASSES: tuple[Pass, ...] = (check_names, resolve, check_types, read_lists, infer_shapes)
+PASSES: tuple[Pass, ...] = (restore_json, check_names, resolve, check_types, read_lists, infer_shapes)
 """All passes in order."""
 
 
@@ -89,6 +90,7 @@ def _check(
         parts=parts,
         foreign=work.foreign,
         omitted=tuple(work.omitted),
+        noted=work.noted,
     )
     if target_kind is not None and accepted:
         from nczarr.check.kinds import reduce_to_kind

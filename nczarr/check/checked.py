@@ -53,8 +53,6 @@ class Foreign(NamedTuple):
 
     extensions: tuple[dict[str, Any], ...] = ()
     """Unknown protocol extensions."""
-    attributes: Mapping[str, Any] = MappingProxyType({})
-    """Attributes whose JSON the tree changes or rounds."""
     separator: str | None = None
     """Separator of chunk key indices, if the array's document states it."""
 
@@ -130,6 +128,8 @@ class Unchecked:
     """Items that the front end renamed or dropped, because their names were taken."""
     omitted: list[Omission] = field(default_factory=list)
     """Content of the source that is not in the tree."""
+    noted: frozenset[str] = frozenset()
+    """FQNs of the groups and variables whose file states the JSON of their attributes (`restore_json`)."""
     namesakes_accepted: bool = False
     """True if the run allows equal names (`duplicate-name`)."""
 
@@ -168,6 +168,8 @@ class Checked(NamedTuple):
     """Zarr content beyond the model, for writing the same format again."""
     omitted: tuple[Omission, ...] = ()
     """Content of the sources that is not in the tree."""
+    noted: frozenset[str] = frozenset()
+    """FQNs of the groups and variables whose file states the JSON of their attributes, so that a copy loses none."""
 
 
 def remaining(checked: Checked, dataset: Dataset) -> Checked:
@@ -185,6 +187,7 @@ def remaining(checked: Checked, dataset: Dataset) -> Checked:
             if path in collected.groups or path in collected.variables
         },
         omitted=checked.omitted,
+        noted=checked.noted,
     )
 
 

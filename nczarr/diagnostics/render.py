@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import os
 import unicodedata
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from typing import IO, Any
 
@@ -20,6 +21,9 @@ WINDOW = 110
 
 TAB = 4
 LIMIT = 100
+
+ALIKE, LISTED = 3, 8
+"""Diagnostics of one code that become one message, and the others that it lists."""
 
 _COLOURS = {Severity.ERROR: "1;31", Severity.WARNING: "1;33", Severity.NOTE: "1;36"}
 _FRAME, _STRONG = "1;34", "1"
@@ -34,16 +38,46 @@ def wants_colour(stream: IO[str]) -> bool:
 def human(diagnostics: Sequence[Diagnostic], *, colour: bool = False, limit: int = LIMIT) -> Iterator[str]:
     """Yield each diagnostic with place, source line and marker; those above the limit are only counted.
 
-    If some are only counted, errors come first, and value losses before other
-    warnings.
+    Several of one code without a source line are one message with a list. If some are
+    only counted, errors come first, and value losses before other warnings.
     """
     paint = _paint if colour else _plain
-    if len(diagnostics) > limit:
-        diagnostics = sorted(diagnostics, key=rank)
-    for diagnostic in diagnostics[:limit]:
-        yield "".join(line + "\n" for line in _lines(diagnostic, paint)) + "\n"
-    if len(diagnostics) > limit:
-        yield f"and {len(diagnostics) - limit} more; `--message-format json` prints all\n"
+    alike = _collect_alike(diagnostics)
+    if len(alike) > limit:
+        alike.sort(key=lambda members: rank(members[0]))
+    for first, *others in alike[:limit]:
+        lines = _lines(first._replace(notes=(*_list(first, others), *first.notes)) if others else first, paint)
+        yield "".join(line + "\n" for line in lines) + "\n"
+    if len(alike) > limit:
+        yield f"and {sum(map(len, alike[limit:]))} more; `--message-format json` prints all\n"
+
+
+def _collect_alike(diagnostics: Sequence[Diagnostic]) -> list[list[Diagnostic]]:
+    """Return diagnostics in their order; `ALIKE` or more of one code and remedy, without source lines, are together."""
+    keys = [_find_kind(diagnostic) for diagnostic in diagnostics]
+    counts = Counter(keys)
+    groups: dict[object, list[Diagnostic]] = {}
+    for diagnostic, kind in zip(diagnostics, keys, strict=True):
+        groups.setdefault(kind if counts[kind] >= ALIKE else id(diagnostic), []).append(diagnostic)
+    return list(groups.values())
+
+
+def _find_kind(diagnostic: Diagnostic) -> object:
+    """Return what diagnostics have in common that can be one message."""
+    if diagnostic.others or diagnostic.primary.has_lines:
+        return id(diagnostic)
+    return diagnostic.code, diagnostic.severity, diagnostic.notes, diagnostic.helps
+
+
+def _list(first: Diagnostic, others: Sequence[Diagnostic]) -> Iterator[str]:
+    """Yield notes on further diagnostics of a code: their places, and their messages if these differ."""
+    for other in others[:LISTED]:
+        home, label = first.primary.span.source, other.primary
+        is_near = home is not None and label.span.source is not None and home.path == label.span.source.path
+        where = label.key if is_near and label.key is not None else place(label)
+        yield f"also at {where}" if other.message == first.message else f"also: {other.message}"
+    if len(others) > LISTED:
+        yield f"and {len(others) - LISTED} more; `--message-format json` prints all"
 
 
 def summary(diagnostics: Sequence[Diagnostic], dropped: int = 0) -> str:

@@ -122,7 +122,7 @@ VALUE_LOSSES = frozenset(
         *("lost-type", "lost-attribute", "altered-attribute", "lost-nil", "cut-string", "lost-length", "lost-fill"),
         *("renamed-dimension", "unnamed-value", "unsafe-name", "format-conflict"),
         *("bad-metadata", "unreadable-array", "ambiguous-node", "draft-layout", "unreferable-variable"),
-        *("lost-union", "lost-mask", "duplicate-name"),
+        *("lost-union", "lost-mask", "duplicate-name", "json-attribute"),
     }
 )
 """Losses that are errors unless `--allow-loss` names them."""

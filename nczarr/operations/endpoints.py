@@ -212,7 +212,9 @@ def settle(
     settled: Format | None = form
     if form.inner:
         settled = _documents(form, options, report)
-        if form.commits:
+        if form.commits and settled is not None:  # icechunk refuses documents with the words NaN and Infinity
+            capabilities = settled.capabilities._replace(json_attributes="strict")
+            settled = settled._replace(capabilities=capabilities)
             changes["writing"] = options.writing._replace(embed=sys.maxsize, relative=False)
     elif form.kinds:
         from nczarr.check.kinds import choose

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from nczarr import registry
 from nczarr.diagnostics.report import HEAD, Report, Source
-from nczarr.stores.base import Store
+from nczarr.names import list_first
+from nczarr.stores.base import ROOT_KEYS, Store
 
 
 def report_unknown_format(source: Source | Store, report: Report) -> None:
@@ -20,5 +21,24 @@ def report_unknown_format(source: Source | Store, report: Report) -> None:
     elif (parser := suggest_parser(head)) is not None:
         command = f"nczarr convert --parser '{parser}' …"
         helps = [f"a parser of VirtualiZarr may read it, with Python 3.12: `{command}`"]
+    elif not isinstance(source, Source) and (inner := _find_inner_stores(source)):
+        helps = [f"it contains stores: {list_first(inner, 5)}; name one of them"]
     name = source.name if isinstance(source, Source) else source.path
     report.error("unknown-format", f"`{name}` is not in a format that can be read", helps=helps)
+
+
+def _find_inner_stores(store: Store) -> list[str]:
+    """Return the paths of stores below a folder that is not a store. Raises OSError."""
+    paths: list[str] = []
+    waiting = [""] if store.listed else []
+    for prefix in waiting:
+        children = store.children(prefix)
+        if prefix and not set(ROOT_KEYS).isdisjoint(children):
+            paths.append(prefix.rstrip("/"))
+        elif prefix.count("/") < _DEEPEST_INNER:
+            waiting += [f"{prefix}{child}/" for child in children[: _MOST_FOLDERS - len(waiting)]]
+    return paths
+
+
+_DEEPEST_INNER, _MOST_FOLDERS = 4, 500
+"""Limits of the search for stores in a folder."""

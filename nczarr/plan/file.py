@@ -15,11 +15,12 @@ from nczarr.check.checked import Checked
 from nczarr.check.classic_layout import check_sizes
 from nczarr.check.infer_shapes import name_dimensions
 from nczarr.check.kinds import check_target, reduce_to_kind
+from nczarr.check.restore_json import note_json
 from nczarr.diagnostics.report import Diagnostic, Label, Report, Severity, Span
 from nczarr.options import AUTO, Options
 from nczarr.plan.chunk_sizes import lengths_of_size
 from nczarr.plan.file_filters import report_plugin_filters, report_pointer_filters
-from nczarr.plan.losses import hdf5_losses, unknown_extensions
+from nczarr.plan.losses import hdf5_losses, json_losses, unknown_extensions
 from nczarr.plan.lossy_filters import drop_from_file
 from nczarr.plan.plans import FilePlan, Loss
 from nczarr.plan.requested_storage import StorageRequests, storage_of, storage_requests
@@ -281,7 +282,7 @@ def plan_file(checked: Checked, form: Format, options: Options, report: Report) 
     if report.errors > before:
         return None
     storage = {path: _request_storage(path, named, requests) for path in named.variables}
-    lost: list[Loss] = [*unknown_extensions(named)]
+    lost: list[Loss] = [*unknown_extensions(named), *json_losses(named, form)]
     if NETCDF_KINDS[kind].storage:
         for path, request in storage.items():
             variable = named.variables[path]
@@ -303,7 +304,7 @@ def plan_file(checked: Checked, form: Format, options: Options, report: Report) 
             for path, request in storage.items()
             if request != DEFAULT_STORAGE
         ]
-    return FilePlan(named, form, options, tuple(lost), kind, storage) if report.errors == before else None
+    return FilePlan(note_json(named), form, options, tuple(lost), kind, storage) if report.errors == before else None
 
 
 def _check_empty_dimensions(checked: Checked, report: Report) -> None:

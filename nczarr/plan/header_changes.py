@@ -37,6 +37,8 @@ class AttributeChange(NamedTuple):
     """New value; None: the attribute is removed."""
     position: int
     """Index among the attributes of the owner afterwards; -1 if it is removed."""
+    json: str | None = None
+    """JSON of a store that the new value narrows."""
 
 
 class AttributeOrder(NamedTuple):

@@ -7,15 +7,17 @@ losses are diagnostic codes; those of annotation losses are keys of
 
 from __future__ import annotations
 
+import json
 from collections.abc import Collection, Iterator, Sequence
 
 from nczarr import names
 from nczarr.arrays.sources.source import Descr, fill_of
 from nczarr.arrays.values.elements import choose_kept_dtype, is_odd_nan
 from nczarr.arrays.values.parts import Types, descr, inner_types, is_fixed, struct
-from nczarr.ast import ATOMIC, Attribute, CompoundType, Constant, EnumType, Variable, VlenType
+from nczarr.ast import ATOMIC, Attribute, CompoundType, Constant, EnumType, Group, Variable, VlenType
 from nczarr.ast.dataset import VERSION, DimensionRef, groups
-from nczarr.ast.plain import CARRIED, HIDDEN, guess_constant, is_finite, plain
+from nczarr.ast.json_text import Real, describe_json, is_strict, narrow
+from nczarr.ast.plain import CARRIED, HIDDEN, guess_constant, is_finite, plain, show_untyped
 from nczarr.ast.types import is_number
 from nczarr.check.check_types import default_fill
 from nczarr.check.checked import Checked
@@ -80,6 +82,8 @@ def losses(checked: Checked, form: Format) -> Iterator[Loss]:
     capabilities = form.capabilities
     if not capabilities.extensions:
         yield from unknown_extensions(checked)
+    if capabilities.json_attributes != "any":
+        yield from json_losses(checked, form)
     if (
         capabilities.user_types
         and capabilities.typed_attributes
@@ -89,18 +93,18 @@ def losses(checked: Checked, form: Format) -> Iterator[Loss]:
     ):
         return  # such a format holds the whole model: no need to walk the tree
     yield from _dataset(checked, form)
+    strict = capabilities.json_attributes == "strict"
     plain_attributes = not capabilities.attribute_user_types or not capabilities.typed_attributes
     for path, group in groups(checked.dataset):
         if plain_attributes:
-            yield from _attributes(path, group.attributes)
+            yield from _attributes(path, group.attributes, strict=strict)
         for variable in group.variables:
             fqn = names.join(path, variable.name)
             if plain_attributes:
                 fills = [attribute for attribute in variable.attributes if attribute.name == "_FillValue"]
                 fitting = [attribute for attribute in fills if attribute.value.type == variable.type]
-                yield from _attributes(
-                    fqn, tuple(attribute for attribute in variable.attributes if attribute not in fitting)
-                )
+                others = tuple(attribute for attribute in variable.attributes if attribute not in fitting)
+                yield from _attributes(fqn, others, strict=strict)
                 if fitting:
                     yield from _own_fill(fqn, variable, checked, form)
             yield from _list_losses(fqn, variable, checked, form)
@@ -117,6 +121,24 @@ def unknown_extensions(checked: Checked) -> Iterator[Loss]:
         for extension in foreign.extensions if owner is not None else ():
             span = owner.span if owner is not None else NOWHERE
             yield Loss("extension", "annotation", fqn, f"`{fqn}`, the extension `{extension.get('extension')}`", span)
+
+
+def json_losses(checked: Checked, form: Format) -> Iterator[Loss]:
+    """Yield the attributes with JSON that formats without JSON narrow, unless the source is such a format.
+
+    Numbers with another spelling are the same numbers.
+    """
+    owners: list[tuple[str, Group | Variable]] = [*checked.groups.items(), *checked.variables.items()]
+    for path, owner in owners:
+        for attribute in () if path in checked.noted else owner.attributes:
+            what = (
+                None
+                if form.capabilities.json_attributes == "strict" and is_strict(attribute)
+                else describe_json(attribute)
+            )
+            if what is not None:
+                text = f"attribute `{attribute.name}` of `{path}` is {what} in JSON, which {form.name} lacks"
+                yield Loss("json-attribute", "value", path, text, attribute.span)
 
 
 def _is_sorted_differently(member_names: list[str]) -> bool:
@@ -184,7 +206,7 @@ def _own_fill(fqn: str, variable: Variable, checked: Checked, form: Format) -> I
         yield Loss("default-fill", "annotation", fqn, f"{where}, the default", attribute.span)
         return
     elif not needed or value.data == (None,) or not (is_fixed(value.type, checked.types) or value.type == "string"):
-        yield from _attributes(fqn, (attribute,))
+        yield from _attributes(fqn, (attribute,), strict=form.capabilities.json_attributes == "strict")
         return
     elif not _say(value):
         text = f"{where} is zero: it would be left out"
@@ -214,31 +236,35 @@ def _say(value: Constant) -> bool:
     return bool(data.strip(b"\0"))
 
 
-def _attributes(path: str, attributes: tuple[Attribute, ...]) -> Iterator[Loss]:
-    """Yield losses of untyped plain JSON, one per attribute at most."""
+def _attributes(path: str, attributes: tuple[Attribute, ...], *, strict: bool) -> Iterator[Loss]:
+    """Yield losses of untyped plain JSON, one per attribute at most. `strict`: JSON has no NaN and infinities."""
     for attribute in attributes:
         name, value = attribute.name, attribute.value
         where = f"attribute `{name}` of `{path}`"
         shown = plain(value)
         if name == CARRIED:
             continue
+        has_json = attribute.json is not None and (not strict or is_strict(attribute))
+        told = guess_constant(shown.value if strict else show_untyped(value))
         if name in HIDDEN:
             text = f"{where} has a name that Zarr stores reserve: it would be left out"
             yield Loss("lost-attribute", "value", path, text, attribute.span)
-        elif shown.value is None:
+        elif shown.value is None and not has_json:
             what = "no value" if value.count == 0 else f"a value of type `{value.type}`"
             yield Loss("lost-attribute", "value", path, f"{where} has {what}: it would be left out", attribute.span)
-        elif guess_constant(shown.value) == value:
+        elif told == value or (has_json and _states_value(attribute)):
             continue  # what reads the plain form takes it for the same
         elif isinstance(value.data, tuple) and None in value.data:
             yield Loss(
                 "lost-nil", "value", path, f"{where} contains NIL, which would become an empty string", attribute.span
             )
-        elif _same_numbers(value, guess_constant(shown.value)):
+        elif has_json or _same_numbers(value, told):
             yield Loss("attribute-type", "annotation", path, f"{where}: type {value.type}", attribute.span)
-        elif not is_finite(value):
-            text = f"{where} is NaN or infinite: plain JSON would have a string"
+        elif not is_finite(value) and strict:
+            text = f"{where} is NaN or infinite: the repository would have a text"
             yield Loss("altered-attribute", "value", path, text, attribute.span)
+        elif not is_finite(value):
+            yield Loss("nan-bits", "annotation", path, where, attribute.span)
         elif not shown.exact and isinstance(value.data, bytes) and _only_trailing_nuls(value.data, shown.value):
             yield Loss("attribute-bytes", "annotation", path, f"{where}: trailing NULs", attribute.span)
         elif not shown.exact and value.count:
@@ -246,6 +272,12 @@ def _attributes(path: str, attributes: tuple[Attribute, ...]) -> Iterator[Loss]:
             yield Loss("altered-attribute", "value", path, text, attribute.span)
         elif value.type == "string":
             yield Loss("char-or-string", "annotation", path, f"{where}: a string", attribute.span)
+
+
+def _states_value(attribute: Attribute) -> bool:
+    """Return whether the JSON of an attribute reads as its value without a type."""
+    text = attribute.json
+    return text is not None and narrow(json.loads(text, parse_float=Real.of)) == attribute.value
 
 
 def _same_numbers(one: Constant, other: Constant | None) -> bool:

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator
 from nczarr import names
 from nczarr.ast import ATOMIC, Attribute, Storage, Variable
 from nczarr.ast.dataset import groups
+from nczarr.ast.json_text import describe_json
 from nczarr.ast.plain import is_finite
 from nczarr.ast.types import EnumType
 from nczarr.check.checked import Checked
@@ -79,6 +80,9 @@ def _attributes(path: str, attributes: tuple[Attribute, ...]) -> Iterator[tuple[
     for attribute in attributes:
         if attribute.name == _OWN_LIST:
             yield f"`{path}` has an attribute `{_OWN_LIST}`, which {_TITLE} reserves", attribute.span
+        what = describe_json(attribute)
+        if what is not None:
+            yield f"attribute `{attribute.name}` of `{path}` is {what} in JSON", attribute.span
         if attribute.value.count > 1 and not is_finite(attribute.value):
             text = f"attribute `{attribute.name}` of `{path}` has NaN or infinities"
             text += ", which are texts among the numbers in JSON"

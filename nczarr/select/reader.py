@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 import sys
 from collections.abc import Callable, Mapping, Sequence
@@ -16,6 +17,7 @@ from nczarr.arrays.sources.memory import all_fill
 from nczarr.arrays.sources.source import ArraySource, Parts, itemsize, little, numpy_dtype
 from nczarr.arrays.values.parts import NUMPY, Types, descr, escape, is_fixed
 from nczarr.ast import ATOMIC, Attribute, CompoundType, Constant, VlenType
+from nczarr.ast.json_text import get_json
 from nczarr.ast.rectilinear import largest
 from nczarr.select.selection import IndexRun, Indices, PointBox, outer_boxes, point_boxes
 
@@ -281,13 +283,18 @@ LARGEST_SHARED = 64
 def values_of(
     attributes: Sequence[Attribute], shared: dict[int, Any], convert: Callable[[Attribute], Any]
 ) -> dict[str, Any]:
-    """Return attributes as values by name, which `convert` makes.
+    """Return attributes as values by name, which `convert` makes; JSON of a store as Python objects.
 
     `shared`: short texts and numbers of the same tree, by the `id` of their constant,
     to which new ones are added. Front ends share constants.
     """
     values: dict[str, Any] = {}
     for attribute in attributes:
+        if attribute.json is not None:
+            value = json.loads(attribute.json)
+            if isinstance(value, str | int) or get_json(attribute) is not None:
+                values[attribute.name] = value
+                continue
         constant = attribute.value
         value = shared.get(id(constant))
         if value is None:

@@ -6,6 +6,7 @@ import json
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
+from nczarr.ast.json_text import Real, write_json
 from nczarr.stores.base import Store, is_metadata, safe_key, with_prefix
 from nczarr.stores.ranges import Range
 
@@ -85,7 +86,7 @@ def blocks(content: Mapping[str, bytes], sizes: Mapping[str, int] | None = None)
     for key in sorted(lengths):
         document = content.get(key)
         if is_metadata(key) and document is not None:
-            text = pretty(json.loads(document.decode("utf-8", "surrogateescape")))
+            text = pretty(json.loads(document.decode("utf-8", "surrogateescape"), parse_float=Real.of))
             yield f"== {key}\n{text}\n".encode("utf-8", "surrogateescape")
         else:
             yield f"== {key} ({lengths[key]} bytes)\n".encode("utf-8", "surrogateescape")
@@ -93,7 +94,7 @@ def blocks(content: Mapping[str, bytes], sizes: Mapping[str, int] | None = None)
 
 def pretty(value: Any, indent: int = 0) -> str:
     """Return readable JSON: short values on one line, larger ones with one member per line."""
-    line = json.dumps(value, ensure_ascii=False)
+    line = write_json(value)
     if len(line) + indent <= WIDTH or not value or not isinstance(value, list | dict):
         return line
     inside = " " * (indent + 2)

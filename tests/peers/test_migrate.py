@@ -20,7 +20,7 @@ pytestmark = pytest.mark.peer
 
 FOLDER = shared_folder()
 STORES = [] if FOLDER is None else sorted(FOLDER.glob("data/nczarr-stores/*/store"))
-REFUSED = {("py-filters", "nczarr3"), ("py-filters", "zarr3"), ("py-attr-numbers", "zarr3"), ("py-strings", "zarr3")}
+REFUSED = {("py-filters", "nczarr3"), ("py-filters", "zarr3"), ("py-strings", "zarr3")}
 """szip, attributes that plain JSON does not hold, and strings that would be chars."""
 
 

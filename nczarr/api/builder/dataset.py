@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -14,6 +15,7 @@ from nczarr.arrays.lazy_numpy import np
 from nczarr.arrays.sources.dask_array import Results
 from nczarr.ast import ATOMIC, Attribute, Constant, Dataset, Dimension, Group, Variable
 from nczarr.ast.dataset import KIND_SPELLINGS
+from nczarr.ast.json_text import JsonText, narrow
 from nczarr.diagnostics.report import CompileError, Span, suggest
 
 if TYPE_CHECKING:
@@ -305,6 +307,11 @@ class Assembly:
 
         out = []
         for attribute in pending:
+            if isinstance(attribute.value, JsonText):
+                text = attribute.value.text
+                value = narrow(json.loads(text))
+                out.append(Attribute(name=attribute.name, value=value, json=text, span=attribute.span))
+                continue
             written = variable_type if attribute.name == "_FillValue" and attribute.type is None else attribute.type
             try:
                 written_value = unmask(attribute.value, "it")

@@ -8,13 +8,15 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from nczarr import names
 from nczarr.api.builder import DatasetBuilder, GroupBuilder
 from nczarr.api.builder.dtypes import CODES
-from nczarr.api.builder.pieces import Site, TypeHandle, caller
+from nczarr.api.builder.pieces import Site, TypeHandle, UnsuitedValueError, caller
+from nczarr.api.builder.values import infer
 from nczarr.api.xarray_objects.encode import encode_dataset
 from nczarr.api.xarray_objects.storage import StorageArguments, check_keys, rounding, storage_of
 from nczarr.arrays.lazy_numpy import NDArray, np
 from nczarr.arrays.values.elements import declare_type, element_of
 from nczarr.ast import EnumType
 from nczarr.ast.dataset import KIND_SPELLINGS
+from nczarr.ast.json_text import JsonText, is_json, write_json
 from nczarr.diagnostics.report import suggest
 from nczarr.registry import NETCDF_KINDS
 
@@ -343,15 +345,12 @@ class _Declaration:
         )
 
     def _attribute(self, owner: Any, name: Hashable, value: Any) -> None:
-        """Declare an attribute. Reports values of which netCDF attributes would hold a part, or another value."""
-        what = f"attribute {name!r} of `{owner.path}`"
-        if value is None:
-            self._site.error("type-mismatch", f"{what} is None, which netCDF does not support")
-            return
-        if getattr(value, "ndim", 0) > 1 or _is_nested(value):
-            self._site.error("shape-mismatch", f"{what} has several dimensions, and netCDF attributes have one")
-            return
+        """Declare an attribute; values that netCDF lacks are JSON, as xarray writes them to Zarr."""
+        if getattr(value, "ndim", 0) > 1:
+            value = value.tolist()
         is_empty = isinstance(value, list | tuple) and not value
+        if not is_empty and (isinstance(value, int) or is_json(value)) and not _has_type(value):
+            value = JsonText(write_json(value))
         owner.attribute(name, value, type="double" if is_empty else None)
 
 
@@ -360,10 +359,16 @@ def _relative(path: str, top: str) -> str:
     return path if top == "/" else "/" + path.removeprefix(top).lstrip("/")
 
 
-def _is_nested(value: Any) -> bool:
-    return isinstance(value, list | tuple) and any(
-        isinstance(item, list | tuple) or getattr(item, "ndim", 0) for item in value
-    )
+def _has_type(value: Any) -> bool:
+    """Return whether a JSON value is one of a netCDF type, or a list of such values."""
+    items = value if isinstance(value, list | tuple) else [value]
+    if not all(isinstance(item, str | int | float) for item in items):
+        return False
+    try:
+        infer(value)
+    except UnsuitedValueError:
+        return False
+    return True
 
 
 def _fill(fill: Any, dtype: Any) -> Any:

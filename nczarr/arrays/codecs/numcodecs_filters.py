@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import math
+from importlib import import_module
+from importlib.util import find_spec
 from typing import Any
 
-from nczarr.arrays.codecs.table import CodecKind, Config, Step
+from nczarr.arrays.codecs.table import TOO_MUCH, CodecKind, Config, Step
 from nczarr.arrays.lazy_numpy import np
 
 
@@ -111,7 +114,38 @@ class AsType(CodecKind):
         return step, np.frombuffer(fill, step["decode_dtype"]).astype(step["encode_dtype"]).tobytes()
 
 
+class LibraryCodec(CodecKind):
+    """Codec that makes bytes of an array, for which numcodecs needs a library of the same name."""
+
+    def decode(self, data: bytes, step: Config, itemsize: int, limit: int) -> bytes:
+        if find_spec(self.config_id) is None:
+            raise ValueError(f"codec `{self.config_id}` needs a library: `pip install {self.config_id}`")
+        try:
+            return super().decode(data, step, itemsize, limit)
+        except Exception as error:  # the libraries raise anything
+            raise ValueError(f"codec `{self.config_id}`: {error}") from error
+
+
+class Zfpy(LibraryCodec):
+    """ZFP, whose chunks state type and shape."""
+
+    config_id = "zfpy"
+
+    def decode(self, data: bytes, step: Config, itemsize: int, limit: int) -> bytes:
+        if find_spec(self.config_id) is not None:
+            header = import_module(self.config_id).header(data)
+            if math.prod(header[name] or 1 for name in ("nx", "ny", "nz", "nw")) * itemsize > limit:
+                raise ValueError(TOO_MUCH)
+        return super().decode(data, step, itemsize, limit)
+
+
+class Pcodec(LibraryCodec):
+    """Pcodec, for sequences of numbers."""
+
+    config_id = "pcodec"
+
+
 CODECS = (
     Crc32(), Adler32(), JenkinsLookup3(), Base64(), BitRound(), PackBits(), Delta(), FixedScaleOffset(),
-    QuantizeFilter(), AsType(),
+    QuantizeFilter(), AsType(), Zfpy(), Pcodec(),
 )  # fmt: skip

@@ -83,6 +83,7 @@ ROWS: dict[str, Row] = {
     "zarr_plugin": Row("zarr_plugin", ZARR_PLUGIN, carried=True),
     **{name: Row("numcodecs_filters") for name in ("crc32", "adler32", "jenkins_lookup3", "base64", "bitround")},
     **{name: Row("numcodecs_filters") for name in ("packbits", "delta", "fixedscaleoffset", "quantize", "astype")},
+    **{name: Row("numcodecs_filters") for name in ("zfpy", "pcodec")},
 }
 """All codecs by their name in numcodecs, those of HDF5 in the order of their numbers."""
 

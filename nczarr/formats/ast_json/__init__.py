@@ -7,7 +7,7 @@ FORMAT = Format(
     title="AST as JSON",
     suffixes=(".ast.json",),
     spec="docs/reference/ast.schema.json",
-    capabilities=Capabilities(data=False),
+    capabilities=Capabilities(data=False, json_attributes="any"),
     detects=r'\s*\{\s*"ast"\s*:',
     read="nczarr.formats.ast_json.frontend:read",
     write="nczarr.formats.ast_json.backend:write",

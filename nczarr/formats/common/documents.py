@@ -8,6 +8,7 @@ remains.
 from __future__ import annotations
 
 import functools
+import json
 from collections.abc import Iterable, Sequence
 from typing import Any
 
@@ -18,21 +19,26 @@ from nczarr.check.checked import Namesake
 from nczarr.diagnostics.report import Diagnostic, Label, Report, Severity, Source, Span
 from nczarr.names import name_problem
 from nczarr.options import Options
-from nczarr.stores.base import Store, UnsafeKeyError, is_safe
+from nczarr.stores.base import Store, UnsafeKeyError, is_metadata, is_safe
 from nczarr.syntax.json.tolerant import NotJsonError, Parsed, parse
 
 Json = dict[str, Any]
 
 
 class DocumentCache:
-    """Reader and reporter. `extra`: documents from consolidated metadata."""
+    """Reader and reporter."""
 
     hides_attributes = True
     """True if a store reserves some attribute names."""
 
     def __init__(self, store: Store, report: Report, options: Options) -> None:
         self.store = store
+        self.consolidated: dict[str, Any] = {}
+        """Documents in the consolidated metadata by key."""
         self.extra: dict[str, Any] = {}
+        """Those that stand for documents missing in the store."""
+        self.missing: list[str] = []
+        """Keys of consolidated documents that the store lacks."""
         self._report = report
         self._options = options
         self._known: dict[str, Json | None] = {}
@@ -90,6 +96,45 @@ class DocumentCache:
         """Announce reads of documents below prefixes: distant stores fetch many at once. Raises OSError."""
         keys = (prefix + document for prefix in prefixes for document in documents)
         self.store.expect(key for key in keys if key not in self._known and is_safe(key))
+
+    def consolidate(self, members: Any, *, whole: bool) -> None:
+        """Take consolidated metadata. They are the documents of a store that is not `whole` or not listed."""
+        self.consolidated = members if isinstance(members, dict) else {}
+        if not (whole and self.store.listed):
+            self.extra = self.consolidated
+
+    def fill_gaps(self) -> None:
+        """Let consolidated metadata stand for missing documents of nodes that have other keys. Raises OSError."""
+        if not (self.consolidated and self.store.listed):
+            return
+        inner = [key for key in self.consolidated if "/" in key and is_safe(key)]
+        self.store.expect(inner)
+        self.extra = {key: self.consolidated[key] for key in self.consolidated if "/" not in key}
+        for key in inner:
+            if self.get(key) is None and key not in self._present:
+                self.missing.append(key)
+                if self.store.children(key[: key.rindex("/") + 1]):
+                    self.extra[key] = self.consolidated[key]
+                    del self._known[key]
+
+    def compare_consolidated(self, key: str) -> None:
+        """Report consolidated metadata of a document that differ from those that were read."""
+        listed, documents = self.consolidated, self._known
+        if not (listed and self.store.listed):
+            return
+        shown = [name for name in sorted(self._present) if "/" in name and is_metadata(name)]
+        differing = [
+            name for name in shown if name in listed and find_content(listed[name]) != find_content(documents[name])
+        ]
+        lists = (
+            ("have documents that do not exist", sorted(name for name in self.missing if find_content(listed[name]))),
+            ("lack", [name for name in shown if name not in listed and find_content(documents[name])]),
+            ("differ from", differing),
+        )
+        phrases = [f"{what}: {names.list_first(found, 5)}" for what, found in lists if found]
+        if phrases:
+            text = f"the consolidated metadata {'; they '.join(phrases)}. The documents are read"
+            self.warn("stale-consolidation", text, key)
 
     def children(self, prefix: str) -> list[str]:
         """Return possible node names below a prefix in byte order; reports unreadable-array without listing."""
@@ -149,6 +194,26 @@ class DocumentCache:
         code = "bad-metadata" if what == "an attribute" else "unreadable-array"
         self.report_lost(code, f"{what}: {problem}", key, pointer)
         return None
+
+
+def find_content(document: Any) -> str | None:
+    """Return a document of a node as comparable text, without redundant members; None for an empty one."""
+    if not isinstance(document, dict):
+        return json.dumps(document)
+    members = {
+        name: value
+        for name, value in document.items()
+        if name != "consolidated_metadata" and value not in (None, [], {}) and (name, value) not in _DEFAULTS
+    }
+    return json.dumps(members, sort_keys=True) if members else None
+
+
+_DEFAULTS = (
+    ("dimension_separator", "."),
+    ("chunk_key_encoding", {"name": "default"}),
+    ("chunk_key_encoding", {"name": "default", "configuration": {"separator": "/"}}),
+)
+"""Members that zarr-python adds where it consolidates."""
 
 
 @functools.lru_cache(maxsize=4096)

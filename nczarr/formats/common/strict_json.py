@@ -14,6 +14,7 @@ import re
 from json.decoder import scanstring  # type: ignore[attr-defined]
 from typing import NoReturn
 
+from nczarr.ast.json_text import Real
 from nczarr.diagnostics.report import Label, Report, Source, Span
 from nczarr.formats.common.documents import DocumentCache
 from nczarr.options import Options
@@ -22,7 +23,6 @@ from nczarr.syntax.json.positions import pointer, skip_blank
 from nczarr.syntax.json.tolerant import (
     DEEPEST,
     Parsed,
-    Real,
     RepeatedError,
     check_unrepeated,
     lone_surrogate,

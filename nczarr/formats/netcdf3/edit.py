@@ -14,8 +14,8 @@ from typing import NamedTuple
 from nczarr import names
 from nczarr.ast import ATOMIC, Dimension
 from nczarr.ast.values import swap
-from nczarr.check.checked import Checked
 from nczarr.check.classic_layout import WIDTHS, ClassicLayout, VariablePlace, pad
+from nczarr.check.restore_json import note_json
 from nczarr.diagnostics.report import Report, Source
 from nczarr.diagnostics.secrets import show, word
 from nczarr.formats.netcdf3.backend import header
@@ -64,7 +64,7 @@ class _Editor:
         self.work = work
         self.data = work.source.data
         self.old: ClassicHeader = read_header(self.data)
-        self.after: Checked = work.after
+        self.after = note_json(work.after)
         assert work.before.dataset.kind is not None
         self.kind = work.before.dataset.kind
         self.entries: dict[str, VariableEntry] = dict(zip(work.before.variables, self.old.variables, strict=True))

@@ -8,7 +8,7 @@ from typing import Any
 
 from nczarr import names
 from nczarr.ast import Attribute, Dimension, Variable
-from nczarr.ast.plain import guess_constant, plain, python_value
+from nczarr.ast.plain import guess_constant, python_value, show_untyped
 from nczarr.ast.values import SPECIAL_FLOATS
 from nczarr.check.checked import Checked
 from nczarr.check.resolve import find_in_scope, list_scopes
@@ -324,7 +324,7 @@ def has_types(checked: Checked) -> bool:
             if source is None or source.key is None:
                 return True
             from_documents = True
-            if attribute.name != "_FillValue" and guess_constant(plain(attribute.value).value) != attribute.value:
+            if attribute.name != "_FillValue" and guess_constant(show_untyped(attribute.value)) != attribute.value:
                 return True
     return not from_documents
 

@@ -18,7 +18,8 @@ from nczarr.arrays.regions import all_of, region_of
 from nczarr.arrays.sources.source import itemsize
 from nczarr.arrays.values.parts import is_fixed
 from nczarr.arrays.values.time_units import CALENDARS
-from nczarr.ast import Constant, Group, Variable
+from nczarr.ast import Attribute, Constant, Group, Variable
+from nczarr.ast.json_text import get_json
 from nczarr.ast.types import is_number
 from nczarr.check.checked import Checked, whole_parts
 from nczarr.diagnostics.report import Report
@@ -259,8 +260,14 @@ def _list_own_traits(path: str, node: Variable | Group) -> dict[Trait, Any]:
     if isinstance(node, Variable):
         traits[path, Aspect.ELEMENT_TYPE, ""] = node.type
         traits[path, Aspect.DIMENSIONS, ""] = f"({', '.join(map(str, node.dimensions))})"
-    traits.update({(path, Aspect.ATTRIBUTE, one.name): one.value for one in node.attributes})
+    traits.update({(path, Aspect.ATTRIBUTE, one.name): _comparable(one) for one in node.attributes})
     return traits
+
+
+def _comparable(attribute: Attribute) -> Constant:
+    """Return the value of an attribute, or its JSON as a text."""
+    text = get_json(attribute)
+    return attribute.value if text is None else Constant.text(f"JSON {text}".encode())
 
 
 def list_unequal(one: Mapping[Trait, Any], other: Mapping[Trait, Any]) -> Iterator[Trait]:

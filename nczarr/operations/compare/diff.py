@@ -12,9 +12,10 @@ from typing import Any
 from nczarr import names
 from nczarr.ast import Attribute, CompoundType, Dimension, EnumType, Group, OpaqueType, UserType, Variable
 from nczarr.ast.dataset import KIND_NAMES, Storage
+from nczarr.ast.json_text import get_json
 from nczarr.check.checked import Checked
 from nczarr.diagnostics.report import Report
-from nczarr.operations.compare.difference import Difference, Tolerance, show_constant, show_pair
+from nczarr.operations.compare.difference import Difference, Tolerance, show_attribute, show_constant, show_pair
 from nczarr.operations.compare.values import values
 from nczarr.select.selection import Subset
 
@@ -31,7 +32,7 @@ def differences(
 
     Values are compared if both have the variable, with the same shape and
     equivalent types. `storage`: also layout, chunks, codecs, order of
-    definition and kind of file.
+    definition, kind of file, and the spelling of numbers in JSON.
     """
     yield from model(one, other, storage=storage)
     if data:
@@ -81,7 +82,7 @@ def model(one: Checked, other: Checked, *, storage: bool = False) -> Iterator[Di
     yield from _missing("dimension", one.dimensions, other.dimensions, groups)
     yield from _missing("variable", one.variables, other.variables, groups)
     for path in _common(one.groups, other.groups):
-        yield from _attributes(path, one.groups[path].attributes, other.groups[path].attributes)
+        yield from _attributes(path, one.groups[path].attributes, other.groups[path].attributes, storage=storage)
         if storage:
             yield from _order(path, one.groups[path], other.groups[path])
     for path in _common(one.types, other.types):
@@ -110,18 +111,23 @@ def _pair(what: str, one: object, other: object) -> str:
     return f"{what}: {one} | {other}"
 
 
-def _attributes(path: str, one: tuple[Attribute, ...], other: tuple[Attribute, ...]) -> Iterator[Difference]:
-    here, there = ({attribute.name: attribute.value for attribute in attributes} for attributes in (one, other))
+def _attributes(
+    path: str, one: tuple[Attribute, ...], other: tuple[Attribute, ...], *, storage: bool
+) -> Iterator[Difference]:
+    here, there = ({attribute.name: attribute for attribute in attributes} for attributes in (one, other))
     for mine, yours, which in ((here, there, "first"), (there, here, "second")):
         for name in mine:
             if name not in yours:
-                text = f"attribute `{name}` only in the {which}: {show_constant(mine[name])}"
+                text = f"attribute `{name}` only in the {which}: {show_constant(mine[name].value)}"
                 yield Difference("missing-attribute", path, text)
     for name in _common(here, there):
         first, second = here[name], there[name]
         if first == second:
             continue
-        yield Difference("attribute", path, _pair(f"attribute `{name}`", *show_pair(first, second)))
+        if first.value != second.value:
+            yield Difference("attribute", path, _pair(f"attribute `{name}`", *show_pair(first.value, second.value)))
+        elif (first.json != second.json) if storage else (get_json(first) != get_json(second)):
+            yield Difference("attribute", path, _pair(f"attribute `{name}`", *map(show_attribute, (first, second))))
     if [name for name in here if name in there] != [name for name in there if name in here]:
         yield Difference("attribute-order", path, _pair("order of attributes", ", ".join(here), ", ".join(there)))
 
@@ -167,7 +173,7 @@ def _compare_variable(path: str, one: Variable, other: Variable, *, storage: boo
     if one.dimensions != other.dimensions:
         texts = (f"({', '.join(map(str, variable.dimensions))})" for variable in (one, other))
         yield Difference("variable-dimensions", path, _pair("dimensions", *texts))
-    yield from _attributes(path, one.attributes, other.attributes)
+    yield from _attributes(path, one.attributes, other.attributes, storage=storage)
     if storage and one.storage != other.storage:
         for member in _STORED:
             first, second = (_store(variable.storage, member) for variable in (one, other))

@@ -24,7 +24,7 @@ from nczarr.diagnostics.render import json_record, visible
 from nczarr.diagnostics.report import Diagnostic, Label, Severity
 
 if TYPE_CHECKING:
-    from nczarr.ast import Constant
+    from nczarr.ast import Attribute, Constant
 
 
 WIDEST = 40
@@ -158,6 +158,14 @@ def show_constant(constant: Constant) -> str:
     if constant.count > 9 and constant.type in ATOMIC:
         text += ", …"
     return text if len(text) <= 2 * LONGEST else text[: 2 * LONGEST - 1] + "…"
+
+
+def show_attribute(attribute: Attribute) -> str:
+    """Return a readable value of an attribute of limited length: its JSON, if it has any."""
+    if attribute.json is None:
+        return f"{show_constant(attribute.value)} ({attribute.value.type}, {attribute.value.count})"
+    text = attribute.json
+    return f"JSON {text if len(text) <= 2 * LONGEST else text[: 2 * LONGEST - 1] + '…'}"
 
 
 def show_pair(first: Constant, second: Constant, mark: str = "") -> tuple[str, str]:

@@ -29,6 +29,7 @@ from nczarr.ast import (
     Variable,
     VlenType,
 )
+from nczarr.ast.json_text import get_json
 from nczarr.check.checked import Checked, whole_parts
 from nczarr.diagnostics.report import Report, Source, Span
 from nczarr.operations.compare.digest_ragged import RaggedHasher, leaf_of, width
@@ -71,10 +72,13 @@ def variable_hash(variable: Variable, shape: tuple[int, ...], values: bytes, typ
 
 
 def attributes(declared: tuple[Attribute, ...], types: Types) -> bytes:
-    """Return attributes in their order: name, type, number of values, values."""
+    """Return attributes in their order: name, type, number of values, values; JSON has type `json` and one value."""
     pieces = [number(len(declared))]
     for attribute in declared:
-        value = attribute.value
+        value, json = attribute.value, get_json(attribute)
+        if json is not None:
+            pieces += text(attribute.name), text("json"), number(1), text(json)
+            continue
         pieces += (
             text(attribute.name),
             text(value.type),

@@ -65,13 +65,13 @@ def change_attributes(
         elif change.after is None:
             members.pop(change.name, None)
         elif change.name in members:
-            members[change.name] = Attribute(name=change.name, value=change.after)
+            members[change.name] = Attribute(name=change.name, value=change.after, json=change.json)
         else:
             added.append(change)
     result = list(members.values())
     for change in sorted(added, key=lambda addition: addition.position):
         assert change.after is not None
-        result.insert(change.position, Attribute(name=change.name, value=change.after))
+        result.insert(change.position, Attribute(name=change.name, value=change.after, json=change.json))
     return tuple(result)
 
 

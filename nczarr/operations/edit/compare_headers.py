@@ -152,9 +152,10 @@ class _Comparison:
             if name not in new:
                 self.alterations.append(AttributeChange(owner, name, attribute.value, None, -1))
         for position, (name, attribute) in enumerate(new.items()):
-            value = old[name].value if name in old else None
-            if value != attribute.value:
-                self.alterations.append(AttributeChange(owner, name, value, attribute.value, position))
+            value, json = (old[name].value, old[name].json) if name in old else (None, None)
+            if value != attribute.value or attribute.json not in (None, json):  # a text such as CDL has no JSON
+                change = AttributeChange(owner, name, value, attribute.value, position, attribute.json)
+                self.alterations.append(change)
         orders = (tuple(name for name in old if name in new), tuple(name for name in new if name in old))
         if orders[0] != orders[1]:
             self.alterations.append(AttributeOrder(owner, *orders))

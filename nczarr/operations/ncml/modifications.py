@@ -99,7 +99,7 @@ def _suit_fill(variable: Variable, type_name: str) -> tuple[Attribute, ...]:
     if variable.type == type_name or not (is_number(variable.type) and is_number(type_name)):
         return variable.attributes
     return tuple(
-        one.model_copy(update={"value": convert_constant(one.value, type_name)})
+        one.with_value(convert_constant(one.value, type_name))
         if one.name == FILL and one.value.type == variable.type
         else one
         for one in variable.attributes

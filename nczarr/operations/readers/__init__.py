@@ -117,8 +117,9 @@ def _report(
 
 
 def _diagnostic(peer: Peer, fault: ReaderFault, finding: Finding, path: str) -> Diagnostic:
-    ends = [f"since zarr-python {finding.since}"] if finding.since else []
-    ends += [f"until zarr-python {finding.until}, which reads it"] if finding.until else []
+    library = peer.title if peer.releases else "zarr-python"
+    ends = [f"since {library} {finding.since}"] if finding.since else []
+    ends += [f"until {library} {finding.until}, which reads it"] if finding.until else []
     seen = f"seen with {peer.title} {fault.seen}" + (f": {', '.join(ends)}" if ends else "")
     source = finding.span.source
     instead = finding.instead or fault.instead

@@ -53,8 +53,22 @@ ZARRS = ArrayLimits(
 )
 GDAL = ArrayLimits(
     r"[<>|](?:b1|[iu][1248]|f[248]|c8|c16)|\|S[1-9][0-9]*|[<>]U[1-9][0-9]*",
-    frozenset({*BLOSC, "lz4", "lzma", "delta"}),
+    frozenset({*BLOSC, "lz4", "lzma", "delta", "shuffle", "quantize"}),
+    types_3=NUMBERS_3 | {"string"},
+    codecs_3=REGISTERED | {"vlen-utf8"},
 )
+GDAL_RELEASES = ("3.6", "3.10", "3.12", "3.13")
+"""3.6.2, 3.8.4, 3.9.2, 3.10.3, 3.12.1 and 3.12.2 were tried; what 3.13 adds is from its documentation."""
+
+GDAL_FINAL = "3.12"
+"""First release seen to read final Zarr v3: those before know the codec `bytes` by its name in drafts."""
+
+GDAL_SINCE = {
+    (2, "shuffle"): GDAL_FINAL, (2, "quantize"): GDAL_FINAL,
+    (3, "crc32c"): "3.13", (3, "sharding_indexed"): "3.13", (3, "string"): "3.13",
+    (3, "vlen-utf8"): "3.13",
+}  # fmt: skip
+"""First releases that read a codec or type, by version of Zarr."""
 
 ANOTHER = "write another codec: `nczarr convert --codec`"
 
@@ -183,14 +197,32 @@ def find_gdal_faults(array: StoreNode) -> Iterator[Finding]:
         )
     if dtype in ("<u8", ">u8") and isinstance(fill, int) and fill >= 2**63:
         yield array.at("rounded-integer", "/fill_value", f"the fill value of `{path}` is {fill}")
+
+
+def find_empty_shapes(array: StoreNode) -> Iterator[Finding]:
+    """Find arrays without cells."""
     if 0 in (array.shape or ()):
-        yield array.at("bad-shape", "/shape", f"`{path}` has no cells")
+        since = GDAL_FINAL if array.version == 3 else ""
+        yield array.at("bad-shape", "/shape", f"`{array.path}` has no cells", since=since)
 
 
 def find_versions(view: ZarrView) -> Iterator[Finding]:
     """Find a store of Zarr v3."""
     if view.version == 3:
-        yield Finding("unread-format", view.root.key, "/zarr_format", "the store is of Zarr v3")
+        text = "the store is of Zarr v3"
+        yield Finding("unread-format", view.root.key, "/zarr_format", text)._replace(until=GDAL_FINAL)
+
+
+def find_gdal_elements(array: StoreNode) -> Iterator[Finding]:
+    """Find types and codecs that GDAL lacks, or has since a release."""
+    since = GDAL_FINAL if array.version == 3 else ""
+    for finding in (*find_elements(GDAL, array), *find_codecs(GDAL, array)):
+        yield finding._replace(since=since)
+    words = [(pointer, name, "unread-codec", "encoded with") for pointer, name, _ in _list_codecs(array)]
+    for pointer, name, code, what in (*words, ("/data_type", array.meta.get("data_type"), "unknown-dtype", "of type")):
+        until = GDAL_SINCE.get((array.version, name)) if isinstance(name, str) else None
+        if until is not None:
+            yield array.at(code, pointer, f"`{array.path}` is {what} `{name}`", since=since, until=until)
 
 
 def _find_of_arrays(*finds: Callable[[StoreNode], Iterator[Finding]], version: int | None = None) -> Find:
@@ -265,8 +297,11 @@ XARRAY_TENSORSTORE_FAULTS = (
     ),
 )
 GDAL_FAULTS = faults(
-    "3.6.2",
-    ("unread-format", "reads a draft of Zarr v3 alone", "write Zarr v2: `nczarr convert SRC DST --to zarr2`"),
+    "3.6.2 to 3.12.2",
+    (
+        *("unread-format", "reads drafts of Zarr v3 alone", "write Zarr v2: `nczarr convert SRC DST --to zarr2`"),
+        "3.6.2 to 3.10.3",
+    ),
     ("missing-member", REFUSED, "write all members that the specification requires"),
     ("bad-shape", REFUSED, "write a shape with cells"),
     ("unknown-dtype", REFUSED, "write numbers, or texts of a fixed length"),
@@ -307,11 +342,11 @@ XARRAY_TENSORSTORE_PEER = Peer(
     (_find_of_data(*_TENSORSTORE, find_masks), *_FIND_OF_XARRAY), ZarrView,
 )  # fmt: skip
 GDAL_PEER = Peer(
-    "gdal", "GDAL", "3.6.2", GDAL_FAULTS,
+    "gdal", "GDAL", "3.6.2 to 3.13", GDAL_FAULTS,
     (
         find_versions,
-        _find_of_arrays(
-            partial(find_elements, GDAL), partial(find_codecs, GDAL), find_missing_filters, find_gdal_faults, version=2
-        ),
-    ), ZarrView, (),
+        _find_of_arrays(find_gdal_elements, find_missing_filters),
+        _find_of_arrays(find_gdal_faults, version=2),
+        _find_of_arrays(find_empty_shapes),
+    ), ZarrView, (), releases=GDAL_RELEASES,
 )  # fmt: skip

@@ -12,6 +12,7 @@ from typing import Any
 
 from nczarr.arrays.values.parts import POINTER
 from nczarr.ast.rectilinear import read_lengths, total_of
+from nczarr.formats.common.documents import find_content
 from nczarr.operations.readers import zarr_types
 from nczarr.operations.readers.documents import StoreNode, ZarrView, find_shape, integers, step
 from nczarr.operations.readers.rule import Finding, Peer, faults, of_arrays
@@ -247,26 +248,19 @@ def find_stale_documents(view: ZarrView) -> Iterator[Finding]:
     key, pointer, consolidated = _read_consolidated(view)
     if consolidated is None:
         return
+    for name, document in consolidated.items():
+        stored = f"{name}/zarr.json" if view.version == 3 else name
+        if "/" in stored.lstrip("/") and find_content(document) is not None and view.documents.get(stored) is None:
+            text = f"the consolidated metadata have `{name}`, which does not exist"
+            yield Finding("stale-consolidation", key, f"{pointer}/{step(name)}", text, "reads it")
     for node in view.nodes:
         for name, document in _documents(node) if node.version == 2 or node is not view.root else ():
             if name not in consolidated:
                 text, does = f"the consolidated metadata lack `{name}`", f"ignores `{name}`"
                 yield Finding("stale-consolidation", key, pointer, text, does)
-            elif _content(consolidated[name]) != _content(document):
+            elif find_content(consolidated[name]) != find_content(document):
                 text = f"the consolidated metadata differ from `{name}`"
                 yield Finding("stale-consolidation", key, f"{pointer}/{step(name)}", text, "uses them")
-
-
-def _content(document: Any) -> str:
-    """Return the content of a document without redundant and empty members."""
-    if not isinstance(document, dict):
-        return json.dumps(document)
-    members = {
-        name: value
-        for name, value in document.items()
-        if name != "consolidated_metadata" and value not in (None, [], {})
-    }
-    return json.dumps(members, sort_keys=True)
 
 
 def _documents(node: StoreNode) -> list[tuple[str, Any]]:

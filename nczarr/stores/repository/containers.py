@@ -10,6 +10,7 @@ the repository is opened.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from contextlib import suppress
 from typing import Any, NamedTuple
 from urllib.parse import unquote
 
@@ -40,22 +41,30 @@ def allow(config: Any, policy: Policy, options: StorageOptions) -> Access:
     So neither a path nor a server comes from the repository, unless it is read
     without credentials.
     """
-    from nczarr.stores.repository.library import load_library
-
-    ice = load_library()
     access = Access({}, {})
-    for prefix, container in dict(config.virtual_chunk_containers or {}).items():
+    for container in dict(config.virtual_chunk_containers or {}).values():
+        prefix = container.url_prefix  # the key is a name in configurations of icechunk 0.1 and 0.2
         try:
             if not policy.given.roots:
                 policy.follow(prefix)
             store, credentials = store_and_credentials(prefix, options, container.store)
-            naming = {} if container.name is None else {"name": container.name}
-            config.set_virtual_chunk_container(ice.VirtualChunkContainer(prefix, store, **naming))
+            config.set_virtual_chunk_container(make_container(prefix, store, container.name))
         except ValueError as error:  # of the policy, of a URL, or of icechunk for a damaged prefix
             access.refused[prefix] = str(error)
             continue
         access.credentials[prefix] = credentials
     return access
+
+
+def make_container(prefix: str, store: Any, name: str | None) -> Any:
+    """Return a container of icechunk. Raises ValueError for a prefix that the library refuses."""
+    from nczarr.stores.repository.library import load_library
+
+    ice = load_library()
+    if name is not None:
+        with suppress(TypeError):  # icechunk 1 takes no name, which configurations of 0.1 and 0.2 have
+            return ice.VirtualChunkContainer(prefix, store, name=name)
+    return ice.VirtualChunkContainer(prefix, store)
 
 
 def check_locations(locations: Iterable[str], config: Any, policy: Policy, path: str, report: Report) -> None:

@@ -53,9 +53,12 @@ def open_repository(
     _check_place(repository)
     place = storage_of(repository, storage)
     with failing(repository.place, storage):
-        return ice.Repository.open(
-            place, config=retrying(config, storage), authorize_virtual_chunk_access=dict(credentials)
-        )
+        try:
+            return ice.Repository.open(
+                place, config=retrying(config, storage), authorize_virtual_chunk_access=dict(credentials)
+            )
+        except ValueError:  # icechunk reads containers that 0.1 and 0.2 stored, but refuses to be given them
+            return ice.Repository.open(place)
 
 
 def session_of(opened: Any, repository: Repository, storage: StorageOptions = NO_OPTIONS) -> Any:

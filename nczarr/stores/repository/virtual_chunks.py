@@ -16,7 +16,7 @@ from urllib.parse import quote, unquote
 
 from nczarr.diagnostics.secrets import StorageOptions
 from nczarr.stores.base import Reference
-from nczarr.stores.repository.containers import NAMED
+from nczarr.stores.repository.containers import NAMED, make_container
 from nczarr.stores.repository.library import load_library, result
 from nczarr.stores.repository.storage import GOOGLE, S3, WEB, store_and_credentials
 from nczarr.stores.spool import origin
@@ -142,12 +142,11 @@ def _name(prefix: str) -> str:
 
 def register(config: Any, containers: Iterable[Container], options: StorageOptions) -> bool:
     """Add containers to a configuration, without credentials; return whether any was missing. Raises BadURLError."""
-    ice, prefixes = load_library(), _read_known(config)
+    prefixes = _read_known(config)
     missing = [container for container in dict.fromkeys(containers) if container.prefix not in prefixes]
     for container in missing:
         store, _ = store_and_credentials(container.prefix, options, None)
-        naming = {} if container.name is None else {"name": container.name}
-        config.set_virtual_chunk_container(ice.VirtualChunkContainer(container.prefix, store, **naming))
+        config.set_virtual_chunk_container(make_container(container.prefix, store, container.name))
     return bool(missing)
 
 

@@ -14,6 +14,8 @@ from collections import Counter
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
+from nczarr.ast.json_text import Real
+
 DEEPEST = 128
 """Maximum nesting of brackets; readers recurse."""
 
@@ -27,20 +29,6 @@ _BRACKETS = (dict, list)
 
 class NotJsonError(ValueError):
     """Invalid or too deeply nested JSON."""
-
-
-class Real(float):
-    """A number with point or exponent, with its spelling."""
-
-    __slots__ = ("spelled",)
-    spelled: str
-
-    @classmethod
-    def of(cls, spelled: str) -> Real:
-        """Return the number of a JSON text."""
-        number = cls(spelled)
-        number.spelled = spelled
-        return number
 
 
 class Parsed(NamedTuple):
@@ -170,19 +158,3 @@ def too_deep(value: Any) -> bool:
         if not level:
             return False
     return any(level)
-
-
-def spell(value: Any) -> str:
-    """Return a JSON value as the netCDF library spells it: lists without blanks; a text is unchanged."""
-    return value if isinstance(value, str) else _spell(value)
-
-
-def _spell(value: Any) -> str:
-    if isinstance(value, dict):
-        members = (f"{json.dumps(key, ensure_ascii=False)}: {_spell(item)}" for key, item in value.items())
-        return "{" + ", ".join(members) + "}"
-    if isinstance(value, list):
-        return "[" + ",".join(map(_spell, value)) + "]"
-    if isinstance(value, Real):
-        return value.spelled
-    return json.dumps(value, ensure_ascii=False)

@@ -150,6 +150,15 @@ def lengths(written: Any, *, least: int = 0) -> tuple[int, ...] | None:
     return tuple(written)
 
 
+def chunk_lengths(written: Any, shape: tuple[int, ...]) -> tuple[int, ...] | None:
+    """Return a JSON list of chunk lengths, 1 along an empty dimension that has chunks of 0; None if it is invalid."""
+    chunks = lengths(written)
+    if chunks is None or len(chunks) != len(shape):
+        return None
+    chunks = tuple(1 if length == 0 == chunk else chunk for length, chunk in zip(shape, chunks, strict=True))
+    return chunks if all(chunks) else None
+
+
 def record(fields: Iterable[tuple[Any, Descr, Any]]) -> Descr:
     """Return the dtype of a record from names, dtypes and shapes of its fields. Raises ValueError."""
     members: dict[str, tuple[str, Descr, tuple[int, ...]]] = {}

@@ -22,15 +22,15 @@ from nczarr.arrays.values.elements import element_of, is_record, model_bytes
 from nczarr.arrays.values.parts import NUMPY, Types, is_fixed
 from nczarr.arrays.values.value_lists import find_problem
 from nczarr.ast import ATOMIC, Attribute, Constant
-from nczarr.ast.plain import HIDDEN, JsonConstant, encode, guess_constant, plain
-from nczarr.ast.values import SPECIAL_FLOATS, single
+from nczarr.ast.json_text import Real, find_json, is_same_plain, narrow, spell
+from nczarr.ast.plain import HIDDEN, JsonConstant, encode, plain
+from nczarr.ast.values import single
 from nczarr.check.check_types import default_fill
 from nczarr.check.checked import Namesake
 from nczarr.formats.common.documents import DocumentCache, Json, name_in_model
 from nczarr.formats.zarr.extension.model import AttributeExtension
 from nczarr.names import name_problem
 from nczarr.syntax.json.positions import pointer
-from nczarr.syntax.json.tolerant import Real, spell
 
 if TYPE_CHECKING:
     from nczarr.formats.zarr.core.array_metadata import ArrayMetadata
@@ -61,14 +61,7 @@ def type_untyped(value: Any) -> Constant:
         return pack("double", values)
     if kinds == _INTEGERS and min(values) >= -0x80000000 and max(values) <= 0x7FFFFFFF:
         return pack("int", values)
-    constant = guess_constant(value)
-    if constant is not None:
-        return constant
-    if isinstance(value, bool) or (
-        isinstance(value, list) and value and all(isinstance(element, bool) for element in value)
-    ):
-        return Constant.numbers("ubyte", [int(element) for element in (value if isinstance(value, list) else [value])])
-    return Constant.text(encode(spell(value)))
+    return narrow(value)
 
 
 def chars(data: bytes) -> Constant:
@@ -189,7 +182,8 @@ class NodeAttributes:
                 if constant is None:
                     text = f"attribute `{name}` is not of type {types[written]!r}; its type is inferred from its value"
                     self.documents.warn("stale-extension", text, key, _pointer(key, written))
-            attributes[name] = Attribute(name=name, value=constant or type_untyped(value), span=span)
+            constant = constant or type_untyped(value)
+            attributes[name] = Attribute(name=name, value=constant, json=find_json(constant, value), span=span)
         shown = attributes.values()
         return self._insert(list(shown), extensions, document, key) if extensions else tuple(shown)
 
@@ -230,7 +224,8 @@ class NodeAttributes:
         """Return the extension's constant; None (reported) if the plain value has changed."""
         if extension.at is None:
             shown = form(extension.value).value
-            if _same(shown, value) or (extension.value.type == "float" and _same(shown, _in_single(value))):
+            widths = (value, _in_single(value)) if extension.value.type == "float" else (value,)
+            if any(is_same_plain(shown, written) for written in widths):
                 return extension.value
         text = "the attribute was changed by a program that left its type"
         self.documents.warn("stale-extension", text, key, _pointer(key, name))
@@ -259,24 +254,15 @@ def _pointer(key: str, name: str) -> str:
     return ("/attributes" if key.endswith(".json") else "") + pointer(name)
 
 
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
 def _in_single(value: Any) -> Any:
     """Round numbers to float32: earlier versions wrote the shortest digits of a float32."""
     if isinstance(value, list):
         return [_in_single(element) for element in value]
     return single(value) if isinstance(value, float) else value
-
-
-def _same(shown: Any, value: Any) -> bool:
-    """Return whether a JSON value equals the plain form, numbers by value."""
-    if isinstance(shown, list) and isinstance(value, list):
-        return len(shown) == len(value) and all(map(_same, shown, value))
-    if isinstance(shown, str) and isinstance(value, float) and shown in SPECIAL_FLOATS:
-        return _same(SPECIAL_FLOATS[shown], value)
-    if isinstance(shown, float) and isinstance(value, float) and shown != shown:
-        return value != value
-    return (type(shown) is type(value) and shown == value) or (
-        isinstance(shown, float) and isinstance(value, int | float) and shown == value
-    )
 
 
 # ---- `_FillValue`, which may stand in the fill value of the array alone ---------------------------------------------
@@ -333,7 +319,8 @@ def with_fill(
         text = f"`_FillValue` is not a value of type {type_name} and is left out"
         reader.documents.warn("stale-extension", text, reader.key(described.prefix), pointer("_FillValue"))
         return attributes[:place] + attributes[place + 1 :], None
-    attribute = attribute.model_copy(update={"value": fitting})
+    json = find_json(fitting, value) if _is_number(value) else None
+    attribute = Attribute(name=attribute.name, value=fitting, json=json, span=attribute.span)
     return (*attributes[:place], attribute, *attributes[place + 1 :]), _own_fill(type_name, fitting)
 
 

@@ -25,12 +25,13 @@ from nczarr.ast.node import members_of
 from nczarr.ast.types import MAX_DEPTH, sound_types
 from nczarr.check.check_types import find_oversized
 from nczarr.check.checked import Unchecked
+from nczarr.diagnostics.report import Severity
 from nczarr.formats.common.documents import Json
 from nczarr.formats.zarr.core.array_metadata import ArrayMetadata, Inventor
 from nczarr.formats.zarr.core.reader import NodeReader, name_list, unread_message
 from nczarr.formats.zarr.core.variables import Variables
 from nczarr.formats.zarr.extension.model import LARGEST_LENGTH, type_from_json
-from nczarr.names import name_problem, stem
+from nczarr.names import list_first, name_problem, stem
 from nczarr.syntax.json.positions import pointer
 
 _SUPERBLOCK: dict[str, tuple[str, Callable[[str], object]]] = {
@@ -77,9 +78,14 @@ class _Hierarchy:
         self.reader = reader
         self.documents = reader.documents
         self.variables = variables
+        self.implicit: list[str] = []
+        """Paths of groups without a document."""
+        self.ignored: list[str] = []
+        """Paths of files and folders that are no nodes."""
 
     def read(self) -> Unchecked:
         """Return the dataset."""
+        self.documents.fill_gaps()
         superblock, key = self.variables.read_hidden("", "superblock")
         described = self._read_superblock(superblock or {}, key)
         if self.reader.is_array(""):
@@ -98,6 +104,8 @@ class _Hierarchy:
         if self.reader.is_exact and not self.variables.has_hidden:
             described["name"] = ""
         dataset = Dataset(**described, **members)
+        self.documents.compare_consolidated(self.reader.consolidated_key)
+        self._report_folders(dataset)
         return Unchecked(dataset, forward=True, parts=self.variables.parts, namesakes=self.documents.namesakes)
 
     def _read_superblock(self, document: Json, key: str) -> Json:
@@ -179,7 +187,21 @@ class _Hierarchy:
                 if missing in gone:
                     self._stale(f"`{missing}` was removed by a program that left its name", key)
             order = list(dict.fromkeys([*(member for member in added if member not in gone), *order]))
-        return self._split_members(path, order, prefix, set(groups), key)
+        unlisted = self._find_unlisted(prefix, set(order))
+        if unlisted:
+            self._stale(f"the group does not list {list_first(unlisted, 5)}, which another program added", key)
+        return self._split_members(path, [*order, *unlisted], prefix, set(groups), key)
+
+    def _find_unlisted(self, prefix: str, listed: set[str]) -> list[str]:
+        """Return arrays and groups below a group that it does not list. A folder may be unreadable: lists suffice."""
+        store = self.documents.store
+        if not store.listed or store.distant:  # there, each listing is a request
+            return []
+        try:
+            below = self.documents.children(prefix)
+        except PermissionError:
+            return []
+        return [name for name in below if name not in listed and self._stands(prefix, name)]
 
     def _split_members(
         self, path: str, order: list[str], prefix: str, groups: set[str], key: str
@@ -195,7 +217,17 @@ class _Hierarchy:
             if not (is_array or is_group or written in groups):
                 if self.variables.has_hidden:
                     self.documents.report_lost("bad-metadata", f"array `{written}` is listed but does not exist", key)
-                continue
+                    continue
+                fault = self.reader.find_fault(inside)
+                if fault is not None:
+                    self.documents.report_lost("bad-metadata", fault[0], self.reader.key(inside), fault[1])
+                elif self._has_nodes(inside, inside.count("/")):
+                    self.implicit.append(f"/{inside[:-1]}")
+                    is_group = True
+                else:
+                    self.ignored.append(f"/{inside[:-1]}")
+                if not is_group:
+                    continue
             spelled = self.reader.name(inside)
             if self.documents.name(spelled, key, "", "an array or group") is None:
                 continue
@@ -209,6 +241,26 @@ class _Hierarchy:
         for name, (kind, _, inside) in zip(shown, nodes, strict=True):
             members[kind].append((name, inside))
         return members["variable"], members["group"]
+
+    def _has_nodes(self, prefix: str, depth: int) -> bool:
+        """Return whether there is an array or group below a folder without a document."""
+        if depth > MAX_DEPTH:
+            return False
+        inner = [f"{prefix}{name}/" for name in self.documents.children(prefix) if _is_segment(name)]
+        self.documents.expect(inner, self.reader.names)
+        return any(
+            self.reader.is_array(path) or self.reader.is_group(path) or self.reader.find_fault(path) for path in inner
+        ) or any(self._has_nodes(path, depth + 1) for path in inner)
+
+    def _report_folders(self, dataset: Dataset) -> None:
+        """Report groups without a document, and an empty dataset in a folder with other files."""
+        root = self.reader.key("")
+        if self.implicit:
+            text = f"folders without a document are read as groups: {list_first(self.implicit, 5)}"
+            self.documents.warn("implicit-group", text, root, severity=Severity.NOTE)
+        if self.ignored and not (dataset.variables or dataset.groups):
+            text = f"the store has no array or group, but other files and folders: {list_first(self.ignored, 5)}"
+            self.documents.warn("ignored-files", text, root)
 
     def _stands(self, prefix: str, name: str) -> bool:
         inside = f"{prefix}{name}/"

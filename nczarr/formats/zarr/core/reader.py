@@ -43,6 +43,9 @@ class NodeReader:
     masking_fill = False
     """True if a fill value of an array stands for a `_FillValue`, unless it is netCDF's default."""
     names: tuple[str, ...]
+    """Documents of a node."""
+    consolidated_key = ""
+    """Key of the root document with consolidated metadata."""
 
     def __init__(self, documents: DocumentCache) -> None:
         self.documents = documents
@@ -58,6 +61,10 @@ class NodeReader:
     def is_group(self, prefix: str) -> bool:
         """Return whether the node is a group, readable or not."""
         raise NotImplementedError
+
+    def find_fault(self, prefix: str) -> tuple[str, str] | None:
+        """Return why a node with documents is neither array nor group, and a JSON pointer; None without documents."""
+        return None
 
     def key(self, prefix: str) -> str:
         """Return the key of the document with the attributes, for diagnostics."""

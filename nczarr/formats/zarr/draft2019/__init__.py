@@ -26,7 +26,7 @@ FORMAT = Format(
     title="the 2019 draft of the Zarr v3 core protocol, with the netCDF model in an extension",
     suffixes=(),
     spec="https://github.com/zarr-developers/zarr-specs/tree/core-protocol-v3.0-dev",
-    capabilities=Capabilities(extensions=True, arrays=ARRAYS),
+    capabilities=Capabilities(extensions=True, json_attributes="strict", arrays=ARRAYS),
     holds="nczarr.formats.zarr.draft2019.frontend:holds",
     read="nczarr.formats.zarr.draft2019.frontend:read",
     emit="nczarr.formats.zarr.draft2019.backend:emit",

@@ -14,8 +14,9 @@ from typing import TypeVar
 from nczarr import names
 from nczarr.arrays.sources.source import Descr, itemsize
 from nczarr.arrays.values.elements import element_of, plain_type
-from nczarr.ast import Attribute, EnumType, Group, Variable
+from nczarr.ast import EnumType, Group, Variable
 from nczarr.ast.dataset import groups
+from nczarr.ast.json_text import is_strict
 from nczarr.check.checked import Foreign
 from nczarr.diagnostics.report import Report
 from nczarr.formats.zarr.core.attributes import type_untyped
@@ -27,6 +28,7 @@ from nczarr.formats.zarr.extension.documents import HiddenAttributes
 from nczarr.options import Options
 from nczarr.plan.plans import PartTarget, StorePlan
 from nczarr.stores.memory import MemoryStore
+from nczarr.syntax.json.tolerant import parse
 
 GroupNode = TypeVar("GroupNode", bound=Group)
 
@@ -52,12 +54,6 @@ def _with_storage(group: GroupNode, path: str, plan: StorePlan) -> GroupNode:
     )
     children = (_with_storage(child, names.join(path, child.name), plan) for child in group.groups)
     return group.model_copy(update={"variables": tuple(variables), "groups": tuple(children)})
-
-
-def as_it_was(attribute: Attribute, foreign: Foreign) -> bool:
-    """Return whether an attribute still equals JSON that the tree represents differently."""
-    originals = foreign.attributes
-    return attribute.name in originals and type_untyped(originals[attribute.name]) == attribute.value
 
 
 def emit(plan: StorePlan, report: Report) -> Iterator[Entry]:
@@ -116,10 +112,12 @@ class Draft2019Writer(HiddenAttributes):
         node = checked.variables.get(path) or checked.groups[path]
         types = hidden["attr"]
         for attribute in node.attributes:
-            if attribute.name in shown and as_it_was(attribute, foreign):
-                shown[attribute.name] = foreign.attributes[attribute.name]
+            if (
+                attribute.json is not None
+                and is_strict(attribute)
+                and type_untyped(parse(attribute.json.encode()).value) == attribute.value
+            ):
                 types["types"].pop(attribute.name, None)
-                types.get("nczarr", {}).pop(attribute.name, None)
         if self.bare:
             return {"attributes": shown, "extensions": [*foreign.extensions]}
         name = "" if path == "/" else node.name

@@ -13,7 +13,6 @@ from nczarr import names
 from nczarr.arrays.chunks.grid import Encoding
 from nczarr.arrays.chunks.key_segments import problem, suits
 from nczarr.arrays.sources.source import Descr
-from nczarr.ast.plain import plain
 from nczarr.ast.types import MAX_DEPTH
 from nczarr.check.checked import Foreign, Unchecked
 from nczarr.diagnostics.report import Report, Severity
@@ -21,7 +20,6 @@ from nczarr.formats.common.documents import Json
 from nczarr.formats.common.strict_json import StrictDocuments
 from nczarr.formats.zarr.core import hierarchy
 from nczarr.formats.zarr.core.array_metadata import ArrayMetadata, chain
-from nczarr.formats.zarr.core.attributes import type_untyped
 from nczarr.formats.zarr.core.reader import NodeReader
 from nczarr.formats.zarr.draft2019 import dtypes, keys, wire
 from nczarr.formats.zarr.draft2019 import protocol_extension as extension
@@ -168,14 +166,6 @@ class NodeDocuments(StrictDocuments):
         return document if sound else None
 
 
-def _is_shown(shown: Any, value: Any) -> bool:
-    """Return whether an attribute's JSON in the tree equals its original JSON."""
-    if isinstance(shown, list) and isinstance(value, list):
-        return len(shown) == len(value) and all(map(_is_shown, shown, value))
-    alike = isinstance(value, float) if isinstance(shown, float) else type(shown) is type(value)
-    return alike and isinstance(value, str | int | float) and bool(shown == value)
-
-
 def holds(store: Store) -> bool:
     """Return whether the root has a document, or any node exists below `meta/`."""
     if any(store.get(keys.document_key("/", kind)) is not None for kind in keys.KINDS):
@@ -235,16 +225,11 @@ class Draft2019Reader(NodeReader):
         return any(self.extension(path[1:] + "/") is not None for path in self.fqns() if path != "/")
 
     def foreign(self, prefix: str) -> Foreign:
-        """Return other extensions, and attributes whose JSON differs in the tree."""
+        """Return other extensions, and the separator of chunk keys."""
         document = self._document(prefix)
         others = tuple(other for other in document.get("extensions", []) if other.get("extension") != extension.URI)
-        attributes = {
-            name: value
-            for name, value in document.get("attributes", {}).items()
-            if not _is_shown(plain(type_untyped(value)).value, value)
-        }
         grid = document.get("chunk_grid", {})
-        return Foreign(others, attributes, grid.get("separator") if isinstance(grid, dict) else None)
+        return Foreign(others, grid.get("separator") if isinstance(grid, dict) else None)
 
     def name(self, prefix: str) -> str:
         """Return the extension's name if it fits the key and is unique, else the key's."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -12,6 +11,7 @@ from nczarr.arrays.sources.memory import is_complete
 from nczarr.arrays.sources.source import is_number
 from nczarr.arrays.values.elements import convert_to_stored, is_element
 from nczarr.ast import Constant, Variable
+from nczarr.ast.json_text import write_json
 from nczarr.check import check
 from nczarr.check.checked import Checked
 from nczarr.diagnostics.report import Report, Source
@@ -325,11 +325,11 @@ class StoreEditor:
 def _list_nodes(checked: Checked) -> Iterator[tuple[tuple[str, str], object]]:
     """Yield the nodes of a header by kind and path, with everything that the format must hold of them."""
     for path, group in checked.groups.items():
-        yield ("group", path), {attribute.name: attribute.value for attribute in group.attributes}
+        yield ("group", path), {attribute.name: (attribute.value, attribute.json) for attribute in group.attributes}
     for path, dimension in checked.dimensions.items():
         yield ("dimension", path), (dimension.size, dimension.unlimited)
     for path, variable in checked.variables.items():
-        attributes = {attribute.name: attribute.value for attribute in variable.attributes}
+        attributes = {attribute.name: (attribute.value, attribute.json) for attribute in variable.attributes}
         yield ("variable", path), (variable.type, variable.dimensions, attributes)
 
 
@@ -345,7 +345,7 @@ def _parse(data: bytes) -> Any:
 
 def _is_same(one: Json | None, other: Json) -> bool:
     """Return whether two documents are equal, with their members in the same order."""
-    return one is not None and json.dumps(one) == json.dumps(other)
+    return one is not None and write_json(one) == write_json(other)
 
 
 def _find_members(document: Any) -> Json | None:

@@ -53,13 +53,14 @@ class HiddenAttributes(Writer):
         return "" if element_of(dtype) is not None else plain_type(dtype) or ""
 
     def attribute_form(self, attribute: Attribute) -> JsonConstant:
-        """Return an attribute in plain JSON."""
-        return plain(attribute.value)
+        """Return an attribute in JSON."""
+        text = self.find_json(attribute)
+        return plain(attribute.value) if text is None else JsonConstant(text, True)
 
     # ---- the hidden attributes -------------------------------------------------------------------------------------
     def group_attributes(self, path: str, group: Group) -> tuple[Json, Json]:
         """Return the attributes, and `group`, `superblock` (root) and `attr`."""
-        shown, types = attributes(group.attributes, hidden=self.reserved)
+        shown, types = attributes(group.attributes, self.attribute_form, self.reserved)
         hidden = {"group": self._describe_group(path, group)}
         if isinstance(group, Dataset):
             model = None if group.version == MODEL else group.version
@@ -182,9 +183,7 @@ def _extension(
 
 
 def attributes(
-    declared: Iterable[Attribute],
-    form: Callable[[Attribute], JsonConstant] | None = None,
-    hidden: frozenset[str] = HIDDEN,
+    declared: Iterable[Attribute], form: Callable[[Attribute], JsonConstant], hidden: frozenset[str]
 ) -> tuple[Json, Json]:
     """Return attributes in plain `form`, and `_nczarr_attr`: types, and inexact or `hidden` attributes."""
     shown: Json = {}
@@ -192,7 +191,7 @@ def attributes(
     others: Json = {}
     for place, attribute in enumerate(declared):
         name, constant = attribute.name, attribute.value
-        shown_value = plain(constant) if form is None else form(attribute)
+        shown_value = form(attribute)
         visible = shown_value.value is not None and name not in hidden
         if visible:
             shown[name] = shown_value.value

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from typing import Any
 
 from nczarr import registry
 from nczarr.arrays.sources.source import is_number
 from nczarr.ast import Constant
+from nczarr.ast.json_text import write_json
 from nczarr.diagnostics.report import Diagnostic, Report, Severity
 from nczarr.formats.common.documents import DocumentCache, Json
 from nczarr.formats.zarr.core.array_metadata import ArrayMetadata
@@ -23,7 +23,7 @@ from nczarr.plan.requested_storage import find_fill
 from nczarr.registry import Format
 from nczarr.stores.base import Store, is_metadata
 from nczarr.syntax.json.positions import pointer
-from nczarr.syntax.json.tolerant import Real
+from nczarr.syntax.json.tolerant import parse
 
 OLD = (".zarray", ".zattrs", ".zgroup")
 """Documents of a node in Zarr v2."""
@@ -57,23 +57,12 @@ def emit(plan: StorePlan, report: Report) -> Iterator[tuple[str, Json]]:
     plain = plan._replace(form=form, options=plan.options._replace(consolidated=False))
     for key, data in registry.load(row)(plain, report):
         if is_metadata(key):
-            yield key, json.loads(data.decode("utf-8", "surrogateescape"))
+            yield key, parse(data).value
 
 
 def encode(document: Any) -> bytes:
     """Encode JSON in one line; numbers, NaN and infinities of attributes keep their spelling."""
-    return _write(document).encode("utf-8", "surrogateescape")
-
-
-def _write(value: Any) -> str:
-    if isinstance(value, dict):
-        return "{" + ", ".join([f"{_dump(key)}: {_write(item)}" for key, item in value.items()]) + "}"
-    if isinstance(value, list | tuple):
-        return "[" + ", ".join(map(_write, value)) + "]"
-    return value.spelled if isinstance(value, Real) else _dump(value)
-
-
-_dump = json.JSONEncoder(ensure_ascii=False).encode
+    return write_json(document).encode("utf-8", "surrogateescape")
 
 
 class DocumentMigration:
@@ -206,7 +195,7 @@ class DocumentMigration:
         else:
             document = {**(self.cache.get(prefix + DOCUMENT) or {})}
         if emitted is not None:
-            document["attributes"] = merge(emitted["attributes"], self.reader.attributes(prefix))
+            document["attributes"] = emitted["attributes"]
             document["dimension_names"] = emitted["dimension_names"]
         elif self.is_old:
             attributes = self._plain_attributes(prefix, metadata)
@@ -275,7 +264,7 @@ class DocumentMigration:
         emitted = self.emitted.get(prefix + DOCUMENT)
         attributes = self._shown(prefix)
         if emitted is not None:
-            attributes = merge(emitted["attributes"], self._attributes(prefix))
+            attributes = emitted["attributes"]
         document: Json = {"zarr_format": 3, "node_type": "group"}
         if not self.is_old:
             document = {**(self.cache.get(prefix + DOCUMENT) or {})}
@@ -285,7 +274,7 @@ class DocumentMigration:
     def _write_old_attributes(self, prefix: str) -> None:
         emitted = self.emitted.get(prefix + ".zattrs")
         if emitted is not None:
-            self._put(prefix + ".zattrs", merge(emitted, self._attributes(prefix)))
+            self._put(prefix + ".zattrs", emitted)
 
     # ---- consolidated metadata -------------------------------------------------------------------------------------
     def _consolidate(self, prefix: str) -> None:
@@ -315,22 +304,6 @@ class DocumentMigration:
         group = self.all[own]
         self._put(own, {**group, "consolidated_metadata": content})
         self.all[own] = group
-
-
-def merge(emitted: Json, original: Json) -> Json:
-    """Return attributes of a back end; JSON that the model holds as a text stays as it was."""
-    texts = {name for name, value in emitted.items() if isinstance(value, str)}
-    changed = {
-        name
-        for name, value in original.items()
-        if name not in SKIPPED and (_is_nested(value) or (name in texts and not isinstance(value, str)))
-    }
-    return {name: original[name] if name in changed else value for name, value in emitted.items()}
-
-
-def _is_nested(value: Any) -> bool:
-    """Return whether an attribute is an object, or a list with objects or lists."""
-    return isinstance(value, dict) or (isinstance(value, list) and any(isinstance(item, dict | list) for item in value))
 
 
 def state_fill(attributes: Json, fill: Constant | None, metadata: ArrayMetadata) -> Json:

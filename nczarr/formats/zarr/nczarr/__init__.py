@@ -14,7 +14,9 @@ FORMAT = Format(
     title="NCZarr: Zarr format 2 with netCDF-C's metadata and our extension",
     suffixes=(".zarr", ".zip"),
     spec="https://docs.unidata.ucar.edu/nug/current/nczarr_head.html",
-    capabilities=Capabilities(arrays=Arrays(codecs="hdf5", fixed_strings=True, netcdf_char=True)),
+    capabilities=Capabilities(
+        json_attributes="any", arrays=Arrays(codecs="hdf5", fixed_strings=True, netcdf_char=True)
+    ),
     holds="nczarr.formats.zarr.nczarr.frontend:holds",
     read="nczarr.formats.zarr.nczarr.frontend:read",
     emit="nczarr.formats.zarr.nczarr.backend:emit",
@@ -29,7 +31,7 @@ FORMAT3 = Format(
     title="Zarr version 3 with netCDF-C's attributes and our extension",
     suffixes=(),
     spec=FORMAT.spec,
-    capabilities=Capabilities(arrays=ARRAYS),
+    capabilities=Capabilities(json_attributes="any", arrays=ARRAYS),
     holds="nczarr.formats.zarr.nczarr.frontend:holds3",
     read="nczarr.formats.zarr.nczarr.frontend:read3",
     emit="nczarr.formats.zarr.nczarr.backend3:emit",

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from types import MappingProxyType
 
 from nczarr.ast import Attribute
-from nczarr.ast.plain import CARRIED, JsonConstant, plain
+from nczarr.ast.plain import CARRIED, JsonConstant
 from nczarr.diagnostics.report import Report
 from nczarr.formats.zarr.core.fill_values import Json
 from nczarr.formats.zarr.core.writer import Entry, encode
@@ -32,7 +32,11 @@ class NCZarr3Writer(HiddenAttributes, Zarr3Writer):
     superblock = MappingProxyType({"version": "3.0.0", "format": 3})
 
     def attribute_form(self, attribute: Attribute) -> JsonConstant:
-        return self.fill_form(attribute.value) if attribute.name == "_FillValue" else plain(attribute.value)
+        if attribute.name != "_FillValue":
+            return super().attribute_form(attribute)
+        fill = self.fill_form(attribute.value)
+        has_json = attribute.json is not None and not isinstance(fill.value, str)
+        return super().attribute_form(attribute) if has_json else fill
 
     def finish(self, path: str, shown: Json, hidden: Json) -> Json:
         ordered = {what: hidden[what] for what in HIDDEN_PARTS if what in hidden}

@@ -38,4 +38,5 @@ def read3(store: Store, report: Report, options: Options) -> Unchecked | None:
     """Read the dataset of a store on Zarr v3. Reports unreadable parts; raises OSError."""
     from nczarr.formats.zarr.v3.frontend import Zarr3Reader
 
-    return hierarchy.read(Zarr3Reader(DocumentCache(store, report, options)), hidden=True)
+    reader = Zarr3Reader(DocumentCache(store, report, options))
+    return hierarchy.read(reader, hidden=True) if reader.has_valid_root() else None

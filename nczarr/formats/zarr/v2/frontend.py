@@ -22,7 +22,7 @@ from nczarr.check.checked import Unchecked
 from nczarr.diagnostics.report import Report
 from nczarr.formats.common.documents import DocumentCache, Json
 from nczarr.formats.zarr.core import hierarchy
-from nczarr.formats.zarr.core.array_metadata import ArrayMetadata, chain, lengths, record, sensible
+from nczarr.formats.zarr.core.array_metadata import ArrayMetadata, chain, chunk_lengths, lengths, record, sensible
 from nczarr.formats.zarr.core.fill_values import decode_base64, number, show, type_name
 from nczarr.formats.zarr.core.reader import BadDocumentError, NodeReader, axes_of
 from nczarr.options import Options
@@ -68,6 +68,7 @@ class Zarr2Reader(NodeReader):
     """Documents of Zarr v2. `netcdf`: text fill values are plain, and `<U1` is a char of one byte."""
 
     axes_member = "_ARRAY_DIMENSIONS"
+    consolidated_key = ".zmetadata"
     names = (".zarray", ".zattrs", ".zgroup")
 
     def __init__(self, documents: DocumentCache, *, netcdf: bool = False) -> None:
@@ -75,10 +76,8 @@ class Zarr2Reader(NodeReader):
         self.texts_are_strings = netcdf
         self._described: dict[int, ArrayMetadata] = {}
         """Metadata by the document's `id`: equal documents are mostly one object, which `documents` keeps alive."""
-        if not (documents.store.listed and (documents.has(".zgroup") or documents.has(".zarray"))):
-            consolidated = documents.get(".zmetadata") or {}
-            members = consolidated.get("metadata")
-            documents.extra = members if isinstance(members, dict) else {}
+        whole = documents.has(".zgroup") or documents.has(".zarray")
+        documents.consolidate((documents.get(".zmetadata") or {}).get("metadata"), whole=whole)
 
     def is_array(self, prefix: str) -> bool:
         return self.documents.has(prefix + ".zarray")
@@ -129,10 +128,11 @@ class Zarr2Reader(NodeReader):
         """Return the part of the metadata that depends on the document alone."""
         if document.get("zarr_format", 2) != 2:
             raise BadDocumentError("the document is not of Zarr format 2", "zarr_format")
-        shape, chunks = lengths(document.get("shape")), lengths(document.get("chunks"), least=1)
+        shape = lengths(document.get("shape"))
         if shape is None or not sensible(shape):
             raise BadDocumentError("the shape is not a list of lengths", "shape")
-        if chunks is None or len(chunks) != len(shape):
+        chunks = chunk_lengths(document.get("chunks"), shape)
+        if chunks is None:
             raise BadDocumentError("the chunks are not a list of one length for each dimension", "chunks")
         configs = _configs(document)
         try:
@@ -251,7 +251,11 @@ def _read_dtype(written: Any) -> Descr:
         return written
     if not isinstance(written, list) or not all(isinstance(field, list) and len(field) >= 2 for field in written):
         raise ValueError(f"not a dtype of Zarr v2: {written!r}")
-    return tuple((field[0], _read_dtype(field[1]), tuple(field[2]) if len(field) > 2 else ()) for field in written)
+    return tuple(
+        # NumPy gives padding, which has no name, that of its place
+        (f"f{place}" if field[0] == "" else field[0], _read_dtype(field[1]), tuple(field[2]) if len(field) > 2 else ())
+        for place, field in enumerate(written)
+    )
 
 
 def _read_fill(descr: Descr, written: Any) -> bytes | None:

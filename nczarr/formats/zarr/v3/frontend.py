@@ -13,13 +13,14 @@ from nczarr.arrays.codecs.chain import with_fill
 from nczarr.arrays.sources.source import Descr, big_descr, itemsize
 from nczarr.arrays.values.elements import in_order, with_times
 from nczarr.ast import ATOMIC, Constant
+from nczarr.ast.json_text import write_json
 from nczarr.ast.plain import JsonConstant
 from nczarr.ast.rectilinear import Lengths, read_lengths, total_of
 from nczarr.check.checked import Unchecked
-from nczarr.diagnostics.report import Report
+from nczarr.diagnostics.report import Report, Severity
 from nczarr.formats.common.documents import DocumentCache, Json
 from nczarr.formats.zarr.core import hierarchy
-from nczarr.formats.zarr.core.array_metadata import ArrayMetadata, chain, lengths, sensible
+from nczarr.formats.zarr.core.array_metadata import ArrayMetadata, chain, chunk_lengths, lengths, sensible
 from nczarr.formats.zarr.core.fill_values import FAULTS
 from nczarr.formats.zarr.core.reader import BadDocumentError, NodeReader, axes_of
 from nczarr.formats.zarr.extension.model import LARGEST_LENGTH, unpack_attributes
@@ -35,11 +36,19 @@ from nczarr.formats.zarr.v3.read_codecs import Chain, read_chain, split_name
 from nczarr.options import Options
 from nczarr.registry import ChunkKeys
 from nczarr.stores.base import Store
+from nczarr.syntax.json.positions import pointer
 
 _MEMBERS = frozenset(
     {"zarr_format", "node_type", "shape", "data_type", "chunk_grid", "chunk_key_encoding", "fill_value", "codecs",
      "attributes", "storage_transformers", "dimension_names", "consolidated_metadata"}
 )  # fmt: skip
+
+
+_DRAFT_2020 = "https://purl.org/zarr/spec/protocol/core/"
+"""Begin of `zarr_format` in the entry document of the draft; that of 2019 has no such document."""
+
+_LONGEST = 60
+"""Maximum characters of a value in a message."""
 
 
 def holds(store: Store) -> bool:
@@ -51,13 +60,15 @@ def holds(store: Store) -> bool:
 
 def read(store: Store, report: Report, options: Options) -> Unchecked | None:
     """Read the dataset of a store. Reports unreadable parts; raises OSError."""
-    return hierarchy.read(Zarr3Reader(DocumentCache(store, report, options)))
+    reader = Zarr3Reader(DocumentCache(store, report, options))
+    return hierarchy.read(reader) if reader.has_valid_root() else None
 
 
 class Zarr3Reader(NodeReader):
     """Documents of Zarr v3."""
 
     axes_member = "dimension_names"
+    consolidated_key = DOCUMENT
     names = (DOCUMENT,)
 
     def __init__(self, documents: DocumentCache) -> None:
@@ -67,7 +78,8 @@ class Zarr3Reader(NodeReader):
         consolidated = (documents.get(DOCUMENT) or {}).get("consolidated_metadata")
         members = consolidated.get("metadata") if isinstance(consolidated, dict) else None
         if isinstance(members, dict):
-            documents.extra = {f"{path}/{DOCUMENT}": member for path, member in members.items() if path}
+            members = {f"{path}/{DOCUMENT}": member for path, member in members.items() if path}
+        documents.consolidate(members, whole=True)
         self._draft = DraftMetadata(documents, self._read_node) if is_draft(self._read_node("")) else None
 
     @property
@@ -79,6 +91,33 @@ class Zarr3Reader(NodeReader):
 
     def _read_node(self, prefix: str) -> Json:
         return self.documents.get(prefix + DOCUMENT) or {}
+
+    def has_valid_root(self) -> bool:
+        """Return whether the root is a group or array of Zarr v3; report a document that is neither."""
+        fault = self.find_fault("")
+        if fault is not None:
+            message, member = fault
+            self.documents.warn("unknown-format", message, DOCUMENT, member, Severity.ERROR)
+        return fault is None
+
+    def find_fault(self, prefix: str) -> tuple[str, str] | None:
+        document = self.documents.get(prefix + DOCUMENT)
+        if document is None:
+            return None
+        node = f"`/{prefix[:-1]}`"
+        written = document.get("zarr_format")
+        if isinstance(written, str) and written.startswith(_DRAFT_2020):
+            return f"{node} is of the draft of 2020 of Zarr v3 (`{written}`), which is not read", pointer("zarr_format")
+        for member, values in (("zarr_format", (3,)), ("node_type", ("group", "array"))):
+            expected = " or ".join(map(write_json, values))
+            if member not in document:
+                return f"{node} is neither a group nor an array: member `{member}` is missing, which is {expected}", ""
+            value = document[member]
+            if value not in values or type(value) is bool:
+                shown = write_json(value)
+                shown = shown if len(shown) <= _LONGEST else shown[:_LONGEST] + "…"
+                return f"{node} is neither a group nor an array: `{member}` is {shown}, not {expected}", pointer(member)
+        return None
 
     def is_array(self, prefix: str) -> bool:
         return self._read_node(prefix).get("node_type") == "array"
@@ -210,10 +249,10 @@ def _grid(written: Any, shape: tuple[int, ...]) -> tuple[int, ...]:
     name, configuration = split_name(written, "chunk_grid")
     if name == "rectilinear":
         return _rectilinear(configuration, shape)
-    chunks = lengths(configuration.get("chunk_shape"), least=1)
+    chunks = chunk_lengths(configuration.get("chunk_shape"), shape)
     if name != "regular":
         raise BadDocumentError(f"chunk grid `{name}` is unknown", "chunk_grid", "unreadable-array")
-    if chunks is None or len(chunks) != len(shape):
+    if chunks is None:
         raise BadDocumentError("the chunks are not a list of one length for each dimension", "chunk_grid")
     return chunks
 

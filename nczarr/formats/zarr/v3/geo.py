@@ -7,9 +7,11 @@ convention CF has; it is left out.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from typing import Any
 
+from nczarr.ast.json_text import JsonText
 from nczarr.formats.zarr.core.fill_values import Json
 
 LIST = "zarr_conventions"
@@ -49,6 +51,8 @@ def declare(attributes: Json, declared: Json | None) -> Json:
     members = {name: value for name, value in declared.items() if name != LIST}
     entries = [ENTRIES[name] for name in declared[LIST]]
     others = attributes.get(LIST)
+    if isinstance(others, JsonText):
+        others = json.loads(others.text)
     return {**attributes, **members, LIST: [*(others if isinstance(others, list) else ()), *entries]}
 
 

@@ -21,6 +21,7 @@ from nczarr.formats.zarr.core.fill_values import FAULTS, Json
 from nczarr.formats.zarr.core.reader import BadDocumentError
 from nczarr.formats.zarr.v3 import dtypes
 from nczarr.formats.zarr.v3.codecs import NUMCODECS, config_of
+from nczarr.names import list_first
 
 
 class Chain(NamedTuple):
@@ -89,9 +90,13 @@ def read_chain(written: Any, chunks: tuple[int, ...], stored: Descr, *, inner: b
             case "bytes" | "vlen-utf8" | "vlen-bytes":
                 ordered, big = in_order_of(before, big=configuration.get("endian") == "big")
                 return Chain((*ordered, *after), big, name if name != "bytes" else "", permutation)
+            case _ if name.removeprefix(NUMCODECS) in ARRAY_TO_BYTES:
+                ordered, _ = in_order_of(before, big=False)
+                packed = {"id": name.removeprefix(NUMCODECS), **configuration}
+                return Chain((*ordered, packed, *after), big=False, permutation=permutation)
             case "sharding_indexed":
                 return _read_sharded(configuration, lengths_now, stored, before, after, permutation, inner=inner)
-            case _ if name.startswith(NUMCODECS):
+            case _ if name.startswith(NUMCODECS) or name == "bitround":  # of zarrs
                 before.append(config_of(name, configuration))
                 stored = _find_stored_dtype(before[-1], stored)
             case _:
@@ -100,8 +105,26 @@ def read_chain(written: Any, chunks: tuple[int, ...], stored: Descr, *, inner: b
                     break
                 before.append(_number_step(kind, configuration, stored))
                 stored = before[-1]["stored"]
-    raise BadDocumentError("this chain of codecs is not supported", "codecs", "unreadable-array")
+    raise BadDocumentError(_explain([name for name, _ in steps]), "codecs", "unreadable-array")
 
+
+def _explain(chain: list[str]) -> str:
+    """Return why a chain of codecs is not read: the codecs that are unknown, or their order."""
+    unknown = [name for name in chain if not _is_known(name) or not (NUMCODECS in name or _is_registered(name))]
+    if unknown:
+        listed = list_first(unknown, 3)
+        return f"codec {listed} is unknown" if len(unknown) == 1 else f"the codecs {listed} are unknown"
+    return f"this chain of codecs is not supported: {list_first(chain, 8)}"
+
+
+def _is_registered(name: str) -> bool:
+    """Return whether a name without the prefix of numcodecs names a codec of Zarr v3."""
+    kind = table.of_config_id(name)
+    return name in STRUCTURAL | ARRAY_TO_BYTES or (kind is not None and (kind.registered or kind.changes_arrays))
+
+
+ARRAY_TO_BYTES = frozenset({"zfpy", "pcodec"})
+"""Codecs of numcodecs that stand in the place of `bytes`."""
 
 STRUCTURAL = frozenset({"transpose", "bytes", "vlen-utf8", "vlen-bytes", "sharding_indexed"})
 """Codecs that are members of a chain."""

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from nczarr.ast.json_text import Real
 from nczarr.formats.common.strict_json import StrictError, parse, place
-from nczarr.syntax.json.tolerant import Real
 
 
 @pytest.mark.parametrize(

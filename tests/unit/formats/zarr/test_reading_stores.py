@@ -272,7 +272,7 @@ data: a = 1, 2 ; b = 3, 4 ; c = 5, 6 ; d = 7, 8 ; e = 9, 10 ; f = 11, 12 ;
 }
 """
     written = nczarr.from_cdl(text)
-    nczarr.write(written, tmp_path / "t.zarr", "nczarr")
+    nczarr.write(written, tmp_path / "t.zarr", "nczarr", consolidated=False)
     documents = {(tmp_path / "t.zarr" / name / ".zarray").read_bytes() for name in "abcdef"}
     assert len(documents) == 1
     for name, old, new in (

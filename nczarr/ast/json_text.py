@@ -1,0 +1,171 @@
+r"""JSON values as text, with members in their order and numbers as they were spelled; JSON that constants narrow.
+
+netCDF has attributes of one type and one dimension. `Attribute.json` holds the
+JSON of a store where the plain form of the constant (`plain.py`) differs::
+
+    {"a": 1}   char "{\"a\": 1}"        [7]   int 7        false   ubyte 0        1e3   double 1000
+
+A netCDF file states such JSON in one more attribute `_nczarr_json` of the owner,
+a JSON object with the attributes by name. Readers hide it, and ignore members
+whose attributes have other values by now.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from typing import Any
+
+from nczarr.ast.dataset import Attribute
+from nczarr.ast.plain import encode, guess_constant, plain
+from nczarr.ast.values import SPECIAL_FLOATS, Constant
+
+NOTE = "_nczarr_json"
+"""Attribute of a netCDF file that states the JSON of other attributes."""
+
+
+class Real(float):
+    """A number with point or exponent, with its spelling."""
+
+    __slots__ = ("spelled",)
+    spelled: str
+
+    @classmethod
+    def of(cls, spelled: str) -> Real:
+        """Return the number of a JSON text."""
+        number = cls(spelled)
+        number.spelled = spelled
+        return number
+
+
+class JsonText:
+    """A JSON value as the text that documents have."""
+
+    __slots__ = ("text",)
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+
+
+def write_json(value: Any) -> str:
+    """Return a JSON value as text in one line, numbers as they were spelled."""
+    if isinstance(value, dict):
+        members = (f"{json.dumps(name, ensure_ascii=False)}: {write_json(item)}" for name, item in value.items())
+        return "{" + ", ".join(members) + "}"
+    if isinstance(value, list | tuple):
+        return "[" + ", ".join(map(write_json, value)) + "]"
+    if isinstance(value, JsonText):
+        return value.text
+    return value.spelled if isinstance(value, Real) else json.dumps(value, ensure_ascii=False)
+
+
+def is_json(value: Any) -> bool:
+    """Return whether a Python object is a JSON value of many values, or null."""
+    if isinstance(value, dict):
+        return all(isinstance(name, str) for name in value) and all(map(_is_inner_json, value.values()))
+    return value is None or (isinstance(value, list | tuple) and all(map(_is_inner_json, value)))
+
+
+def _is_inner_json(value: Any) -> bool:
+    return type(value) in (str, int, float, bool) or is_json(value)
+
+
+def spell(value: Any) -> str:
+    """Return a JSON value as the netCDF library spells it: lists without blanks; a text is unchanged."""
+    return value if isinstance(value, str) else _spell(value)
+
+
+def _spell(value: Any) -> str:
+    if isinstance(value, dict):
+        members = (f"{json.dumps(key, ensure_ascii=False)}: {_spell(item)}" for key, item in value.items())
+        return "{" + ", ".join(members) + "}"
+    if isinstance(value, list | tuple):
+        return "[" + ",".join(map(_spell, value)) + "]"
+    return write_json(value)
+
+
+def find_json(constant: Constant, value: Any) -> str | None:
+    """Return the text of an attribute's JSON value; None if the plain form of its constant is the same text."""
+    if _prints(plain(constant).value, value):
+        return None
+    text = write_json(value)
+    try:
+        text.encode()
+    except UnicodeEncodeError:  # invalid UTF-8, which the bytes of the constant keep
+        return None if isinstance(value, str) else text.encode("utf-8", "replace").decode()
+    return text
+
+
+def _prints(shown: Any, value: Any) -> bool:
+    """Return whether a plain form and a JSON value have the same text."""
+    if isinstance(shown, list):
+        return type(value) is list and len(shown) == len(value) and all(map(_prints, shown, value))
+    if isinstance(value, Real):
+        return type(shown) is float and repr(shown) == value.spelled
+    return type(shown) is type(value) and type(shown) in (str, int) and bool(shown == value)
+
+
+def is_same_plain(shown: Any, value: Any) -> bool:
+    """Return whether a JSON value equals a plain form, numbers by value."""
+    if isinstance(shown, list) and isinstance(value, list):
+        return len(shown) == len(value) and all(map(is_same_plain, shown, value))
+    if isinstance(shown, str) and isinstance(value, float) and shown in SPECIAL_FLOATS:
+        return is_same_plain(SPECIAL_FLOATS[shown], value)
+    if isinstance(shown, float) and isinstance(value, float) and math.isnan(shown):
+        return math.isnan(value)
+    return (type(shown) is type(value) and bool(shown == value)) or (
+        isinstance(shown, float) and isinstance(value, int | float) and type(value) is not bool and shown == value
+    )
+
+
+def narrow(value: Any) -> Constant:
+    """Return the constant of an untyped JSON value: numbers and texts, ubyte for booleans, else its text as char."""
+    constant = guess_constant(value)
+    if constant is not None:
+        return constant
+    values = value if isinstance(value, list) else [value]
+    if values and all(isinstance(item, bool) for item in values):
+        return Constant.numbers("ubyte", [int(item) for item in values])
+    return Constant.text(encode(spell(value)))
+
+
+def is_narrowed(constant: Constant, value: Any) -> bool:
+    """Return whether a constant is what netCDF holds of a JSON value."""
+    return is_same_plain(plain(constant).value, plain(narrow(value)).value) or constant.data == narrow(value).data
+
+
+def get_json(attribute: Attribute) -> str | None:
+    """Return the JSON of an attribute; None without any, or if its numbers or text are those of the value."""
+    text, constant = attribute.json, attribute.value
+    if text is None:
+        return None
+    value = json.loads(text)
+    same = is_same_plain(plain(constant).value, value)
+    return None if same or (isinstance(value, str) and constant.data in (data := encode(value), (data,))) else text
+
+
+def is_strict(attribute: Attribute) -> bool:
+    """Return whether the JSON of an attribute has no NaN and infinities, which RFC 8259 lacks."""
+    words: list[str] = []
+    json.loads(attribute.json or "0", parse_constant=words.append)
+    return not words
+
+
+def describe_json(attribute: Attribute) -> str | None:
+    """Return the JSON of an attribute in words; None as `get_json`."""
+    text = get_json(attribute)
+    match None if text is None else json.loads(text):
+        case None:
+            return None if text is None else "null"
+        case bool() as flag:
+            return str(flag).lower()
+        case dict():
+            return "an object"
+        case int() | float():
+            return "a number beyond 64 bits"
+        case []:
+            return "an empty list"
+        case [_]:
+            return "a list of one value"
+        case _:
+            return "a list of other values than numbers or texts alone"

@@ -1,0 +1,212 @@
+"""Stores whose documents are missing, unknown or contradicted by consolidated metadata."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import struct
+from collections.abc import Callable
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+import pytest
+
+import nczarr
+
+ARRAY_2 = {"zarr_format": 2, "shape": [4], "chunks": [4], "dtype": "<i4", "fill_value": 0, "order": "C",
+           "filters": None, "compressor": None}  # fmt: skip
+ARRAY_3 = {"zarr_format": 3, "node_type": "array", "shape": [4], "data_type": "int32", "fill_value": 0,
+           "chunk_grid": {"name": "regular", "configuration": {"chunk_shape": [4]}},
+           "chunk_key_encoding": {"name": "default"}, "dimension_names": ["x"], "attributes": {},
+           "codecs": [{"name": "bytes", "configuration": {"endian": "little"}}]}  # fmt: skip
+GROUP_3 = {"zarr_format": 3, "node_type": "group", "attributes": {}}
+VALUES = np.arange(4, dtype="<i4")
+
+
+def put(root: Path, key: str, document: Any) -> None:
+    place = root / key
+    place.parent.mkdir(parents=True, exist_ok=True)
+    place.write_bytes(document if isinstance(document, bytes) else json.dumps(document).encode())
+
+
+def put_array(root: Path, path: str, version: int, **members: Any) -> None:
+    if version == 3:
+        put(root, f"{path}/zarr.json", {**ARRAY_3, **members})
+        put(root, f"{path}/c/0", VALUES.tobytes())
+    else:
+        put(root, f"{path}/.zarray", {**ARRAY_2, **members})
+        put(root, f"{path}/.zattrs", {"_ARRAY_DIMENSIONS": ["x"]})
+        put(root, f"{path}/0", VALUES.tobytes())
+
+
+def put_root(root: Path, version: int) -> None:
+    put(root, "zarr.json" if version == 3 else ".zgroup", GROUP_3 if version == 3 else {"zarr_format": 2})
+
+
+def codes_of(path: Path) -> list[str]:
+    return [each.code for each in nczarr.check(path)]
+
+
+@pytest.mark.parametrize("consolidated", [False, True])
+@pytest.mark.parametrize("version", [2, 3])
+def test_folders_without_a_document_are_groups(
+    version: int, consolidated: bool, peer: Callable[[str], ModuleType], tmp_path: Path
+) -> None:
+    zarr, root = peer("zarr"), tmp_path / "plate.zarr"
+    put_root(root, version)
+    put_array(root, "A/1/image", version)
+    if consolidated:
+        zarr.consolidate_metadata(root, zarr_format=version)
+    assert [each for each in codes_of(root) if each != "stale-consolidation"] == ["implicit-group"]
+    found = nczarr.open(root)["/A/1/image"][...]
+    assert np.array_equal(found, zarr.open_array(root, path="A/1/image", mode="r")[...])
+    assert np.array_equal(found, VALUES)
+
+
+@pytest.mark.parametrize(
+    ("document", "message"),
+    [
+        ({"zarr_format": 4, "node_type": "group"}, "`zarr_format` is 4, not 3"),
+        ({"zarr_format": 3, "node_type": "table"}, '`node_type` is "table", not "group" or "array"'),
+        ({"zarr_format": 3}, "member `node_type` is missing"),
+        ({}, "member `zarr_format` is missing"),
+        ({"zarr_format": "https://purl.org/zarr/spec/protocol/core/3.0", "extensions": []}, "the draft of 2020"),
+    ],
+)
+def test_a_root_of_an_unknown_kind_is_refused(document: Any, message: str, tmp_path: Path) -> None:
+    put(tmp_path / "s.zarr", "zarr.json", document)
+    for read in (nczarr.open, lambda path: nczarr.convert(path, tmp_path / "t.nc", allow_loss="all")):
+        with pytest.raises(nczarr.CompileError) as refused:
+            read(tmp_path / "s.zarr")
+        assert message in str(refused.value)
+
+
+def test_a_node_of_an_unknown_kind_is_a_loss(tmp_path: Path) -> None:
+    root = tmp_path / "s.zarr"
+    put_root(root, 3)
+    put_array(root, "a", 3)
+    put_array(root, "t", 3, node_type="table")
+    with pytest.raises(nczarr.CompileError, match="`/t` is neither a group nor an array"):
+        nczarr.convert(root, tmp_path / "t.nc")
+    assert list(nczarr.open(root).variables) == ["a"]
+
+
+def test_an_empty_store_with_files_says_so(tmp_path: Path) -> None:
+    put_root(tmp_path / "s.zarr", 3)
+    put(tmp_path / "s.zarr", "pictures/one.png", b"PNG")
+    assert codes_of(tmp_path / "s.zarr") == ["ignored-files"]
+    put(tmp_path / "folder", "b.zarr/.zgroup", {"zarr_format": 2})
+    put(tmp_path / "folder", "inner/c.zarr/zarr.json", GROUP_3)
+    with pytest.raises(nczarr.CompileError, match=r"it contains stores: `b.zarr`, `inner/c.zarr`"):
+        nczarr.open(tmp_path / "folder")
+
+
+@pytest.mark.parametrize("version", [2, 3])
+def test_consolidated_metadata_are_compared_in_both_directions(
+    version: int, peer: Callable[[str], ModuleType], tmp_path: Path
+) -> None:
+    zarr, root = peer("zarr"), tmp_path / "s.zarr"
+    put_root(root, version)
+    for name in ("kept", "gone", "changed"):
+        put_array(root, name, version)
+    zarr.consolidate_metadata(root, zarr_format=version)
+    assert codes_of(root) == []
+    shutil.rmtree(root / "gone")
+    put_array(root, "new", version)
+    put_array(root, "changed", version, fill_value=7)
+    [found] = nczarr.check(root)
+    assert found.code == "stale-consolidation"
+    document = "zarr.json" if version == 3 else ".zarray"
+    for phrase in (f"do not exist: `gone/{document}`", f"lack: `new/{document}`", f"differ from: `changed/{document}`"):
+        assert phrase in found.message
+    assert sorted(nczarr.open(root).variables) == ["changed", "kept", "new"]
+    assert "stale-consolidation" in {each.code for each in nczarr.check(root, readers="zarr-python")}
+
+
+@pytest.mark.parametrize("version", [2, 3])
+def test_a_lost_document_is_taken_from_the_consolidated_ones(
+    version: int, peer: Callable[[str], ModuleType], tmp_path: Path
+) -> None:
+    zarr, root = peer("zarr"), tmp_path / "s.zarr"
+    put_root(root, version)
+    put_array(root, "a", version)
+    zarr.consolidate_metadata(root, zarr_format=version)
+    (root / "a" / ("zarr.json" if version == 3 else ".zarray")).unlink()
+    assert codes_of(root) == ["stale-consolidation"]
+    assert np.array_equal(nczarr.open(root).variables["a"][...], zarr.open_group(root, mode="r")["a"][...])
+
+
+def test_padding_of_records(peer: Callable[[str], ModuleType], tmp_path: Path) -> None:
+    zarr, root = peer("zarr"), tmp_path / "s.zarr"
+    put_root(root, 2)
+    put_array(root, "a", 2, shape=[3], chunks=[3], dtype=[["a", "<u4"], ["b", "|u1"], ["", "|V3"]], fill_value=None)
+    put(root, "a/0", b"".join(struct.pack("<IB3x", number, number + 5) for number in range(3)))
+    known, found = zarr.open_group(root, mode="r")["a"][...], nczarr.open(root).variables["a"][...]
+    assert known.dtype.names == found.dtype.names == ("a", "b", "f2")
+    assert known.tobytes() == found.tobytes()
+    nczarr.convert(root, tmp_path / "t.nc", verify=True)
+
+
+@pytest.mark.parametrize("version", [2, 3])
+def test_chunks_of_no_length(version: int, tmp_path: Path) -> None:
+    root = tmp_path / "s.zarr"
+    put_root(root, version)
+    grid = {"chunk_grid": {"name": "regular", "configuration": {"chunk_shape": [0]}}}
+    empty = {"shape": [0], **(grid if version == 3 else {"chunks": [0]})}
+    put_array(root, "a", version, **empty)
+    assert codes_of(root) == []
+    assert nczarr.open(root).variables["a"][...].shape == (0,)
+    put_array(root, "a", version, **{**empty, "shape": [4]})
+    assert codes_of(root) == ["bad-metadata"]
+
+
+@pytest.mark.parametrize(
+    ("codecs", "message"),
+    [
+        ([{"name": "zfp"}], "codec `zfp` is unknown"),
+        ([{"name": "bytes"}, {"name": "sharding_indexed"}, {"name": "reshape"}], None),
+        ([{"name": "reshape"}, {"name": "odd"}, {"name": "bytes"}], "the codecs `reshape`, `odd` are unknown"),
+    ],
+)
+def test_unknown_codecs_are_named(codecs: Any, message: str | None, tmp_path: Path) -> None:
+    put_root(tmp_path / "s.zarr", 3)
+    put_array(tmp_path / "s.zarr", "a", 3, codecs=codecs)
+    found = [each.message for each in nczarr.check(tmp_path / "s.zarr")]
+    assert message is None or found == [message]
+
+
+def test_bitround_of_zarrs_and_codecs_of_missing_libraries(tmp_path: Path) -> None:
+    root = tmp_path / "s.zarr"
+    put_root(root, 3)
+    last = {"name": "bytes", "configuration": {"endian": "little"}}
+    put_array(root, "a", 3, data_type="float32", codecs=[{"name": "bitround", "configuration": {"keepbits": 3}}, last])
+    assert np.array_equal(nczarr.open(root).variables["a"][...], VALUES.view("<f4"))
+    put_array(root, "p", 3, codecs=[{"name": "numcodecs.pcodec", "configuration": {"level": 8}}])
+    with pytest.raises(nczarr.CompileError, match="pcodec"):
+        nczarr.convert(root, tmp_path / "t.nc")
+
+
+def test_diagnostics_of_one_kind_are_one_message(nczarr_command: Callable[..., Any], tmp_path: Path) -> None:
+    root = tmp_path / "s.zarr"
+    put_root(root, 3)
+    for number in range(20):
+        put_array(root, f"a{number:02}", 3, dimension_names=None)
+    done = nczarr_command("check", str(root))
+    assert done.err.count("[unnamed-dimension]") == 1
+    assert "also at a01/zarr.json" in done.err
+    assert "and 11 more" in done.err
+    assert "20 warnings" in done.err
+
+
+@pytest.mark.parametrize("form", ["nczarr", "nczarr3"])
+def test_an_array_that_zarr_python_adds_is_read(form: str, peer: Callable[[str], ModuleType], tmp_path: Path) -> None:
+    zarr, root = peer("zarr"), tmp_path / "s.zarr"
+    text = "netcdf s { dimensions: x = 2 ; variables: int v(x) ; data: v = 1, 2 ; }"
+    nczarr.write(nczarr.from_cdl(text), root, form, consolidated=False)
+    zarr.open_group(root, mode="a").create_array("added", shape=(4,), chunks=(4,), dtype="i4")[:] = VALUES
+    handle = nczarr.open(root)
+    assert list(handle.variables) == ["v", "added"]
+    assert np.array_equal(handle.variables["added"][...], VALUES)
+    assert "does not list `added`" in " ".join(each.message for each in handle.diagnostics)
