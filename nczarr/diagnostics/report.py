@@ -275,7 +275,19 @@ class Report:
     """
 
     __slots__ = (
-        *("_errors", "_hushed", "_kept", "_worst", "announce", "dropped", "hides", "limit", "losses", "strict"),
+        *(
+            "_deferred",
+            "_errors",
+            "_hushed",
+            "_kept",
+            "_worst",
+            "announce",
+            "dropped",
+            "hides",
+            "limit",
+            "losses",
+            "strict",
+        ),
         "subject",
     )
 
@@ -288,6 +300,7 @@ class Report:
         self.dropped = 0
         self.losses: list[Diagnostic] = []
         """Losses in reading that the run allows, `limit` of them at most."""
+        self._deferred: list[tuple[Diagnostic, bool]] | None = None
         self._errors = 0
         self._worst = LEAST
         self._hushed: list[Span] = []
@@ -327,11 +340,25 @@ class Report:
 
     def lose(self, diagnostic: Diagnostic, *, allowed: bool) -> None:
         """Add a loss in reading: an error, or a remembered warning if it is allowed."""
+        if self._deferred is not None:
+            self._deferred.append((diagnostic, allowed))
+            return
         severity = Severity.WARNING if allowed else Severity.ERROR
         diagnostic = diagnostic._replace(severity=severity)
         if allowed and len(self.losses) < self.limit:
             self.losses.append(diagnostic)
         self.add(diagnostic)
+
+    def defer_losses(self) -> None:
+        """Keep losses in reading apart, until it is known which part of the source the run uses."""
+        self._deferred = []
+
+    def settle_losses(self, concerns: Callable[[Diagnostic], bool]) -> None:
+        """Add the deferred losses that concern the used part."""
+        deferred, self._deferred = self._deferred or [], None
+        for diagnostic, allowed in deferred:
+            if concerns(diagnostic):
+                self.lose(diagnostic, allowed=allowed)
 
     def retract(self, diagnostic: Diagnostic) -> None:
         """Remove a diagnostic that was added, with the same message and place, if it is stored."""

@@ -6,13 +6,18 @@ the first byte, unless the reason of each omission is accepted.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 
+from nczarr import names
 from nczarr.check.checked import Checked, Omission
 from nczarr.diagnostics.report import OMITTED, Diagnostic, Report, Severity
 from nczarr.diagnostics.secrets import show
 from nczarr.options import Options
 from nczarr.plan.plans import Loss
+from nczarr.select.selection import Subset
+
+DOCUMENTS = frozenset({".zarray", ".zgroup", ".zattrs", "zarr.json"})
+"""Documents of one node of a store."""
 
 
 def name_source(checked: Checked, name: str) -> Checked:
@@ -46,6 +51,22 @@ def refuse(checked: Checked, options: Options, report: Report) -> None:
     refused = {one.code for one in checked.omitted if not options.accepts(one.code)}
     for diagnostic in _describe(checked.omitted, refused):
         report.lose(diagnostic, allowed=not refused)
+
+
+def concerning(part: Checked | None, subset: Subset) -> Callable[[Diagnostic], bool]:
+    """Return the function that tells whether a loss at a document of a store concerns a selected part; None: all."""
+    asked = {name if name.startswith("/") else f"/{name}" for name in (*subset.variables, *subset.groups)}
+    inside = tuple(f"{name}/" for name in asked)
+
+    def concerns(loss: Diagnostic) -> bool:
+        folder, _, document = (loss.primary.key or "").rpartition("/")
+        if part is None or document not in DOCUMENTS:
+            return True
+        path = names.fqn(folder.split("/")) if folder else "/"
+        is_asked = path == "/" or path in asked or f"/{names.last(path)}" in asked
+        return is_asked or path in part.variables or path in part.groups or path.startswith(inside)
+
+    return concerns
 
 
 def losses_of(checked: Checked) -> tuple[Loss, ...]:

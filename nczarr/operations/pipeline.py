@@ -163,6 +163,18 @@ def select(checked: Checked, choice: Subset, report: Report) -> Checked | None:
     return part
 
 
+def read_part(source: Input, subset: Subset, report: Report) -> Checked | None:
+    """Return the requested part of a source; None after an error. What is lost elsewhere is no loss. Raises OSError."""
+    if not (subset.variables or subset.groups):
+        checked = source.read(report)
+        return None if checked is None or report.errors else select(checked, subset, report)
+    report.defer_losses()
+    checked = source.read(report)
+    part = None if checked is None or report.errors else select(checked, subset, report)
+    report.settle_losses(omissions.concerning(part, subset))
+    return None if report.errors else part
+
+
 def plan(
     checked: Checked, form: Format, report: Report, options: Options, place: Location | None = None
 ) -> Plan | None:
@@ -425,9 +437,7 @@ def prepare(
     form = endpoints.target_format(target, name, report)
     if form is None or report.errors:
         return None
-    checked = source.read(report)
-    if checked is not None and not report.errors:
-        checked = select(checked, subset, report)
+    checked = read_part(source, subset, report)
     if checked is None or report.errors:
         return None
     omissions.refuse(checked, options, report)

@@ -105,9 +105,7 @@ def open_source(source: Input, job: Job) -> tuple[Checked | None, Report]:
     from nczarr.operations import pipeline
 
     source_report = Report(strict=job.strict)
-    checked = source.read(source_report)
-    if checked is not None and not source_report.errors and not source.whole:
-        checked = pipeline.select(checked, job.subset, source_report)
+    checked = pipeline.read_part(source, Subset() if source.whole else job.subset, source_report)
     if checked is not None:
         checked = open_fragments(checked)
     source_report.annotate(f"of `{show(source.name)}`")
