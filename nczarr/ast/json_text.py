@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import json
 import math
+from collections.abc import Iterator
 from typing import Any
 
 from nczarr.ast.dataset import Attribute
@@ -130,8 +131,18 @@ def narrow(value: Any) -> Constant:
 
 
 def is_narrowed(constant: Constant, value: Any) -> bool:
-    """Return whether a constant is what netCDF holds of a JSON value."""
-    return is_same_plain(plain(constant).value, plain(narrow(value)).value) or constant.data == narrow(value).data
+    """Return whether a constant is what netCDF holds of a JSON value: its cells, or those of a nested list in order."""
+    shown = plain(constant).value
+    if is_same_plain(shown, plain(narrow(value)).value) or constant.data == narrow(value).data:
+        return True
+    cells = [] if constant.count == 0 else shown if isinstance(shown, list) else [shown]
+    return isinstance(value, list) and is_same_plain(cells, list(_flatten(value)))
+
+
+def _flatten(value: Any) -> Iterator[Any]:
+    """Yield the values in nested lists."""
+    for item in value if isinstance(value, list) else ():
+        yield from _flatten(item) if isinstance(item, list) else (item,)
 
 
 def get_json(attribute: Attribute) -> str | None:
@@ -165,6 +176,8 @@ def describe_json(attribute: Attribute) -> str | None:
             return "a number beyond 64 bits"
         case []:
             return "an empty list"
+        case [list(), *_]:
+            return "a nested list"
         case [_]:
             return "a list of one value"
         case _:

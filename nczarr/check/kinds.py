@@ -35,9 +35,13 @@ Use = Callable[[str, int, Span], Span]
 """Function that returns the span of an owner's name use, or the given span: see `Unchecked.use`."""
 
 
-def check_kind(work: Unchecked, kind: Kind, report: Report, *, accepted: bool = False) -> None:
-    """Report content that a file of this kind cannot hold; as warnings if accepted."""
-    _KindChecker(tables_of(work), work.use, kind, report, accepted=accepted).run()
+def check_kind(work: Unchecked, kind: Kind, report: Report, *, accepted: bool = False, asked: bool = True) -> None:
+    """Report content that a file of this kind cannot hold; as warnings if accepted.
+
+    `asked`: the kind is that of the target; HDF5 files that are read may hold reserved names.
+    """
+    checker = _KindChecker(tables_of(work), work.use, kind, report, accepted=accepted)
+    checker.run(reserved=asked)
 
 
 def check_target_names(known: Tables | Checked, report: Report, helps: Sequence[str] = (RENAME,)) -> None:
@@ -128,10 +132,11 @@ class _KindChecker:
         self.atomic = CDF5_ATOMIC if kind == "nc5" else CLASSIC_ATOMIC
         self.first: tuple[str, Span] | None = None
 
-    def run(self) -> None:
+    def run(self, *, reserved: bool = True) -> None:
+        """Report all conflicts. `reserved`: those of names too."""
         if self.kind != "nc4":
             self._model()
-        if self.kind in HDF5_KINDS:
+        if reserved and self.kind in HDF5_KINDS:
             self._report_reserved()
 
     def _model(self) -> None:
@@ -161,7 +166,7 @@ class _KindChecker:
             for attribute in owner.attributes:
                 if attribute.name in RESERVED_ATTRIBUTES:
                     message = f"attribute `{attribute.name}` of `{path}` has a name that netCDF-4 files reserve"
-                    self._conflict(message, attribute.span, help_="rename it")
+                    self._conflict(message, attribute.span, help_="rename it, or use --rename-illegal")
 
     def _conflict(
         self,

@@ -127,7 +127,7 @@ VALUE_LOSSES = frozenset(
 )
 """Losses that are errors unless `--allow-loss` names them."""
 
-OMISSIONS = frozenset({"omitted-type", "omitted-link", "omitted-object", "omitted-name"})
+OMISSIONS = frozenset({"omitted-type", "omitted-shape", "omitted-link", "omitted-object", "omitted-name"})
 """Reasons why a reader leaves out content: its type, its link, its bytes, its name."""
 
 UNREAD = frozenset(

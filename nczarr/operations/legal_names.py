@@ -16,7 +16,7 @@ from nczarr import names
 from nczarr.arrays.sources.renamed_fields import rename_fields
 from nczarr.arrays.values.parts import descr, is_fixed
 from nczarr.ast import Attribute, CompoundType, Constant, Dataset, Group
-from nczarr.ast.dataset import ORIGINAL_NAMES, groups, map_groups
+from nczarr.ast.dataset import ORIGINAL_NAMES, RESERVED_ATTRIBUTES, groups, map_groups
 from nczarr.ast.plain import plain
 from nczarr.check import check
 from nczarr.check.checked import Checked, Unchecked, tables_of
@@ -53,7 +53,8 @@ def rename_illegal(checked: Checked, report: Report) -> Checked:
         for kind, members in kinds.items():  # a coordinate variable and its dimension get one name
             _note(new_names, kind, path, {name: legal[name] for name in members if name in legal})
         for owner, item in _owners(path, group):
-            _note(new_names, ATTRIBUTE, owner, _legal_names(attribute.name for attribute in item.attributes))
+            of_owner = [attribute.name for attribute in item.attributes]
+            _note(new_names, ATTRIBUTE, owner, _legal_names(of_owner, RESERVED_ATTRIBUTES))
         for declared in group.types:
             if isinstance(declared, CompoundType):
                 legal = _legal_names(field.name for field in declared.fields)
@@ -82,12 +83,12 @@ def restore_names(checked: Checked, report: Report) -> Checked:
     return check(restored, report) or checked
 
 
-def _legal_names(every: Iterable[str]) -> dict[str, str]:
-    """Return the legal names of those that are not legal, unique among all."""
+def _legal_names(every: Iterable[str], reserved: frozenset[str] = frozenset()) -> dict[str, str]:
+    """Return the legal names of those that are not legal, or reserved, unique among all."""
     taken, legal = set(every), dict[str, str]()
     for name in sorted(taken):
-        if names.problem(name) is not None:
-            legal[name] = names.free(legalize(name), taken.__contains__)
+        if names.problem(name) is not None or name in reserved:
+            legal[name] = names.free(f"_{name}" if name in reserved else legalize(name), taken.__contains__)
             taken.add(legal[name])
     return legal
 

@@ -29,8 +29,10 @@ from nczarr.ast import (
     Variable,
     VlenType,
 )
-from nczarr.ast.dataset import RESERVED_ATTRIBUTES, LayoutName, building
+from nczarr.ast.dataset import LayoutName, building
+from nczarr.ast.json_text import write_json
 from nczarr.ast.node import members_of
+from nczarr.ast.plain import plain
 from nczarr.ast.types import IntegerName
 from nczarr.check.check_names import make_unique, namesakes
 from nczarr.check.check_types import library_default
@@ -116,11 +118,6 @@ class TreeReader:
         root = self._read_group(self._model.root, "/", ())
         for text, places in self._model.changes.items():
             self._report.add(Diagnostic("adapted-form", Severity.NOTE, f"{text}: {names.list_first(places, NAMED)}"))
-        if self._model.flat:
-            shapes = names.list_first([f"{place} {shape}" for place, shape in self._model.flat.items()], NAMED)
-            self._report.warning(
-                "lost-shape", f"values of attributes are lists in the tree, without their shape: {shapes}"
-            )
         if self._model.is_unclosed:
             text = f"`{self._name}` is open for writing, or its writer ended without closing it"
             self._report.warning("unclosed-file", text, helps=[f"it is read as it is in storage; {UNCLOSED_HELP}"])
@@ -301,7 +298,7 @@ class TreeReader:
             if first != one.name and first in plain:
                 self._namesakes.append(Namesake("attribute", one.name, "attribute", first, scope, None))
                 continue
-            problem = "HDF5 marks dimensions by it" if one.name in RESERVED_ATTRIBUTES else names.name_problem(one.name)
+            problem = names.name_problem(one.name)
             if problem is None:
                 attributes.append(self._attribute(one))
             else:
@@ -329,7 +326,9 @@ class TreeReader:
         """Return an attribute with a valid name."""
         attribute = self._attributes.get(id(stored))  # the model holds them
         if attribute is None:
-            attribute = self._attributes[id(stored)] = Attribute(name=stored.name, value=self._value(stored))
+            value = self._value(stored)
+            nested = _nest(value, stored.shape or ())
+            attribute = self._attributes[id(stored)] = Attribute(name=stored.name, value=value, json=nested)
         return attribute
 
     def _value(self, stored: HeaderAttribute) -> Constant:
@@ -394,6 +393,19 @@ class TreeReader:
 def _texts(kind: Datatype, data: bytes) -> Constant:
     """Return texts of fixed length."""
     return Constant.strings(text_of(data[at : at + kind.size], kind.form) for at in range(0, len(data), kind.size))
+
+
+def _nest(value: Constant, shape: tuple[int, ...]) -> str | None:
+    """Return the JSON of an attribute of several dimensions, as nested lists; None for others, and for user types."""
+    if len(shape) < 2 or value.type not in ATOMIC:
+        return None
+    shown = plain(value).value
+    cells = [] if value.count == 0 else shown if isinstance(shown, list) else [shown]
+    if value.type == "char" or len(cells) != math.prod(shape):
+        return None
+    for length in shape[:0:-1]:
+        cells = [cells[at : at + length] for at in range(0, len(cells), length or 1)]
+    return write_json(cells)
 
 
 def _length(kind: Datatype, nested: Nested) -> int:

@@ -19,7 +19,6 @@ from nczarr.formats.netcdf4.dimension_scales import (
     DIMENSION_ID,
     INTERNAL,
     NAME,
-    OF_SCALES,
     PROVENANCE,
     STRICT,
     DimensionScales,
@@ -118,8 +117,6 @@ class HeaderModel:
         """Objects and attributes that are left out."""
         self.changes: dict[str, list[str]] = {}
         """Places of content that the model holds in another form, by a text about the form."""
-        self.flat: dict[str, tuple[int, ...]] = {}
-        """Lost shapes of attributes, by attribute and owner in words."""
         self._named: dict[tuple[str, int], int] = {}
         self._keys: dict[tuple[object, ...], int] = {}
         self.scales = DimensionScales(self.dimensions)
@@ -373,16 +370,14 @@ class HeaderModel:
             what = f"attribute `{name}` of `{place}`"
             if attribute.is_damaged:
                 self._omit("omitted-object", place, f"{what} is damaged: HDF5 cannot read its values")
-            elif name in OF_SCALES:
-                self._omit("omitted-name", place, f"{what} has a name by which HDF5 marks scales")
             elif kind.lack is not None:
                 self._omit("omitted-type", place, f"{what} holds {kind.lack}")
             else:
                 self._declare(group, kind, declared)
                 if kind.change is not None:
                     self.changes.setdefault(kind.change, []).append(f"{place}@{name}")
-                if len(attribute.shape or ()) > 1:
-                    self.flat[f"{place}@{name}"] = attribute.shape or ()
+                if len(attribute.shape or ()) > 1 and kind.atomic is None and kind.family != STRING:
+                    self._omit("omitted-shape", place, f"{what} has the shape {attribute.shape}, and is read as a list")
                 shown.append(attribute)
                 self._shown.add(id(attribute))
         return tuple(shown)
