@@ -70,7 +70,7 @@ def _check(
     if target_kind is not None:
         from nczarr.check.kinds import check_kind  # few datasets are of another kind
 
-        check_kind(work, target_kind, report, accepted=accepted, asked=kind is not None)
+        check_kind(work, target_kind, report, accepted=accepted, asked=kind is not None or not work.forward)
     tables = tables_of(work)
     shapes = shapes_of(work, report)
     if report.errors:

@@ -185,7 +185,9 @@ def _report_usual_lengths(
 
 
 def _has_values(source: ArraySource | None) -> bool:
-    return source is not None and any(True for _ in source.list_occupied(source.layout.shape))
+    if source is None or 0 in source.layout.shape:
+        return False
+    return any(True for _ in source.list_occupied(source.layout.shape))
 
 
 def _find_unreferred(targets: dict[str, dict[str, PartTarget]], checked: Checked, options: Options) -> Iterator[Loss]:

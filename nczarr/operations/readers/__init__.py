@@ -117,7 +117,7 @@ def _report(
 
 
 def _diagnostic(peer: Peer, fault: ReaderFault, finding: Finding, path: str) -> Diagnostic:
-    library = peer.title if peer.releases else "zarr-python"
+    library = peer.library or (peer.title if peer.releases else "zarr-python")
     ends = [f"since {library} {finding.since}"] if finding.since else []
     ends += [f"until {library} {finding.until}, which reads it"] if finding.until else []
     seen = f"seen with {peer.title} {fault.seen}" + (f": {', '.join(ends)}" if ends else "")

@@ -83,6 +83,8 @@ class Peer(NamedTuple):
     """Functions that find them in `Checked`."""
     releases: tuple[str, ...] = ()
     """Releases that the faults distinguish, oldest first; empty if there is only one."""
+    library: str = ""
+    """Library whose releases these are; empty: the reader itself."""
     release: str = ""
     """Selected release; empty for the newest."""
     convention: str = ""

@@ -215,4 +215,5 @@ PEER = Peer(
     xarray_files.FAULTS,
     xarray_files.FIND,
     zarr_python.RELEASES,
+    "zarr-python",
 )

@@ -240,7 +240,13 @@ def changed(one: Constant, other: Constant) -> str | None:
             return "char-or-string"
         return "attribute-bytes" if text.rstrip(b"\0") == its else "altered-attribute"
     if text is None and its is None and one.type != "string" != other.type:
-        return "attribute-type" if _as_wide(one, other) else "altered-attribute"
+        if _as_wide(one, other):
+            return "attribute-type"
+        numbers = zip(one.as_numbers(), other.as_numbers(), strict=True)
+        is_same = one.count == other.count and all(
+            mine == its or (mine != mine and its != its) for mine, its in numbers
+        )
+        return "nan-bits" if is_same else "altered-attribute"
     return "altered-attribute"
 
 

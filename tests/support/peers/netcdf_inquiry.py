@@ -97,7 +97,7 @@ def _of_group(group: Group, path: str, types: Types, shapes: dict[str, tuple[int
         storage = one.storage
         variables[one.name] = {
             "type": f"/{names.last(one.type)}" if one.type.startswith("/") else one.type,
-            "dimensions": tuple(names.last(str(dimension)) for dimension in one.dimensions),
+            "dimensions": tuple(str(one) if isinstance(one, int) else names.last(one) for one in one.dimensions),
             "chunks": storage.chunks if storage.layout == "chunked" else None,
             "big": storage.endian == "big",
             "attributes": {attribute.name: _of_value(attribute, types) for attribute in one.attributes},

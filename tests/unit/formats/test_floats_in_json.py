@@ -153,7 +153,14 @@ def test_stores_with_the_shortest_digits_read_back_bit_for_bit(form: str) -> Non
     assert b"0.1," in b"".join(old.values())
     seen, said = opened(MemoryStore(old))
     assert said == []
-    assert seen.dataset == checked.dataset
+    constants = {(path, one.name): one.value for path, owner in owners(seen) for one in owner.attributes}
+    assert constants == {(path, one.name): one.value for path, owner in owners(checked) for one in owner.attributes}
+    assert {**seen.fills} == {**checked.fills}
+
+
+def owners(checked: Checked) -> list[tuple[str, Any]]:
+    """Groups and variables by FQN."""
+    return [*checked.groups.items(), *checked.variables.items()]
 
 
 @pytest.mark.parametrize("form", EXACT)
