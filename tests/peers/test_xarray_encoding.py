@@ -150,7 +150,6 @@ def test_refused_objects(tmp_path: Path, xr: Any) -> None:
     cases = {
         "unencodable-variable": xr.Dataset({"v": ("x", [{"a": 1}])}),
         "bad-name": xr.Dataset({1: ("x", [1])}),
-        "json-attribute": xr.Dataset(attrs={"a": None}),
     }
     with pytest.raises(nczarr.CompileError, match="undefined-variable"):
         nczarr.from_xarray(dataset(xr), encoding={"w": {}})

@@ -507,6 +507,7 @@ FILES: dict[str, Maker] = {
 """Every file by name."""
 
 UNLIKE = {
+    "odim": "attributes `CLASS`, whose name netCDF-4 reserves, get another name",
     "committed_and_links": "a link that leads nowhere is left out, with a message",
     "spaces": "what has no dataspace is left out, with a message",
     "odd_types": "what netCDF has no type for is left out, with a message",
