@@ -13,7 +13,7 @@ from nczarr.cli import write_product
 from nczarr.cli.options import options_of, standard_input
 from nczarr.cli.parser import Command
 from nczarr.cli.shared import Messages
-from nczarr.diagnostics.report import Source
+from nczarr.diagnostics.report import UNREAD, Source
 from nczarr.diagnostics.secrets import show
 from nczarr.options import ARGUMENTS, TEXT
 
@@ -68,7 +68,7 @@ def _print_facts(arguments: argparse.Namespace, messages: Messages, path: str) -
     """Print the facts about one source. Raises OSError, CompileError."""
     from nczarr.operations.info import InfoRequest, collect_facts
 
-    report, options = messages.report, options_of(arguments)
+    report, options = messages.report, options_of(arguments, allow_loss=UNREAD)
     if arguments.checksum:
         _print_checksum(path, messages, options)
         return

@@ -149,6 +149,7 @@ def _facts(opened: CachedDataset, context: ServerContext, place: str) -> dict[st
         "opened": opened,
         "title": text_of(attributes, "title") or opened.place.segments[-1],
         "summary": text_of(attributes, "summary", "description", "comment"),
+        "omitted": [without_home(one.text, context.root.home) for one in checked.omitted],
         "losses": {version: _losses(opened, version, context) for version in VERSIONS},
         "links": {kind: place + way for kind, way in entry.links.items()},
         "services": {kind: place + way for kind, way in entry.services.items()},
@@ -239,6 +240,7 @@ def _describe_members(facts: dict[str, Any]) -> dict[str, Any]:
             {name: show(value) if isinstance(value, str) else value for name, value in each.items()}
             for each in facts["coordinates"]
         ],
+        "omitted": list(map(show, facts["omitted"])),
         "losses": {version: list(map(show, each)) for version, each in facts["losses"].items()},
     }
 

@@ -16,7 +16,7 @@ from collections.abc import Iterable, Iterator, Mapping
 
 from nczarr import names
 from nczarr.check.checked import Checked
-from nczarr.diagnostics.report import Report
+from nczarr.diagnostics.report import OMITTED, Report
 from nczarr.operations import pipeline
 from nczarr.options import Options
 from nczarr.select.indexing import read_outer
@@ -116,7 +116,9 @@ def write_download(
         part = pipeline.select(checked, subset, report)
         written = None
         if form is not None and part is not None and not report.errors:
-            options = Options(name=part.dataset.name or names.stem(name), memory=context.limits.memory)
+            accepted = frozenset({OMITTED})  # the page of the dataset lists what is left out
+            title = part.dataset.name or names.stem(name)
+            options = Options(name=title, memory=context.limits.memory, allow_loss=accepted)
             written = pipeline.write(part, path, form, report, options)
         if written is None or report.errors:
             raise RefusedRequestError(400, words(report.list_sorted(), folder))
