@@ -19,6 +19,7 @@ from typing import Any
 
 from nczarr.ast.dataset import Attribute
 from nczarr.ast.plain import encode, guess_constant, plain
+from nczarr.ast.types import ATOMIC
 from nczarr.ast.values import SPECIAL_FLOATS, Constant
 
 NOTE = "_nczarr_json"
@@ -182,3 +183,18 @@ def describe_json(attribute: Attribute) -> str | None:
             return "a list of one value"
         case _:
             return "a list of other values than numbers or texts alone"
+
+
+def nest_json(value: Constant, shape: tuple[int, ...]) -> str | None:
+    """Return the JSON of values of several dimensions, as nested lists; None for others, user types and chars."""
+    if len(shape) < 2 or value.type not in ATOMIC:
+        return None
+    shown: Any = value.as_numbers() if value.type not in ("char", "string") else plain(value).value
+    if value.type == "char" or (value.type == "string" and not plain(value).exact):
+        return None
+    cells = [] if value.count == 0 else [shown] if isinstance(shown, str) else list(shown)
+    if len(cells) != math.prod(shape):
+        return None
+    for length in shape[:0:-1]:
+        cells = [cells[at : at + length] for at in range(0, len(cells), length or 1)]
+    return write_json(cells)

@@ -30,9 +30,8 @@ from nczarr.ast import (
     VlenType,
 )
 from nczarr.ast.dataset import LayoutName, building
-from nczarr.ast.json_text import write_json
+from nczarr.ast.json_text import nest_json
 from nczarr.ast.node import members_of
-from nczarr.ast.plain import plain
 from nczarr.ast.types import IntegerName
 from nczarr.check.check_names import make_unique, namesakes
 from nczarr.check.check_types import library_default
@@ -300,7 +299,11 @@ class TreeReader:
                 continue
             problem = names.name_problem(one.name)
             if problem is None:
-                attributes.append(self._attribute(one))
+                attribute = self._attribute(one)
+                attributes.append(attribute)
+                if len(one.shape or ()) > 1 and attribute.json is None:
+                    text = f"attribute `{one.name}` of `{place}` has the shape {one.shape}, and is read as a list"
+                    self._omitted.append(Omission("omitted-shape", scope, text))
             else:
                 text = f"the name of attribute `{one.name}` of `{place}` is invalid: {problem}"
                 self._omitted.append(Omission("omitted-name", scope, text))
@@ -327,7 +330,7 @@ class TreeReader:
         attribute = self._attributes.get(id(stored))  # the model holds them
         if attribute is None:
             value = self._value(stored)
-            nested = _nest(value, stored.shape or ())
+            nested = nest_json(value, stored.shape or ())
             attribute = self._attributes[id(stored)] = Attribute(name=stored.name, value=value, json=nested)
         return attribute
 
@@ -393,19 +396,6 @@ class TreeReader:
 def _texts(kind: Datatype, data: bytes) -> Constant:
     """Return texts of fixed length."""
     return Constant.strings(text_of(data[at : at + kind.size], kind.form) for at in range(0, len(data), kind.size))
-
-
-def _nest(value: Constant, shape: tuple[int, ...]) -> str | None:
-    """Return the JSON of an attribute of several dimensions, as nested lists; None for others, and for user types."""
-    if len(shape) < 2 or value.type not in ATOMIC:
-        return None
-    shown = plain(value).value
-    cells = [] if value.count == 0 else shown if isinstance(shown, list) else [shown]
-    if value.type == "char" or len(cells) != math.prod(shape):
-        return None
-    for length in shape[:0:-1]:
-        cells = [cells[at : at + length] for at in range(0, len(cells), length or 1)]
-    return write_json(cells)
 
 
 def _length(kind: Datatype, nested: Nested) -> int:

@@ -376,8 +376,6 @@ class HeaderModel:
                 self._declare(group, kind, declared)
                 if kind.change is not None:
                     self.changes.setdefault(kind.change, []).append(f"{place}@{name}")
-                if len(attribute.shape or ()) > 1 and kind.atomic is None and kind.family != STRING:
-                    self._omit("omitted-shape", place, f"{what} has the shape {attribute.shape}, and is read as a list")
                 shown.append(attribute)
                 self._shown.add(id(attribute))
         return tuple(shown)

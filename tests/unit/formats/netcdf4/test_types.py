@@ -187,10 +187,8 @@ def test_shapes_of_attributes_and_tags_are_announced(tmp_path: Path) -> None:
         file["d"].attrs["t"] = np.array([[b"a", b"b"]], "S1")
     checked, messages = read(tmp_path / "t.h5")
     assert [one.value.as_numbers() for one in checked.variables["/d"].attributes if one.name == "m"] == [(0, 1, 2, 3)]
-    assert messages == [
-        "the tag `a tag` of opaque values is left out: `/d`",
-        "values of attributes are lists in the tree, without their shape: `/d@m (2, 2)`, `/d@t (1, 2)`",
-    ]
+    assert [one.json for one in checked.variables["/d"].attributes] == ["[[0, 1], [2, 3]]", '[["a", "b"]]']
+    assert messages == ["the tag `a tag` of opaque values is left out: `/d`"]
 
 
 def test_named_types_declare_their_parts(tmp_path: Path) -> None:
@@ -226,7 +224,7 @@ def test_drawn_types(tmp_path: Path, seed: int) -> None:
                 dataset.write(h5py.h5s.ALL, h5py.h5s.ALL, values, mtype=kind)
                 attribute.write(values, mtype=kind)
     checked, _ = read(tmp_path / "t.h5")
-    texts = [one.text for one in checked.omitted]
+    texts = [one.text for one in checked.omitted if one.code != "omitted-shape"]
     assert len(texts) == 2 * sum(map(bool, kinds.values()))
     with h5py.File(tmp_path / "t.h5") as file, nczarr.open(tmp_path / "t.h5") as ours:
         for name, lack in kinds.items():
@@ -239,7 +237,9 @@ def test_drawn_types(tmp_path: Path, seed: int) -> None:
             except (OSError, TypeError):  # h5py does not convert opaque values with a tag
                 continue
             assert plain(ours[name][:]) == expected
-            assert listed(ours.attributes[name]) == attribute
+            value, kind = ours.attributes[name], file.attrs[name].dtype
+            value = np.array(value, kind) if isinstance(value, list) and kind.kind in "fiu" else value
+            assert listed(value) == attribute
 
 
 def listed(value: Any) -> list[Any]:
