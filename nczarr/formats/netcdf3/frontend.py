@@ -23,7 +23,7 @@ from nczarr.ast.dataset import building
 from nczarr.ast.values import swap
 from nczarr.check.check_names import make_unique, namesakes
 from nczarr.check.check_types import variable_fill
-from nczarr.check.checked import Namesake, Tables, Unchecked
+from nczarr.check.checked import Namesake, Omission, Tables, Unchecked
 from nczarr.check.classic_layout import VariablePlace, pad, record_size
 from nczarr.diagnostics.report import Label, Report, Source, Span
 from nczarr.formats.netcdf3.reader import (
@@ -86,11 +86,15 @@ def read(source: Source, report: Report, options: Options | None = None) -> Unch
         report.warning("missing-values", text, Span(source, *header.records_at), notes=[note])
     with building():
         dataset, namesakes = _dataset(header, values, source)
-    arrays = _arrays(header, dataset, values, source, report)
+    omitted = []
+    if values.records < values.claimed:
+        text = f"{values.claimed - values.records} of {values.claimed} records lie beyond the end of the file"
+        omitted.append(Omission("omitted-object", "/", text))
+    arrays = _arrays(header, dataset, values, source, report, omitted)
     parts: dict[str, Parts] = {
         names.join("/", variable.name): {"": array} for variable, array in zip(dataset.variables, arrays, strict=True)
     }
-    return Unchecked(dataset, forward=True, parts=parts, namesakes=namesakes)
+    return Unchecked(dataset, forward=True, parts=parts, namesakes=namesakes, omitted=omitted)
 
 
 def _values(header: ClassicHeader, file_size: int) -> RecordPlaces:
@@ -259,9 +263,14 @@ def _stem(name: str) -> str:
 
 # ---- the values ------------------------------------------------------------------------------------------------------
 def _arrays(
-    header: ClassicHeader, dataset: Dataset, values: RecordPlaces, source: Source, report: Report
+    header: ClassicHeader,
+    dataset: Dataset,
+    values: RecordPlaces,
+    source: Source,
+    report: Report,
+    omitted: list[Omission],
 ) -> list[AffineArray]:
-    """Return the array of each variable in definition order; report missing values."""
+    """Return the array of each variable in definition order; report missing values, and add them to `omitted`."""
     file = FileBytes.of(source)
     lengths = [dimension.length or values.records for dimension in header.dimensions]
     arrays = [
@@ -282,6 +291,13 @@ def _arrays(
     zeros = total <= most_missing(file.size)
     note = "they are read as zeros, as the netCDF library does" if zeros else "they are read as fill values"
     report.warning("missing-values", text, _begin(first, source), notes=[note])
+    omitted += [
+        Omission(
+            "omitted-object", names.join("/", variable.name), f"{array.lacking} bytes of `/{variable.name}` are missing"
+        )
+        for one, array in zip(dataset.variables, arrays, strict=True)
+        if not array.is_complete
+    ]
     if zeros:
         return arrays
     return [_fill(array, variable) for array, variable in zip(arrays, dataset.variables, strict=True)]

@@ -25,7 +25,7 @@ def read(data: bytes, name: str = "t.nc") -> tuple[Checked | None, list[tuple[st
     """The dataset, and the codes of all that was found with their offsets."""
     report = Report()
     checked = pipeline.read(Source(name, data), report, Options())
-    return checked, [(found.code, found.primary.offset) for found in report.list_sorted()]
+    return checked, [(found.code, found.primary.offset) for found in report.list_sorted() if found.code != "unread"]
 
 
 def scalar(begin: int, *, vsize: int = 4, kind: int = INT, data: bytes = b"\0\0\0\7") -> bytes:
