@@ -291,13 +291,10 @@ def _arrays(
     zeros = total <= most_missing(file.size)
     note = "they are read as zeros, as the netCDF library does" if zeros else "they are read as fill values"
     report.warning("missing-values", text, _begin(first, source), notes=[note])
-    omitted += [
-        Omission(
-            "omitted-object", names.join("/", variable.name), f"{array.lacking} bytes of `/{variable.name}` are missing"
-        )
-        for one, array in zip(dataset.variables, arrays, strict=True)
-        if not array.is_complete
-    ]
+    for one, array in zip(dataset.variables, arrays, strict=True):
+        if not array.is_complete:
+            path = names.join("/", one.name)
+            omitted.append(Omission("omitted-object", path, f"{array.lacking} bytes of `{path}` are missing"))
     if zeros:
         return arrays
     return [_fill(array, variable) for array, variable in zip(arrays, dataset.variables, strict=True)]
