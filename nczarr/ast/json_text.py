@@ -137,13 +137,13 @@ def is_narrowed(constant: Constant, value: Any) -> bool:
     if is_same_plain(shown, plain(narrow(value)).value) or constant.data == narrow(value).data:
         return True
     cells = [] if constant.count == 0 else shown if isinstance(shown, list) else [shown]
-    return isinstance(value, list) and is_same_plain(cells, list(_flatten(value)))
+    return isinstance(value, list) and is_same_plain(cells, list(flatten(value)))
 
 
-def _flatten(value: Any) -> Iterator[Any]:
-    """Yield the values in nested lists."""
+def flatten(value: Any) -> Iterator[Any]:
+    """Yield the values in nested lists in order."""
     for item in value if isinstance(value, list) else ():
-        yield from _flatten(item) if isinstance(item, list) else (item,)
+        yield from flatten(item) if isinstance(item, list) else (item,)
 
 
 def get_json(attribute: Attribute) -> str | None:

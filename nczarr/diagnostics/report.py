@@ -486,6 +486,7 @@ def _in_words(diagnostic: Diagnostic) -> Iterator[str]:
     from nczarr.diagnostics.python_terms import in_python
 
     yield f"{diagnostic.code}: {in_python(diagnostic.message)}{_place(diagnostic.primary)}"
+    yield from (f"  {note}" for note in diagnostic.notes if diagnostic.code == OMITTED)
     yield from (f"  help: {in_python(text)}" for text in diagnostic.helps)
 
 

@@ -122,7 +122,7 @@ def _attributes(
                 yield Difference("missing-attribute", path, text)
     for name in _common(here, there):
         first, second = here[name], there[name]
-        if first == second:
+        if first == second or (not storage and get_json(first) == get_json(second) is not None):
             continue
         if first.value != second.value:
             yield Difference("attribute", path, _pair(f"attribute `{name}`", *show_pair(first.value, second.value)))

@@ -22,7 +22,7 @@ from nczarr.arrays.values.elements import element_of, is_record, model_bytes
 from nczarr.arrays.values.parts import NUMPY, Types, is_fixed
 from nczarr.arrays.values.value_lists import find_problem
 from nczarr.ast import ATOMIC, Attribute, Constant
-from nczarr.ast.json_text import Real, find_json, is_same_plain, narrow, spell
+from nczarr.ast.json_text import Real, find_json, flatten, is_same_plain, narrow, spell
 from nczarr.ast.plain import HIDDEN, JsonConstant, encode, plain
 from nczarr.ast.values import single
 from nczarr.check.check_types import default_fill
@@ -94,7 +94,7 @@ def type_value(dtype: Any, value: Any) -> Constant | None:
     name = _type_named(dtype) if isinstance(dtype, str) else None
     if name == "char":
         return chars(encode(spell(value)) or b"\0")  # as the netCDF library means it
-    values = value if isinstance(value, list) else [value]
+    values = list(flatten(value)) if isinstance(value, list) else [value]
     if name == "string":
         return Constant.strings([encode(spell(text)) for text in values])
     return None if name is None else numbers(name, values)
