@@ -14,7 +14,7 @@ from nczarr import names
 from nczarr.arrays.sources.source import Descr, fill_of
 from nczarr.arrays.values.elements import choose_kept_dtype, is_odd_nan
 from nczarr.arrays.values.parts import Types, descr, inner_types, is_fixed, struct
-from nczarr.ast import ATOMIC, Attribute, CompoundType, Constant, EnumType, Group, Variable, VlenType
+from nczarr.ast import ATOMIC, Attribute, CompoundType, Constant, EnumType, Group, OpaqueType, Variable, VlenType
 from nczarr.ast.dataset import VERSION, DimensionRef, groups
 from nczarr.ast.json_text import Real, describe_json, is_strict, narrow
 from nczarr.ast.plain import CARRIED, HIDDEN, guess_constant, is_finite, plain, show_untyped
@@ -368,6 +368,12 @@ def hdf5_losses(checked: Checked) -> Iterator[Loss]:
     for path, declared in checked.types.items():
         if isinstance(declared, CompoundType) and not _is_aligned(path, declared, checked.types):
             yield Loss("storage", "annotation", path, f"type `{path}`, the offsets of its members", declared.span)
+    structures: dict[object, str] = {}
+    for path, declared in checked.types.items():
+        first = structures.setdefault(_structure_of(path, checked.types), path)
+        if first != path:
+            text = f"type `{path}` is like `{first}`: the netCDF library tells types apart by their structure"
+            yield Loss("type-name", "annotation", path, text, declared.span)
     yield from cut_strings(checked, checked.parts)
     owners = [(path, group.attributes) for path, group in checked.groups.items()]
     owners += [(path, variable.attributes) for path, variable in checked.variables.items()]
@@ -377,6 +383,21 @@ def hdf5_losses(checked: Checked) -> Iterator[Loss]:
                 where = f"attribute `{attribute.name}` of `{path}`"
                 text = f"{where} has NIL in a list of strings, which would become an empty string"
                 yield Loss("lost-nil", "value", path, text, attribute.span)
+
+
+def _structure_of(type_name: str, types: Types) -> object:
+    """Return what a type is without its name, as a value that can be hashed."""
+    match types.get(type_name):
+        case None:
+            return type_name
+        case EnumType() as declared:
+            return "enum", declared.base, declared.constants
+        case OpaqueType() as declared:
+            return "opaque", declared.size
+        case VlenType() as declared:
+            return "vlen", _structure_of(declared.base, types)
+        case CompoundType() as declared:
+            return tuple((field.name, field.shape, _structure_of(field.type, types)) for field in declared.fields)
 
 
 def _is_aligned(path: str, declared: CompoundType, types: Types) -> bool:
