@@ -179,6 +179,8 @@ class Options(NamedTuple):
     """Folder for arrays between two passes (`rechunk`); empty: beside the target; None: always one pass."""
     unfinished: bool = False
     """Read unfinished stores."""
+    inspect: bool = False
+    """Decode every message of a stream when it is opened, to find all faults."""
     storage: StorageOptions = NO_OPTIONS
     """Options of libraries for remote places."""
     source: str | None = None
@@ -289,7 +291,8 @@ TABLE: tuple[Option, ...] = (
            "`virtual_tiff:VirtualTIFF(ifd=0)`"),
     Option("storage", (*_OPEN, *_CHANGE), SOURCE, "--storage-option", "storage options", "NAME=VALUE",
            "option for the library that opens a URL; a prefix `source.` or `target.` limits it to one side; "
-           "retries=N sets the number of retries; repeatable", bytes=False),
+           "retries=N sets the number of retries, ncstream.byte_order=flag reads numbers of ncstream in the order that "
+           "messages state; repeatable", bytes=False),
     Option("following.base", _FOLLOW, SOURCE, "--source-base", "text", "URL",
            "base of the relative URLs in a reference document (default: the folder of the document)"),
     Option("following.roots", _FOLLOW, SOURCE, "--source-root", "texts", "ROOT",
@@ -309,6 +312,7 @@ TABLE: tuple[Option, ...] = (
            help="state fill values of Zarr v2 as `_FillValue`, because xarray takes them so"),
     Option("survey", bytes=False),
     Option("unfinished", bytes=False),
+    Option("inspect", bytes=False),
     Option("nodes", bytes=False),
     Option("source", bytes=False),
     # selection

@@ -226,7 +226,7 @@ def check(request: CheckRequest, report: Report) -> int:
 
 def _check(request: CheckRequest, report: Report) -> int:
     raw = request.cf is not None or bool(request.schema)
-    options = request.options._replace(aggregation="keep" if raw else "expand")
+    options = request.options._replace(aggregation="keep" if raw else "expand", inspect=True)
     peers = [peer for peer in request.judges if isinstance(peer, Peer)]
     source = request.content
     if source is None and peers:

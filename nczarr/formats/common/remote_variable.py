@@ -36,6 +36,7 @@ from nczarr.arrays.sources.decoded_parts import VariableSections, sources
 from nczarr.arrays.sources.source import Parts
 from nczarr.arrays.values.parts import Types, is_fixed, parts, size
 from nczarr.ast.node import TypeName
+from nczarr.diagnostics.report import CompileError
 from nczarr.stores.dataset_service import MOST_BYTES, Service
 
 LONGEST_HEAD = 16 << 20
@@ -101,10 +102,12 @@ class RemoteVariable(NamedTuple):
         return self.service.answer(query, most=most, size=math.prod(map(len, region)) * TEXT, keep=keep)
 
     def values(self, region: Region, *, keep: bool = False) -> dict[str, NDArray[Any]]:
-        """Return the values of a region by part, in the parts' shapes and dtypes. Raises OSError."""
+        """Return the values of a region by part, in the parts' shapes and dtypes. Raises CompileError, OSError."""
         data = self.answer(region, keep=keep)
         try:
             return self.codec.decode(data, region)
+        except CompileError:  # names the place in the answer
+            raise
         except ValueError as fault:
             text = f"the answer to `{self.codec.expression(region)}` cannot be used: {fault}"
             raise OSError(None, text, self.service.shown) from None

@@ -1,7 +1,7 @@
 """Decoding of data messages to value trees, whose numbers are views of the buffer where possible.
 
 Invariant: numbers in `Data` messages are big-endian whatever the byte order
-flag; only rows follow it.
+flag, unless the caller asks for it; only rows follow it always.
 """
 
 from __future__ import annotations
@@ -33,6 +33,8 @@ from nczarr.formats.ncstream.wire.framing import BlockRanges, Incoming
 from nczarr.formats.ncstream.wire.limits import DEFAULT, Limits, UnreadableStreamError, bad, contradictory, oversized
 from nczarr.formats.ncstream.wire.protobuf import Buffer
 from nczarr.formats.ncstream.wire.trees import FixedNumbers, Opaque, RaggedLists, RawStrings, Tree, with_nil
+from nczarr.options import Options
+from nczarr.stores.url import BadURLError
 
 JOINED = 512
 """Average bytes per list from which lists are copied one by one."""
@@ -40,6 +42,18 @@ JOINED = 512
 
 MOST_OF_ONE = 1032
 """Maximum inflated bytes per deflated byte."""
+
+
+ORDER = "ncstream.byte_order"
+"""Storage option: `big` (all known senders), or `flag` (as each message states)."""
+
+
+def is_by_flag(options: Options) -> bool:
+    """Return whether numbers have the byte order that messages state. Raises BadURLError."""
+    value = options.storage.of("source").get(ORDER, "big")
+    if value not in ("big", "flag"):
+        raise BadURLError(f"the storage option `{ORDER}` must be `big` or `flag`, not {value!r}")
+    return bool(value == "flag")
 
 
 class Decoded(NamedTuple):
@@ -56,12 +70,26 @@ class Decoded(NamedTuple):
 
 
 def column_tree(
-    entry: StreamEntry, buffer: Buffer, definitions: Definitions, limits: Limits = DEFAULT, *, base: int = 0
+    entry: StreamEntry,
+    buffer: Buffer,
+    definitions: Definitions,
+    limits: Limits = DEFAULT,
+    *,
+    base: int = 0,
+    by_flag: bool = False,
 ) -> Decoded:
-    """Decode a `data` or `column` message. `base`: stream offset of the buffer. Raises UnreadableStreamError."""
+    """Decode a `data` or `column` message. `base`: stream offset of the buffer. Raises UnreadableStreamError.
+
+    `by_flag`: the numbers of `data` messages have the byte order that the message states.
+    """
     if entry.column is not None:
         return _column(entry, buffer, definitions, base)
-    return _DataReader(entry, buffer, definitions, limits, base).read()
+    return _DataReader(entry, buffer, definitions, limits, base, big=is_big(entry.message, by_flag=by_flag)).read()
+
+
+def is_big(message: pb.Data, *, by_flag: bool) -> bool:
+    """Return whether the numbers of a message are big-endian; `by_flag`: as the message states."""
+    return not by_flag or not message.HasField("bigend") or message.bigend
 
 
 def _column(entry: StreamEntry, buffer: Buffer, definitions: Definitions, base: int) -> Decoded:
@@ -102,9 +130,12 @@ def make_unsigned(tree: Tree) -> Tree:
 class _DataReader:
     """Decoder of one `Data` message."""
 
-    def __init__(self, entry: StreamEntry, buffer: Buffer, definitions: Definitions, limits: Limits, base: int) -> None:
+    def __init__(
+        self, entry: StreamEntry, buffer: Buffer, definitions: Definitions, limits: Limits, base: int, *, big: bool
+    ) -> None:
         assert entry.payload is not None
         self._entry = entry
+        self._big = big
         self._message: pb.Data = entry.message
         self._buffer = buffer
         self._limits = limits
@@ -132,7 +163,7 @@ class _DataReader:
         return Decoded(self._section, shape_of(self._section), tree, self._ragged)
 
     def _numbers(self, count: int | None) -> Tree:
-        dtype = dtype_of(self._message.dataType, big=True)
+        dtype = dtype_of(self._message.dataType, big=self._big)
         buffer, start, size = self._buffer, self._start, self._end - self._start
         if self._message.compress == pb.Data.DEFLATE:
             expected = self._message.uncompressedSize if count is None else count * dtype.itemsize
@@ -210,7 +241,7 @@ class _DataReader:
 
     def _lists(self, buffer: Buffer, bounds: BlockRanges) -> Decoded:
         starts, lengths = bounds
-        dtype = dtype_of(self._message.dataType, big=True)
+        dtype = dtype_of(self._message.dataType, big=self._big)
         shape, inner = self._cells(len(starts))
         width = dtype.itemsize * math.prod(inner)
         counts = lengths // width if width else np.zeros(len(starts), np.int64)

@@ -16,12 +16,16 @@ from functools import partial
 from nczarr import names
 from nczarr.arrays.sources.source import Parts
 from nczarr.arrays.sources.strided import FileBytes
+from nczarr.arrays.values.parts import Types
 from nczarr.ast import ATOMIC
 from nczarr.ast.dataset import building
+from nczarr.ast.node import TypeName
 from nczarr.check.check_types import variable_fill
 from nczarr.check.checked import Tables, Unchecked, tables
 from nczarr.diagnostics.report import Report, Source, Span
+from nczarr.formats.ncstream._generated import ncstream_pb2 as pb
 from nczarr.formats.ncstream.points import reader
+from nczarr.formats.ncstream.read.decode import ORDER, is_by_flag
 from nczarr.formats.ncstream.read.header_reader import HeaderReader
 from nczarr.formats.ncstream.read.headers import derive_header, merge
 from nczarr.formats.ncstream.read.lazy_local import (
@@ -29,11 +33,17 @@ from nczarr.formats.ncstream.read.lazy_local import (
     MessageInFile,
     RemoteMessages,
     cells_of,
-    group_by_variable,
     sources,
+)
+from nczarr.formats.ncstream.read.scan import (
+    StreamEntry,
+    group_by_variable,
+    refuse,
+    refuse_error,
+    scan,
+    states_little,
     wire_name,
 )
-from nczarr.formats.ncstream.read.scan import StreamEntry, refuse, refuse_error, scan
 from nczarr.formats.ncstream.wire.framing import END
 from nczarr.formats.ncstream.wire.limits import UnreadableStreamError
 from nczarr.formats.ncstream.wire.trees import opaque_sizes
@@ -109,7 +119,9 @@ class _StreamReader(HeaderReader):
         self._has_header = bool(headers)
         spelled = frozenset(map(names.cdm_full_name, self._named.spelled.values()))
         self._data = group_by_variable(data, spelled)
-        self._remote = RemoteMessages(self._file, spelled) if is_cut else None
+        self._stated_little = {wire_name(entry): entry for entry in reversed(data) if states_little(entry)}
+        self._by_flag = is_by_flag(options)
+        self._remote = RemoteMessages(self._file, spelled, by_flag=self._by_flag) if is_cut else None
 
     def read(self) -> Unchecked | None:
         """Return the dataset with the array sources of its variables."""
@@ -117,23 +129,46 @@ class _StreamReader(HeaderReader):
         if unchecked is not None:
             if self._remote is not None and not self._asked.options.accepts("unreadable-array"):
                 self._remote.variables = frozenset(map(self._named.wire_name, tables(unchecked.dataset).variables))
+            self._report_order()
             for entry in itertools.chain.from_iterable(self._data.values()):
                 self._report_lost(f"`{wire_name(entry)}` is not a variable of the header", entry)
         return unchecked
+
+    def _report_order(self) -> None:
+        """Warn about numbers whose messages state little-endian order, which the option does not decide."""
+        if self._asked.options.storage.of("source").get(ORDER) is None and self._stated_little:
+            shown = ", ".join(f"`{name}`" for name in list(self._stated_little)[:5])
+            more = f" and {len(self._stated_little) - 5} more" if len(self._stated_little) > 5 else ""
+            first = next(iter(self._stated_little.values()))
+            text = f"the numbers of {shown}{more} are read as big-endian, but their messages state little-endian order"
+            helps = [
+                f"if the values are wrong, read them with `--storage-option {ORDER}=flag`",
+                f"if they are right, `--storage-option {ORDER}=big` says so",
+            ]
+            span = Span(self._source, first.offset, first.end)
+            self._asked.report.warning("disputed-byte-order", text, span, helps=helps)
 
     def _report_lost(self, message: str, entry: StreamEntry) -> None:
         """Report skipped data as an error, unless the options allow the loss."""
         self._asked.report_lost("unreadable-array", message, Span(self._source, entry.offset, entry.end))
 
-    def _ranges(self, path: str, entry: StreamEntry, shape: tuple[int, ...]) -> tuple[range, ...] | None:
-        """Return the indices of a message along each dimension, or report an invalid section and return None."""
+    def _message(
+        self, path: str, entry: StreamEntry, shape: tuple[int, ...], type_name: TypeName, types: Types
+    ) -> MessageInFile | None:
+        """Return a message of a variable, or report what contradicts it and return None."""
         try:
-            return cells_of(entry, shape, is_declared=self._has_header)
+            ranges = cells_of(entry, shape, is_declared=self._has_header)
+            alone = self._serialize_alone(path)
+            message = MessageInFile.of(entry, ranges, self._file, alone, type_name, types, by_flag=self._by_flag)
+            if self._asked.options.inspect and message.numbers is None:
+                message.values(type_name, shape, types)
         except UnreadableStreamError as fault:
-            refuse(fault, self._source, self._asked.report)
-        except ValueError as fault:
-            self._report_lost(f"{fault}: it is of `{path}`", entry)
-        return None
+            if fault.code == "unreadable-array":
+                self._report_lost(f"{fault}: it is of `{path}`", entry)
+            else:
+                refuse(fault, self._source, self._asked.report)
+            return None
+        return message
 
     def _entries(self, path: str, *, take: bool = False) -> list[StreamEntry]:
         """Return the messages of a variable. `take`: for the last time. Raises OSError."""
@@ -145,20 +180,21 @@ class _StreamReader(HeaderReader):
     def _build_parts(
         self, path: str, shape: tuple[int, ...] | None, declarations: Tables, fills: Mapping[str, bytes]
     ) -> Parts | None:
-        variable, types, alone = declarations.variables[path], dict(declarations.types), self._serialize_alone(path)
+        variable, types = declarations.variables[path], dict(declarations.types)
         if self._remote is not None and shape is not None and not self._is_immediate(path):
             if not (variable.type in ATOMIC or variable.type in types):
                 return None  # a check reports it
             fill = variable_fill(variable, declarations)
+            alone = self._serialize_alone(path)
             find = partial(self._remote.messages, self._named.wire_name(path), variable.type, shape, types, alone)
-            return sources(MessageDecoder(variable.type, shape, types, fill, find), fills)
+            return sources(MessageDecoder(variable.type, shape, types, fill, find, self._file.name), fills)
         messages = self._entries(path, take=True)
         if shape is None:
             return None
         pieces = [
-            MessageInFile.of(entry, ranges, self._file, alone, variable.type, types)
+            message
             for entry in messages
-            if (ranges := self._ranges(path, entry, shape)) is not None
+            if (message := self._message(path, entry, shape, variable.type, types)) is not None
         ]
         if not pieces:
             try:
@@ -173,7 +209,16 @@ class _StreamReader(HeaderReader):
             layout = plain.layout._replace(fill=one if one is None or not reverse else one[::-1])
             return {"": replace(plain, layout=layout)}
         fill = variable_fill(variable, declarations)
-        return sources(MessageDecoder(variable.type, shape, types, fill, tuple(pieces)), fills)
+        return sources(MessageDecoder(variable.type, shape, types, fill, tuple(pieces), self._file.name), fills)
+
+    def _absent_members(self, path: str, declared: pb.Structure) -> frozenset[tuple[str, ...]]:
+        absent: set[tuple[str, ...]] = set()
+        for entry in self._entries(path):
+            try:
+                absent |= MessageInFile((), self._file, entry.offset, entry.end, b"").absent_members(declared)
+            except UnreadableStreamError as fault:
+                refuse(fault, self._source, self._asked.report)
+        return frozenset(absent)
 
     def _opaque_size(self, path: str, members: tuple[str, ...]) -> int | None:
         sizes: set[int] = set()

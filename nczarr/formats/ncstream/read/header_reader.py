@@ -39,7 +39,7 @@ class HeaderReader(ABC):
     def __init__(self, source: Source, header: pb.Header, span: Span, report: Report, options: Options) -> None:
         self._source = source
         self._header = header
-        self._asked = header_tree.HeaderContext(span, report, options, self._opaque_size)
+        self._asked = header_tree.HeaderContext(span, report, options, self._opaque_size, self._absent_members, [])
         self._definitions = Definitions(header)
         self._named = find_named(header)
 
@@ -49,6 +49,7 @@ class HeaderReader(ABC):
         if unchecked is None:
             return None
         unchecked.namesakes += self._named.namesakes
+        unchecked.omitted += self._asked.omitted
         declarations = tables(unchecked.dataset)
         fills, shapes = _fills_of(self._header), _shapes_of(declarations)
         for path, variable in declarations.variables.items():
@@ -70,6 +71,10 @@ class HeaderReader(ABC):
     @abstractmethod
     def _opaque_size(self, path: str, members: tuple[str, ...]) -> int | None:
         """Return the common size of the opaque values of a variable or member, else None."""
+
+    def _absent_members(self, path: str, declared: pb.Structure) -> frozenset[tuple[str, ...]]:
+        """Return the paths of the members that a message of a structure lacks, as far as it is known."""
+        return frozenset()
 
     def _is_immediate(self, path: str) -> bool:
         """Return whether the header contains values of a variable."""

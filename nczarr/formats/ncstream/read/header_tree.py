@@ -16,6 +16,7 @@ from nczarr.ast import ATOMIC, Attribute, Constant, Dataset, Dimension, Group, V
 from nczarr.ast.dataset import DEFAULT_STORAGE, Storage
 from nczarr.ast.node import TypeName
 from nczarr.ast.types import MAX_DEPTH, CompoundType, EnumConstant, EnumType, Field, OpaqueType
+from nczarr.check.checked import Omission
 from nczarr.diagnostics.report import Diagnostic, Label, Report, Severity, Span
 from nczarr.formats.ncstream._generated import ncstream_pb2 as pb
 from nczarr.formats.ncstream.read.header_items import (
@@ -50,6 +51,10 @@ class HeaderContext(NamedTuple):
     options: Options
     opaque_size: OpaqueSize
     """Returns the size of a variable's opaque values."""
+    absent_members: Callable[[str, pb.Structure], frozenset[tuple[str, ...]]] = lambda fqn, declared: frozenset()
+    """Returns the paths of the members that a message of a structure lacks."""
+    omitted: list[Omission] = []  # noqa: RUF012
+    """Members that are left out."""
 
     def report_lost(self, code: str, message: str, span: Span | None = None) -> None:
         """Report a skipped item as an error, unless the options allow the loss."""
@@ -87,6 +92,8 @@ class _Owner(NamedTuple):
     scope: StreamScope
     attributes: list[Attribute]
     """Attributes so far."""
+    absent: frozenset[tuple[str, ...]]
+    """Paths of its members that a message lacks."""
 
 
 class _TreeReader:
@@ -213,8 +220,11 @@ class _TreeReader:
     def _read_variable(self, declared: pb.Variable | pb.Structure, name: str, scope: StreamScope) -> Variable:
         fqn = names.join(scope.path, name)
         attributes = list(self._attributes(declared.atts, fqn))
-        outer, stars, inner = split(declared.shape)
-        element = self._choose_type(declared, name, (), _Owner(fqn, scope, attributes))
+        outer, stars, inner = _split(declared)
+        absent = frozenset[tuple[str, ...]]()
+        if isinstance(declared, pb.Structure):
+            absent = self._asked.absent_members(fqn, declared)
+        element = self._choose_type(declared, name, (), _Owner(fqn, scope, attributes, absent))
         enums: list[EnumType] = []
         if (
             isinstance(declared, pb.Variable)
@@ -290,14 +300,26 @@ class _TreeReader:
             if problem is not None:
                 raise UnreadableVariableError(f"a member: {problem}")
             path = (*members, called)
+            if path in owner.absent:
+                text = f"member `{'.'.join(path)}` of `{owner.fqn}` is not in all messages of its records"
+                self._asked.omitted.append(Omission("omitted-object", owner.fqn, text))
+                continue
             owner.attributes.extend(self._attributes(member.atts, owner.fqn, ".".join(path) + "."))
-            outer, stars, inner = split(member.shape)
+            outer, stars, inner = _split(member)
             element = self._choose_type(member, f"{name}_{called}", path, owner)
             type_name = scope.nest_type(element, stars, lengths_of(inner), f"{name}_{called}")
             fields.append(Field(name=called, type=type_name, shape=lengths_of(outer)))
         if not fields or len({field.name for field in fields}) < len(fields):
             raise UnreadableVariableError("a structure without members, or with two members of the same name")
         return scope.declare(CompoundType(name=scope.free(f"{name}_t"), fields=tuple(fields)))
+
+
+def _split(
+    declared: pb.Variable | pb.Structure,
+) -> tuple[list[pb.Dimension], int, list[pb.Dimension]]:
+    """Return the dimensions of a declaration as `split` does, without the ragged one that a sequence is itself."""
+    outer, stars, inner = split(declared.shape)
+    return outer, max(0, stars - 1) if declared.dataType == pb.SEQUENCE else stars, inner
 
 
 def _read_storage(attributes: Iterable[Attribute], lengths: list[int]) -> Storage | None:

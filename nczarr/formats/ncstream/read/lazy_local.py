@@ -11,12 +11,11 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property, lru_cache, partial
 from threading import Lock
-from typing import Any, NamedTuple, TypeAlias, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
-from nczarr import names
 from nczarr.arrays.chunks.occupancy import blocks_of_boxes
 from nczarr.arrays.lazy_numpy import NDArray, np
 from nczarr.arrays.regions import Index, Region, Selection, cell_numbers, number_of_first
@@ -25,24 +24,33 @@ from nczarr.arrays.sources.decoded_parts import sources as sources_of
 from nczarr.arrays.sources.memory import all_fill
 from nczarr.arrays.sources.source import Parts
 from nczarr.arrays.sources.strided import AffineArray, FileBytes
-from nczarr.arrays.values.parts import NUMPY, Part, Types, part_tree, parts, spread
+from nczarr.arrays.values.parts import NUMPY, Types, UnsuitedError, parts
 from nczarr.ast import ATOMIC, EnumType
 from nczarr.ast.node import TypeName
 from nczarr.ast.values import Constant
+from nczarr.diagnostics.report import CompileError
 from nczarr.formats.common.remote_variable import each_at_once
 from nczarr.formats.ncstream._generated import ncstream_pb2 as pb
-from nczarr.formats.ncstream.read.decode import column_tree
-from nczarr.formats.ncstream.read.scan import StreamEntry, entries, error_text, is_counted
-from nczarr.formats.ncstream.wire.definitions import Definitions
+from nczarr.formats.ncstream.read.agreement import check_agreement
+from nczarr.formats.ncstream.read.cell_values import Values, shape_parts, take, values_of
+from nczarr.formats.ncstream.read.decode import column_tree, is_big
+from nczarr.formats.ncstream.read.rows import RowReader, normal_name
+from nczarr.formats.ncstream.read.scan import (
+    StreamEntry,
+    entries,
+    error_text,
+    group_by_variable,
+    is_counted,
+    name_bytes,
+    raise_diagnostics,
+)
+from nczarr.formats.ncstream.wire.definitions import Declared, Definitions
 from nczarr.formats.ncstream.wire.element_types import section_of
 from nczarr.formats.ncstream.wire.framing import Incoming
-from nczarr.formats.ncstream.wire.limits import DEFAULT
-from nczarr.formats.ncstream.wire.trees import Records, Tree, to_arrays
+from nczarr.formats.ncstream.wire.limits import DEFAULT, UnreadableStreamError, contradictory
+from nczarr.formats.ncstream.wire.trees import Tree
 
 T = TypeVar("T")
-
-Values: TypeAlias = "Mapping[str, NDArray[Any]]"
-"""Values by part; when flat, with one row per cell or per element of content."""
 
 LARGEST = 2**63 - 1
 """Maximum cells of a variable whose lists are merged."""
@@ -68,6 +76,8 @@ class MessageInFile(NamedTuple):
     """Serialized header that declares only this variable."""
     numbers: AffineArray | None = None
     """Uncompressed numbers of the message, if it has one for each cell."""
+    by_flag: bool = False
+    """Read its numbers in the order that the message states, instead of big-endian."""
 
     @classmethod
     def of(
@@ -78,30 +88,66 @@ class MessageInFile(NamedTuple):
         declared: bytes,
         type_name: TypeName,
         types: Types,
+        *,
+        by_flag: bool = False,
     ) -> MessageInFile:
-        """Return the message of an entry. `ranges`: its cells."""
-        numbers = _plain_numbers(entry, tuple(map(len, ranges)), file, type_name, types)
-        return cls(ranges, file, entry.offset, entry.end, declared, numbers)
+        """Return the message of an entry. `ranges`: its cells. Raises UnreadableStreamError if both disagree."""
+        shape = tuple(map(len, ranges))
+        check_agreement(entry, math.prod(shape), Definitions(pb.Header.FromString(declared)).find(name_bytes(entry)))
+        numbers = _plain_numbers(entry, shape, file, type_name, types, by_flag=by_flag)
+        return cls(ranges, file, entry.offset, entry.end, declared, numbers, by_flag)
 
     @property
     def cells(self) -> int:
         """Number of cells."""
         return math.prod(map(len, self.ranges))
 
-    def tree(self) -> Tree:
-        """Return the decoded values. Raises OSError, ValueError."""
+    def _entry(self) -> tuple[StreamEntry, memoryview]:
+        """Return the message, and the bytes that it is in. Raises OSError, UnreadableStreamError."""
         length = self.end - self.offset
         self.file.count_seen(length)
         block, at = self.file.region(self.offset, (length,), (1,), 1)
         data = memoryview(block)[at : at + length]
         incoming = Incoming(data, DEFAULT)
         incoming.base = self.offset
-        entry = next(entries(incoming, values=True))
-        return column_tree(entry, data, Definitions(pb.Header.FromString(self.declared)), base=self.offset).tree
+        return next(entries(incoming, values=True)), data
+
+    def absent_members(self, declared: pb.Structure) -> set[tuple[str, ...]]:
+        """Return the paths of the members that the records of the message lack."""
+        entry, data = self._entry()
+        if entry.column is not None:
+            every: list[Declared] = [*declared.vars, *declared.structs]
+            present = {member.message.name for member in entry.column.members}
+            return {(normal_name(member),) for member in every if member.name not in present}
+        if entry.message.dataType not in (pb.STRUCTURE, pb.SEQUENCE):
+            return set()
+        return RowReader(entry, data, declared, DEFAULT, self.offset).absent_members(declared)
+
+    def tree(self) -> Tree:
+        """Return the decoded values. Raises OSError, UnreadableStreamError."""
+        entry, data = self._entry()
+        definitions = Definitions(pb.Header.FromString(self.declared))
+        return column_tree(entry, data, definitions, base=self.offset, by_flag=self.by_flag).tree
+
+    def values(self, type_name: TypeName, shape: tuple[int, ...], types: Types) -> dict[str, NDArray[Any]]:
+        """Return the values by part, in the shape of the section; `shape`: that of the variable.
+
+        Raises OSError, UnreadableStreamError.
+        """
+        try:
+            return values_of(self.tree(), self.ranges, type_name, shape, types)
+        except UnsuitedError as fault:
+            raise contradictory(f"the message does not suit its variable: {fault}", self.offset, self.end) from None
 
 
 def _plain_numbers(
-    entry: StreamEntry, shape: tuple[int, ...], file: FileBytes, type_name: TypeName, types: Types
+    entry: StreamEntry,
+    shape: tuple[int, ...],
+    file: FileBytes,
+    type_name: TypeName,
+    types: Types,
+    *,
+    by_flag: bool = False,
 ) -> AffineArray | None:
     """Return the cells of a message as a view of uncompressed numbers in C order, else None."""
     if entry.column is not None:
@@ -110,7 +156,7 @@ def _plain_numbers(
         plain = not message.isVlen and not entry.column.members
     else:
         data: pb.Data = entry.message
-        place, big = entry.payload, True
+        place, big = entry.payload, is_big(data, by_flag=by_flag)
         plain = not (is_counted(data) or data.dataType in (pb.STRUCTURE, pb.SEQUENCE) or data.compress)
     declared = types.get(type_name)
     number = declared.base if isinstance(declared, EnumType) else type_name
@@ -121,25 +167,10 @@ def _plain_numbers(
     return AffineArray(in_one_piece(dtype, shape), file, place[0], math.prod(shape[1:]) * width)
 
 
-def wire_name(entry: StreamEntry) -> str:
-    """Return the full variable name of a data message in the sender's spelling."""
-    name: bytes = entry.message.name if entry.kind == "column" else entry.message.varName
-    return names.from_bytes(name.removeprefix(b"/"))
-
-
-def group_by_variable(data: Iterable[StreamEntry], spelled: Collection[str]) -> dict[str, list[StreamEntry]]:
-    """Return data messages by full variable name, in NFC unless it is one of those that are spelled otherwise."""
-    entries_by_name: dict[str, list[StreamEntry]] = {}
-    for entry in data:
-        name = wire_name(entry)
-        entries_by_name.setdefault(name if name in spelled else names.normal(name), []).append(entry)
-    return entries_by_name
-
-
 def cells_of(entry: StreamEntry, shape: tuple[int, ...], *, is_declared: bool = True) -> tuple[range, ...]:
-    """Return the indices of a message along each dimension. `is_declared`: a header has the shape. Raises ValueError.
+    """Return the indices of a message along each dimension. `is_declared`: a header has the shape.
 
-    A section that is impossible in itself raises UnreadableStreamError.
+    Raises UnreadableStreamError for a section that is impossible, or not within the shape.
     """
     is_ragged = entry.kind == "column" or is_counted(entry.message)
     section, _ = section_of(entry.message, entry.offset, is_ragged=is_ragged)
@@ -150,55 +181,66 @@ def cells_of(entry: StreamEntry, shape: tuple[int, ...], *, is_declared: bool = 
         not indices or indices[-1] < length for indices, length in zip(ranges, shape, strict=True)
     ):
         return ranges
-    raise ValueError(f"the section of a message is not within {' × '.join(map(str, shape)) or 'one value'}")
+    text = f"the section of a message is not within {' × '.join(map(str, shape)) or 'one value'}"
+    raise UnreadableStreamError("unreadable-array", text, entry.offset, entry.end)
 
 
 class RemoteMessages:
-    """Data messages of a remote file behind its header. Everything raises OSError."""
+    """Data messages of a remote file behind its header. Everything raises CompileError, OSError."""
 
-    def __init__(self, file: FileBytes, spelled: frozenset[str], variables: frozenset[str] | None = None) -> None:
+    def __init__(
+        self,
+        file: FileBytes,
+        spelled: frozenset[str],
+        variables: frozenset[str] | None = None,
+        *,
+        by_flag: bool = False,
+    ) -> None:
         self._file = file
         self._spelled = spelled
+        self._by_flag = by_flag
         self.variables = variables
         """Full names that messages may have; None: all, and those of no variable are ignored."""
         self._lock = Lock()
         self._found: dict[str, list[StreamEntry]] | None = None
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return RemoteMessages, (self._file, self._spelled, self.variables)
+        return partial(RemoteMessages, by_flag=self._by_flag), (self._file, self._spelled, self.variables)
 
     @property
     def entries(self) -> dict[str, list[StreamEntry]]:
         """Messages by full variable name, found once in a process."""
         with self._lock:
             if self._found is None:
-                try:
-                    self._found = self._find()
-                except ValueError as fault:
-                    raise OSError(None, str(fault), self._file.name) from fault
+                self._found = raise_diagnostics(self._find, self._file.name)
         return self._found
 
     def _find(self) -> dict[str, list[StreamEntry]]:
-        """Read the beginnings of all messages. Raises OSError, ValueError."""
+        """Read the beginnings of all messages. Raises OSError, UnreadableStreamError."""
         assert self._file.remote is not None
         stream = list(entries(Incoming(self._file.remote, DEFAULT)))
         for entry in stream:
             if entry.kind == "error":
-                raise ValueError(f"the sender of the stream reported an error: {error_text(entry)!r}")
+                text = f"the sender of the stream reported an error: {error_text(entry)!r}"
+                raise UnreadableStreamError("stream-error", text, entry.offset, entry.end)
         if [entry.kind for entry in stream].count("header") > 1:
-            raise ValueError("the stream has a header behind values: copy the file, and read the copy")
+            text = "the stream has a header behind values: copy the file, and read the copy"
+            raise OSError(None, text, self._file.name)
         found = group_by_variable((entry for entry in stream if entry.kind in ("data", "column")), self._spelled)
         unknown = sorted(found.keys() - (found.keys() if self.variables is None else self.variables))
         if unknown:
-            raise ValueError(f"`{unknown[0]}` is not a variable of the header")
+            first = found[unknown[0]][0]
+            raise contradictory(f"`{unknown[0]}` is not a variable of the header", first.offset, first.end)
         return found
 
     def messages(
         self, name: str, type_name: TypeName, shape: tuple[int, ...], types: Types, declared: bytes
     ) -> tuple[MessageInFile, ...]:
-        """Return the messages of a variable. Raises ValueError for a section that is not within it."""
+        """Return the messages of a variable. Raises CompileError, OSError, UnreadableStreamError."""
         return tuple(
-            MessageInFile.of(entry, cells_of(entry, shape), self._file, declared, type_name, types)
+            MessageInFile.of(
+                entry, cells_of(entry, shape), self._file, declared, type_name, types, by_flag=self._by_flag
+            )
             for entry in self.entries.get(name, ())
         )
 
@@ -207,7 +249,7 @@ class MessageDecoder(VariableSections):
     """Decoder of a variable's messages for all its parts, with a cache of recent messages.
 
     `messages` are in stream order, or a function that finds them in a remote file;
-    `fill` is the value of unwritten cells.
+    `fill` is the value of unwritten cells, `name` that of the stream.
     """
 
     def __init__(
@@ -217,15 +259,16 @@ class MessageDecoder(VariableSections):
         types: Types,
         fill: Constant | None,
         messages: tuple[MessageInFile, ...] | Callable[[], tuple[MessageInFile, ...]],
+        name: str,
     ) -> None:
         self.type, self.shape, self.types = type_name, shape, types
-        self.fill, self._messages = fill, messages
-        self._recent = lru_cache(KEPT)(lambda number: _read(partial(self._values, self.messages[number])))
+        self.fill, self._messages, self._name = fill, messages, name
+        self._recent = lru_cache(KEPT)(lambda number: self._read(partial(self._values, self.messages[number])))
         self._ends: dict[str, list[int]] | None = None
         self._whole: dict[str, NDArray[Any]] | None = None
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return MessageDecoder, (self.type, self.shape, self.types, self.fill, self._messages)
+        return MessageDecoder, (self.type, self.shape, self.types, self.fill, self._messages, self._name)
 
     @property
     def distant(self) -> bool:
@@ -233,8 +276,19 @@ class MessageDecoder(VariableSections):
 
     @cached_property
     def messages(self) -> tuple[MessageInFile, ...]:
-        """Messages in stream order. Raises OSError."""
-        return _read(self._messages) if callable(self._messages) else self._messages
+        """Messages in stream order. Raises CompileError, OSError."""
+        if not callable(self._messages):
+            return self._messages
+        return raise_diagnostics(self._messages, self._name)
+
+    def _read(self, call: Callable[[], T]) -> T:
+        """Return the result of a function. Raises CompileError for a fault in a message, OSError for any other."""
+        try:
+            return raise_diagnostics(call, self._name)
+        except CompileError:
+            raise
+        except ValueError as fault:
+            raise OSError(None, str(fault)) from fault
 
     def each(self, call: Callable[[Any], None], sections: Iterable[Any]) -> None:
         if self.distant and self.is_consecutive:
@@ -256,8 +310,8 @@ class MessageDecoder(VariableSections):
         return end == math.prod(self.shape)
 
     def _values(self, message: MessageInFile) -> dict[str, NDArray[Any]]:
-        """Return the values of a message by part, in the shape of its section. Raises OSError, ValueError."""
-        return values_of(message.tree(), message.ranges, self.type, self.shape, self.types)
+        """Return the values of a message by part, in its shape. Raises OSError, UnreadableStreamError."""
+        return message.values(self.type, self.shape, self.types)
 
     def _merge(self) -> dict[str, NDArray[Any]]:
         """Return the elements of all lists by part, with fill for missing cells. Raises OSError, ValueError.
@@ -283,7 +337,7 @@ class MessageDecoder(VariableSections):
         cells = np.concatenate(places)
         last = len(cells) - 1 - np.unique(cells[::-1], return_index=True)[1]
         joined = {path: np.concatenate([values[path].reshape(-1) for values in every]) for path in every[0]}
-        return _shape(take(joined, last.astype(np.int64), self.type, self.types), ragged)
+        return shape_parts(take(joined, last.astype(np.int64), self.type, self.types), ragged)
 
     def meeting(self, region: Region) -> Iterator[tuple[int | tuple[AffineArray, Selection], Region]]:
         for number, message in enumerate(self.messages):
@@ -307,7 +361,7 @@ class MessageDecoder(VariableSections):
         if self.is_consecutive:
             return self.decode(stretch)
         if self._whole is None:
-            self._whole = _read(self._merge)
+            self._whole = self._read(self._merge)
         return self._whole
 
     def ends(self, part: str, stop: int | None = None) -> list[int]:
@@ -330,14 +384,6 @@ class MessageDecoder(VariableSections):
         return blocks_of_boxes(boxes, chunks, region)
 
 
-def _read(call: Callable[[], T]) -> T:
-    """Return the result of a function. Raises OSError for any fault in a message."""
-    try:
-        return call()
-    except ValueError as fault:
-        raise OSError(None, str(fault)) from fault
-
-
 def sources(decoder: MessageDecoder, fills: Mapping[str, bytes]) -> Parts:
     """Return the array sources of a variable by part. `fills`: fill bytes that replace the usual ones."""
     usual = all_fill(decoder.fill, decoder.type, decoder.shape, decoder.types)
@@ -352,58 +398,3 @@ def is_stretch(ranges: Sequence[range], shape: tuple[int, ...]) -> bool:
             return False
         whole = whole and len(indices) == length
     return True
-
-
-# ---- selection of cells ----------------------------------------------------------------------------------------------
-
-
-def values_of(
-    tree: Tree, ranges: tuple[range, ...], type_name: TypeName, shape: tuple[int, ...], types: Types
-) -> dict[str, NDArray[Any]]:
-    """Return the values of a section by part, in its shape. `shape`: that of the variable. Raises ValueError."""
-    lengths = tuple(map(len, ranges))
-    if isinstance(tree, Records) and len(tree) != math.prod(lengths) and len(tree) == math.prod(shape):
-        whole = dict(to_arrays(tree, type_name, shape, types))  # a server that does not cut records
-        cells = cell_numbers(ranges, shape).reshape(-1)
-        return _shape(take(whole, cells, type_name, types), parts(type_name, lengths, types))
-    return dict(to_arrays(tree, type_name, lengths, types))
-
-
-def _shape(values: Values, every: Iterable[Part]) -> dict[str, NDArray[Any]]:
-    """Reshape flat values to the shapes of the parts."""
-    return {
-        part.path: values[part.path].reshape([-1 if length is None else length for length in part.shape])
-        for part in every
-    }
-
-
-def take(values: Values, cells: NDArray[np.int64], type_name: TypeName, types: Types) -> Values:
-    """Return the values of the cells with these numbers by part: 1-D. `cells`: int64, shape (cells,)."""
-    flat = {path: array.reshape(-1) for path, array in values.items()}
-
-    def rows(cells: NDArray[np.int64], shape: tuple[int, ...]) -> NDArray[np.int64]:
-        width = math.prod(shape)
-        return cells if width == 1 else (cells[:, None] * width + np.arange(width, dtype=np.int64)).reshape(-1)
-
-    return dict(
-        spread(
-            part_tree(type_name, types),
-            cells,
-            lambda leaf, cells: flat[leaf.path][cells],
-            lambda tree, cells: _items(flat[tree.counts.path], cells),
-            lambda number, field, cells: rows(cells, field.shape),
-        )
-    )
-
-
-def _items(counts: NDArray[Any], cells: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return the item numbers of the lists in the given cells: int64, shape (items,).
-
-    `counts`: items of each list, integers, shape (lists,); `cells`: int64,
-    shape (cells,).
-    """
-    lengths = counts[cells]
-    starts = (np.cumsum(counts) - counts)[cells]
-    ends = np.cumsum(lengths)
-    total = int(ends[-1]) if len(ends) else 0
-    return np.repeat(starts - (ends - lengths), lengths) + np.arange(total, dtype=np.int64)

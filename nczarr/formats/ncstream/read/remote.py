@@ -18,7 +18,7 @@ from nczarr.arrays.lazy_numpy import NDArray
 from nczarr.arrays.regions import Region
 from nczarr.arrays.sources.memory import all_fill
 from nczarr.arrays.sources.source import Parts
-from nczarr.arrays.values.parts import Types
+from nczarr.arrays.values.parts import Types, UnsuitedError
 from nczarr.ast.dataset import building
 from nczarr.ast.node import TypeName
 from nczarr.ast.types import ATOMIC, CompoundType
@@ -27,15 +27,16 @@ from nczarr.check.checked import Tables, Unchecked
 from nczarr.diagnostics.report import Report, Span
 from nczarr.formats.common.remote_variable import RemoteVariable
 from nczarr.formats.ncstream._generated import ncstream_pb2 as pb
-from nczarr.formats.ncstream.read.decode import column_tree
+from nczarr.formats.ncstream.read.agreement import check_type_of
+from nczarr.formats.ncstream.read.cell_values import values_of
+from nczarr.formats.ncstream.read.decode import column_tree, is_by_flag
 from nczarr.formats.ncstream.read.header_reader import HeaderReader
 from nczarr.formats.ncstream.read.headers import merge
-from nczarr.formats.ncstream.read.lazy_local import values_of
-from nczarr.formats.ncstream.read.scan import entries, error_text, refuse_error, scan
+from nczarr.formats.ncstream.read.scan import entries, error_text, raise_diagnostics, refuse_error, scan
 from nczarr.formats.ncstream.wire.definitions import Definitions
 from nczarr.formats.ncstream.wire.element_types import full_bytes
 from nczarr.formats.ncstream.wire.framing import Incoming
-from nczarr.formats.ncstream.wire.limits import DEFAULT
+from nczarr.formats.ncstream.wire.limits import DEFAULT, UnreadableStreamError, contradictory
 from nczarr.formats.ncstream.wire.trees import Tree, opaque_sizes
 from nczarr.options import Options
 from nczarr.select.selection_syntax import write_section
@@ -60,6 +61,8 @@ class CdmCodec:
     """Number of dimensions of its section beyond `shape`: ragged ones and later ones."""
     declared: bytes
     """Serialized header that declares only this variable."""
+    by_flag: bool = False
+    """Read numbers in the order that a message states, instead of big-endian."""
 
     def most(self, region: Region) -> int | None:
         """Return twice the bytes of numbers; other values may come whole, or are of any length."""
@@ -74,25 +77,35 @@ class CdmCodec:
         return "?req=data&var=" + encode(expression, safe="")
 
     def decode(self, data: bytes, region: Region) -> dict[str, NDArray[Any]]:
-        return values_of(self.tree(data, region), region, self.type, self.shape, self.types)
+        return raise_diagnostics(lambda: self._decode(data, region), f"the answer to `{self.expression(region)}`")
+
+    def _decode(self, data: bytes, region: Region) -> dict[str, NDArray[Any]]:
+        try:
+            return values_of(self.tree(data, region), region, self.type, self.shape, self.types)
+        except UnsuitedError as fault:
+            raise contradictory(f"the message does not suit its variable: {fault}", 0, len(data)) from None
 
     def tree(self, data: bytes, region: Region) -> Tree:
-        """Return the decoded message of an answer. Raises ValueError."""
+        """Return the decoded message of an answer. Raises UnreadableStreamError."""
         full_name = full_bytes(self.path)
         for entry in entries(Incoming(data, DEFAULT), values=True):
             if entry.kind == "error":
-                raise ValueError(f"the server reports: {error_text(entry)}")
+                text = f"the server reports: {error_text(entry)}"
+                raise UnreadableStreamError("stream-error", text, entry.offset, entry.end)
             if entry.kind not in ("data", "column"):
                 continue
-            answer = column_tree(entry, data, Definitions(pb.Header.FromString(self.declared)))
+            definitions = Definitions(pb.Header.FromString(self.declared))
             name = entry.message.name if entry.kind == "column" else entry.message.varName
             if name.removeprefix(b"/") not in (full_name, full_name.rsplit(b"/", 1)[-1]):
-                raise ValueError(f"it is of `{name.decode('utf-8', 'replace')}`")
+                text = f"the message is of `{name.decode('utf-8', 'replace')}`"
+                raise contradictory(text, entry.offset, entry.end)
+            check_type_of(entry, definitions.find(full_name))
+            answer = column_tree(entry, data, definitions, by_flag=self.by_flag)
             section = answer.section
             if self.shape and section is not None and section[: len(region)] != region and section != ():
-                raise ValueError("its section is different")
+                raise contradictory("the section of the message is not the requested one", entry.offset, entry.end)
             return answer.tree
-        raise ValueError("it has no data")
+        raise contradictory("the answer has no data", 0, len(data))
 
 
 def read(source: Served, report: Report, options: Options) -> Unchecked | None:
@@ -135,7 +148,8 @@ class _RemoteReader(HeaderReader):
                 return immediate
         declared = self._find_declaration(path)
         behind = max(0, len(declared.shape) - len(shape)) if declared is not None else 0
-        codec = CdmCodec(self._spell_path(path), declaration.type, shape, types, behind, self._serialize_alone(path))
+        alone, by_flag = self._serialize_alone(path), is_by_flag(self._asked.options)
+        codec = CdmCodec(self._spell_path(path), declaration.type, shape, types, behind, alone, by_flag)
         keep = behind == 0 and isinstance(types.get(declaration.type), CompoundType)  # old servers send all
         return RemoteVariable(self._service, codec).parts(filled, keep=keep)
 

@@ -15,12 +15,14 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 from google.protobuf.message import DecodeError
 
+from nczarr import names
 from nczarr.arrays.lazy_numpy import NDArray, np
+from nczarr.ast.types import MAX_DEPTH
 from nczarr.formats.ncstream._generated import ncstream_pb2 as pb
 from nczarr.formats.ncstream.read.scan import StreamEntry, parse_message
 from nczarr.formats.ncstream.wire import definitions, protobuf
@@ -97,6 +99,26 @@ class RowReader:
         """Return the records of a sequence, each with its own heap, as one array. `nil`: as for `structure`."""
         return self._tree(self._records_alike() or self._records(), nil)
 
+    def absent_members(self, declared: pb.Structure) -> set[tuple[str, ...]]:
+        """Return the paths of the members that the rows lack, because they list others or cannot hold them."""
+        every: list[Declared] = [*declared.vars, *declared.structs]
+        listed = self._list_members()
+        outside = next((place for place in listed if place >= len(every)), None)
+        if outside is not None:
+            raise bad(f"a row has member {outside} of {len(every)}", self._entry.offset, self._base + self._end)
+        absent = {(normal_name(every[place]),) for place in range(len(every)) if listed and place not in listed}
+        return absent | set(_unheld(declared, ()))
+
+    def _list_members(self) -> tuple[int, ...]:
+        """Return the positions of the members in the rows, empty for all."""
+        if self._entry.message.dataType == pb.SEQUENCE:
+            return tuple(self._record(self._start)[2].member) if self._entry.blocks else ()
+        if not self._entry.message.version:
+            return ()
+        message, bulk, (first, last) = self._split()
+        _check_rows(_rows_of(message), message.rowLength, last - first, self._base + first)
+        return self._read_members(bulk)
+
     def _tree(self, block: _Rows, nil: NDArray[np.uint64] | None, section: Section | None = None) -> Tree:
         """Convert rows to a tree."""
         layout = self._layout(block.members)
@@ -150,24 +172,33 @@ class RowReader:
     def _block(self) -> _Rows:
         """Return the rows of a structure."""
         base, buffer, offset = self._base, self._buffer, self._base + self._start
-        small, bulk = protobuf.walk(
-            buffer, self._start, self._end, bulk=_BULK, runs=_RUNS, limits=self._limits, base=base
-        )
-        message = parse_message(pb.StructureData, small, "data", offset)
-        first, last = (bulk.get(_DATA) or [(self._end, self._end)])[-1]
+        message, bulk, (first, last) = self._split()
         strings: list[Any] = []
         parse = pb.StructureData.FromString
         for run in bulk.get(_STRINGS, ()):
             view: Any = memoryview(buffer)[run[0] : run[1]]
             strings += parse(view).sdata
-        members = protobuf.read_repeated(buffer, bulk, _MEMBER, lambda run: parse(run).member, base=base).tolist()
         counts = protobuf.read_repeated(buffer, bulk, _HEAP, lambda run: parse(run).heapCount, base=base).astype(
             np.int64
         )
         _check_heap(int(counts.sum()), len(strings), offset)
         rows = _rows_of(message)
         _check_rows(rows, message.rowLength, last - first, base + first)
-        return _Rows(buffer, first, rows, message.rowLength, tuple(members), counts, strings)
+        return _Rows(buffer, first, rows, message.rowLength, self._read_members(bulk), counts, strings)
+
+    def _split(self) -> tuple[pb.StructureData, protobuf.Ranges, tuple[int, int]]:
+        """Return the block of a structure without its bulk, the places of that, and the range of the rows."""
+        small, bulk = protobuf.walk(
+            self._buffer, self._start, self._end, bulk=_BULK, runs=_RUNS, limits=self._limits, base=self._base
+        )
+        message = parse_message(pb.StructureData, small, "data", self._base + self._start)
+        return message, bulk, (bulk.get(_DATA) or [(self._end, self._end)])[-1]
+
+    def _read_members(self, bulk: protobuf.Ranges) -> tuple[int, ...]:
+        """Return the positions of the members that a block lists."""
+        parse = pb.StructureData.FromString
+        numbers = protobuf.read_repeated(self._buffer, bulk, _MEMBER, lambda run: parse(run).member, base=self._base)
+        return tuple(numbers.tolist())
 
     def _record(self, at: int) -> tuple[int, int, pb.StructureData]:
         """Return the range and content of the block after the magic at `at`."""
@@ -252,6 +283,27 @@ class RowLayout(NamedTuple):
     """NumPy type of a row."""
 
 
+def _is_unheld(declared: Declared) -> bool:
+    """Return whether rows have no place for a member: it is a list, an opaque value or a sequence."""
+    return definitions.find_ragged_place(declared) is not None or declared.dataType in (pb.OPAQUE, pb.SEQUENCE)
+
+
+def _unheld(structure: pb.Structure, path: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
+    """Yield the paths of the members that rows have no place for."""
+    every: list[Declared] = [*structure.vars, *structure.structs]
+    for member in every:
+        below = (*path, normal_name(member))
+        if _is_unheld(member):
+            yield below
+        elif isinstance(member, pb.Structure) and len(below) < MAX_DEPTH:
+            yield from _unheld(member, below)
+
+
+def normal_name(declared: Declared) -> str:
+    """Return the name of a declaration as the tree spells it."""
+    return names.normal(names.from_bytes(declared.name))
+
+
 class _RowLayouts:
     """Builder of row layouts within limits."""
 
@@ -279,7 +331,7 @@ class _RowLayouts:
             self._left -= 1
             if self._left < 0:
                 raise oversized(f"a structure has more than {self._limits.columns} members", self._offset)
-            if definitions.find_ragged_place(declared) is not None or declared.dataType in (pb.OPAQUE, pb.SEQUENCE):
+            if _is_unheld(declared):
                 continue
             name = declared.name.decode("utf-8", "surrogateescape")
             shape = definitions.shape_of(declared)
@@ -290,8 +342,8 @@ class _RowLayouts:
             dtype = self._dtype(declared) if inner is None else inner.dtype
             members.append((name, data_type, shape, inner))
             fields.append((name, dtype, () if data_type == pb.STRING else shape))
-        names = {name for name, _, _ in fields}
-        if "" in names or len(names) < len(fields):
+        field_names = {name for name, _, _ in fields}
+        if "" in field_names or len(field_names) < len(fields):
             raise bad("a structure has members without a name, or two members of the same name", self._offset)
         size = sum(max(1, dtype.itemsize) * math.prod(max(1, length) for length in shape) for _, dtype, shape in fields)
         if size >= 1 << 31:  # the limit of numpy
@@ -333,8 +385,8 @@ class _Members:
                 members.append(self._texts(column.reshape(-1), shape, deeper))
             else:
                 members.append(FixedNumbers(data_type, column))
-        names, shapes = (tuple(member[place] for member in layout.members) for place in (0, 2))
-        return Records(int(rows.size), names, shapes, tuple(members), rows)  # type: ignore[arg-type]
+        member_names, shapes = (tuple(member[place] for member in layout.members) for place in (0, 2))
+        return Records(int(rows.size), member_names, shapes, tuple(members), rows)  # type: ignore[arg-type]
 
     def _texts(self, indices: NDArray[Any], shape: tuple[int, ...], heaps: NDArray[np.int64] | None) -> RawStrings:
         places = indices.astype(np.int64)

@@ -6,12 +6,13 @@ entry are present.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Any, NamedTuple
+from collections.abc import Callable, Collection, Iterable, Iterator
+from typing import Any, NamedTuple, TypeVar
 
 from google.protobuf.message import DecodeError
 
-from nczarr.diagnostics.report import Report, Source, Span
+from nczarr import names
+from nczarr.diagnostics.report import CompileError, Diagnostic, Label, Report, Severity, Source, Span
 from nczarr.formats.ncstream._generated import ncstream_pb2 as pb
 from nczarr.formats.ncstream._generated import pointstream_pb2 as points_pb
 from nczarr.formats.ncstream.read.data_columns import NIL, ColumnParser, MessageColumn
@@ -20,7 +21,12 @@ from nczarr.formats.ncstream.wire.element_types import NUMPY
 from nczarr.formats.ncstream.wire.framing import BARE, COLUMN, DATA, LAST_RECORD, MAGICS, RECORD, BlockRanges, Incoming
 from nczarr.formats.ncstream.wire.limits import DEFAULT, UnreadableStreamError, bad
 
+T = TypeVar("T")
+
 _NIL = frozenset({NIL})
+
+NUMBER_WIDTHS = {number: int(dtype[1:]) for number, dtype in NUMPY.items()}
+"""Bytes of a number by wire type."""
 
 WHOLE: dict[str, Any] = {
     "header": pb.Header, "error": pb.Error, "coverages": pb.CoverageDataset, "coverage data": pb.CoverageDataResponse,
@@ -71,6 +77,20 @@ def scan(source: Source, report: Report, *, header: bool = False) -> list[Stream
 def refuse(error: UnreadableStreamError, source: Source, report: Report) -> None:
     """Report a fault of a stream with its byte offset."""
     report.error(error.code, str(error), Span(source, error.start, error.end))
+
+
+def raise_diagnostics(call: Callable[[], T], name: str) -> T:
+    """Return the result of a function that reads messages of a named stream.
+
+    Raises CompileError for bytes that are no valid message, OSError where they are out of reach.
+    """
+    try:
+        return call()
+    except UnreadableStreamError as fault:
+        place = Span(Source(name, b"", binary=True), fault.start, fault.end)
+        raise CompileError(
+            [Diagnostic(fault.code, Severity.ERROR, str(fault), Label(place, offset=fault.start))]
+        ) from None
 
 
 def refuse_error(entry: StreamEntry, span: Span, report: Report) -> None:
@@ -181,3 +201,33 @@ def _sequence(incoming: Incoming, at: int) -> tuple[int, int]:
             raise error
         _, at = incoming.block(at + 4)
         count += 1
+
+
+# ---- data messages by variable ---------------------------------------------------------------------------------------
+
+
+def name_bytes(entry: StreamEntry) -> bytes:
+    """Return the full variable name of a data message in bytes."""
+    name: bytes = entry.message.name if entry.kind == "column" else entry.message.varName
+    return name
+
+
+def states_little(entry: StreamEntry) -> bool:
+    """Return whether a `data` message of numbers wider than a byte says that they are little-endian."""
+    message = entry.message
+    wide = entry.kind == "data" and NUMBER_WIDTHS.get(message.dataType, 0) > 1
+    return wide and message.HasField("bigend") and not message.bigend
+
+
+def wire_name(entry: StreamEntry) -> str:
+    """Return the full variable name of a data message in the sender's spelling."""
+    return names.from_bytes(name_bytes(entry).removeprefix(b"/"))
+
+
+def group_by_variable(data: Iterable[StreamEntry], spelled: Collection[str]) -> dict[str, list[StreamEntry]]:
+    """Return data messages by full variable name, in NFC unless it is one of those that are spelled otherwise."""
+    entries_by_name: dict[str, list[StreamEntry]] = {}
+    for entry in data:
+        name = wire_name(entry)
+        entries_by_name.setdefault(name if name in spelled else names.normal(name), []).append(entry)
+    return entries_by_name

@@ -431,10 +431,10 @@ def _find_members(tree: Tree, fields: Sequence[Field], types: Types) -> list[Tre
         if len(fields) == 1:  # rows of elements behind a ragged dimension
             return [tree]
         raise UnsuitedError("it does not contain records")
-    if len(tree.members) != len(fields):
-        raise UnsuitedError(f"its records have {len(tree.members)} members, but its type has {len(fields)}")
     by_name = dict(zip(tree.names, tree.members, strict=True))
     if len(by_name) < len(tree.members) or any(field.name not in by_name for field in fields):
+        if len(tree.members) != len(fields):
+            raise UnsuitedError(f"its records have {len(tree.members)} members, but its type has {len(fields)}")
         by_name = {field.name: member for field, member in zip(in_order(fields, types), tree.members, strict=True)}
     return [by_name[field.name] for field in fields]
 
