@@ -145,6 +145,8 @@ class Options(NamedTuple):
     """Write dimension names for other readers, if a format stores them twice."""
     rename_illegal: bool = False
     """Give items legal names in netCDF files, and keep their own in an attribute."""
+    narrow: bool = False
+    """Write types of netCDF-4 as classic ones in classic kinds of file, exactly or not at all."""
     overwrite: bool = False
     """Replace an existing target."""
     allow_loss: frozenset[str] = frozenset()
@@ -359,6 +361,9 @@ TABLE: tuple[Option, ...] = (
     Option("rename_illegal", (*_WRITE, *_EXTEND), TARGET, "--rename-illegal",
            help="give items whose names netCDF does not allow other names in netCDF files; their own names are kept in "
            "an attribute, and come back when the file is read"),
+    Option("narrow", (*_WRITE, "append"), TARGET, "--narrow",
+           help="in classic kinds of netCDF file (nc3, nc6, nc5, nc7), write integers as int or short, and strings as "
+           "chars with a dimension NAME_strlen; values that do not fit are an error that names the variable"),
     Option("overwrite", (*_WRITE, "refs expand", "refs compact"), TARGET, "--overwrite",
            help="replace an existing target", bytes=False),
     Option("allow_loss", (*_WRITE, *_EXTEND, *_CHANGE), TARGET, "--allow-loss", "losses", "CODE",

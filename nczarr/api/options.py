@@ -61,6 +61,8 @@ class TargetOptions(TypedDict, total=False):
     """Conventions that the target declares, where the format can. None: no declaration."""
     rename_illegal: bool
     """Give items legal names in netCDF files, and keep their own in an attribute."""
+    narrow: bool
+    """In classic kinds of file, write integers as `int` or `short`, and strings as chars, if that is exact."""
     overwrite: bool
     """Replace a target that exists."""
     message: str | None

@@ -29,6 +29,10 @@ _ARTICLES = {"enum": "an enum", "opaque": "an opaque", "vlen": "a vlen", "compou
 
 RENAME = "`--rename-illegal` gives it a legal name, and keeps this one in an attribute"
 OTHER_TYPE = "use --kind nc4, or another type"
+NARROW = "use --kind nc4, another type, or `--narrow`, which writes it in a classic type if that is exact"
+MOST_USERS = 3
+"""Variables that a message about their coordinate names."""
+
 FIXED = "the dimension keeps its length"
 
 Use = Callable[[str, int, Span], Span]
@@ -122,6 +126,16 @@ def _declaration(owner: str, index: int, otherwise: Span) -> Span:
     return otherwise
 
 
+def _find_users(variables: Mapping[str, Variable]) -> dict[str, list[str]]:
+    """Return the variables along the dimension of each coordinate variable, some of them if they are many."""
+    users: dict[str, list[str]] = {}
+    for path, variable in variables.items():
+        for reference in {reference for reference in variable.dimensions if isinstance(reference, str)}:
+            if reference in variables and reference != path and len(users.setdefault(reference, [])) < MOST_USERS:
+                users[reference].append(path)
+    return users
+
+
 class _KindChecker:
     def __init__(self, tables: Tables | Checked, use: Use, kind: Kind, report: Report, *, accepted: bool) -> None:
         self.use = use
@@ -131,6 +145,7 @@ class _KindChecker:
         self.accepted = accepted
         self.atomic = CDF5_ATOMIC if kind == "nc5" else CLASSIC_ATOMIC
         self.first: tuple[str, Span] | None = None
+        self.coordinates = _find_users(tables.variables)
 
     def run(self, *, reserved: bool = True) -> None:
         """Report all conflicts. `reserved`: those of names too."""
@@ -183,17 +198,23 @@ class _KindChecker:
         helps = () if self.accepted else (help_,)
         self.report.add(Diagnostic("format-conflict", severity, text, Label(place), others, helps=helps))
 
-    def _check_type(self, type_name: str, place: Span) -> None:
+    def _check_type(self, what: str, type_name: str, place: Span) -> None:
         if type_name in self.known.types:
             if self.accepted:  # else it is enough to report where it is defined
-                self._conflict(f"type `{type_name}` needs netCDF-4", place)
+                self._conflict(f"{what} is of type `{type_name}`, which needs netCDF-4", place)
         elif type_name in ATOMIC and type_name not in self.atomic:
             wider = "netCDF-4" if type_name == "string" or self.kind == "nc7" else "CDF-5 or netCDF-4"
-            self._conflict(f"type {type_name} needs {wider}", place, help_=OTHER_TYPE)
+            self._conflict(f"{what} is of type {type_name}, which needs {wider}", place, help_=NARROW)
 
     def _attribute(self, owner: str, attribute: Attribute) -> None:
         place = self.use(f"{owner}:{attribute.name}", 0, attribute.span)
-        self._check_type(attribute.value.type, place)
+        self._check_type(f"attribute `{attribute.name}` of `{owner}`", attribute.value.type, place)
+
+    def _describe(self, path: str) -> str:
+        """Return a variable in words; a coordinate variable with the variables that need it."""
+        if not self.coordinates.get(path):
+            return f"variable `{path}`"
+        return f"variable `{path}`, the coordinate of {', '.join(f'`{user}`' for user in self.coordinates[path])},"
 
     def _list_unlimited(self, place: Span, name: str) -> None:
         if self.first is None:
@@ -205,7 +226,7 @@ class _KindChecker:
         self._conflict(message, place, others, instead=FIXED)
 
     def _check_variable(self, path: str, variable: Variable) -> None:
-        self._check_type(variable.type, self.use(path, 0, variable.span))
+        self._check_type(self._describe(path), variable.type, self.use(path, 0, variable.span))
         for axis, reference in enumerate(variable.dimensions):
             if not isinstance(reference, str) or axis == 0 or self.kind in HDF5_KINDS:  # HDF5 files grow along any axis
                 continue

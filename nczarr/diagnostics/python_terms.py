@@ -61,6 +61,7 @@ KEYWORDS = {
     "memory": Keyword("memory", KeywordForm.NUMBER),
     "metadata": Keyword("metadata", holder="writing"),
     "new-dim": Keyword("new_dim"),
+    "narrow": Keyword("narrow", KeywordForm.SWITCH),
     "overwrite": Keyword("overwrite", KeywordForm.SWITCH),
     "region": Keyword("region"),
     "repack": Keyword("repack", KeywordForm.SWITCH),

@@ -107,7 +107,7 @@ def read(
             unchecked,
             report,
             observe,
-            options.kind,
+            None if options.narrow else options.kind,
             accepted=options.accepts("format-conflict"),
             namesakes=options.accepts("duplicate-name"),
         )
@@ -193,6 +193,13 @@ def plan(
         from nczarr.operations.legal_names import rename_illegal
 
         checked = rename_illegal(checked, report)
+    if options.narrow:
+        from nczarr.operations.narrow import narrow
+
+        narrowed = narrow(checked, options.kind if form.kinds else None, report, options)
+        if narrowed is None:
+            return None
+        checked = narrowed
     if options.declare == "geo" and "geo" in form.declares:
         from nczarr.operations.geo_conventions import list_declarations
 
@@ -266,8 +273,9 @@ def write(
 
         reading = planned.options._replace(following=endpoints.following(path, planned))
         reading = reading._replace(aggregation="keep" if whole is None else "expand")
+        expected = planned.checked if options.narrow else whole or checked
         readers = verify(
-            whole or checked, conversion_of(path, planned, counts), place, read_path, reading, report, plan=planned
+            expected, conversion_of(path, planned, counts), place, read_path, reading, report, plan=planned
         )
 
     with limit(options.workers, options.memory):

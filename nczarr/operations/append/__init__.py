@@ -294,7 +294,16 @@ def _join(target: ExtendableTarget, request: AppendRequest, report: Report) -> E
     if way is None:
         return None
     records = []
-    for source_name, dataset in every_opened(request.inputs, request.subset, report):
+    for source_name, opened in every_opened(request.inputs, request.subset, report):
+        dataset: Checked | None = opened
+        if request.options.narrow:
+            from nczarr.operations.narrow import narrow
+
+            kind = first.dataset.kind if target.store is None else None
+            dataset = narrow(opened, kind, report, request.options, like=first)
+            if dataset is None:
+                return None
+        assert dataset is not None
         checked = project(source_name, dataset, target.form, target.store is not None, report, request.options)
         if checked is not None:
             omissions.refuse(checked, request.options, report)

@@ -61,8 +61,8 @@ variables:
     assert header == wanted
     conflicts = [text for text in told if "; the output format is classic" in text]
     assert len(conflicts) == 8
-    for what in ("a vlen type", "type `/row`", "type int64", "type uint64", "type string", "group `/g`"):
-        assert any(text.startswith(what) and text.endswith("and it is left out") for text in conflicts), what
+    for what in ("a vlen type", "of type `/row`", "of type int64", "of type uint64", "of type string", "group `/g`"):
+        assert any(what in text and text.endswith("and it is left out") for text in conflicts), what
     assert any(text.endswith("and the dimension keeps its length") for text in conflicts)
 
 

@@ -108,7 +108,7 @@ def test_a_new_dimension(sources: list[str], tmp_path: Path) -> None:
     ("extra", "message"),
     [
         (["--dim", "x=0:1"], "of whole sources that are paths or URLs"),
-        (["-k", "nc3"], "needs netCDF-4"),
+        (["-k", "nc3"], "which needs netCDF-4"),
         (["part.cdl"], "cannot name `part.cdl`, which is neither a netCDF file nor a Zarr store"),
     ],
 )
