@@ -7,7 +7,7 @@ current store as pure Zarr.
 
 from __future__ import annotations
 
-from nczarr.operations.readers.netcdf_c import arrays, attributes, stores
+from nczarr.operations.readers.netcdf_c import arrays, attributes, hidden, stores
 from nczarr.operations.readers.netcdf_c.stores import NetcdfView
 from nczarr.operations.readers.rule import Peer
 
@@ -16,7 +16,7 @@ PEER = Peer(
     "netCDF-C",
     "4.10.1, and the development head of August 2026 (4.10.2)",
     (*stores.FAULTS, *arrays.FAULTS, *attributes.FAULTS),
-    (*stores.FIND, *arrays.FIND, *attributes.FIND),
+    (*hidden.FIND, hidden.find_hidden_members),
     NetcdfView,
     (),
 )

@@ -80,10 +80,14 @@ class OpenedGroup(NamedTuple):
 
 
 class NetcdfView:
-    """A store as the library sees it. `nczarr`: whether it is NCZarr; `groups` and `placed`: in opening order."""
+    """A store as the library sees it. `nczarr`: whether it is NCZarr; `groups` and `placed`: in opening order.
 
-    def __init__(self, documents: StoreDocuments) -> None:
+    `revealed`: path of a member that counts as listed.
+    """
+
+    def __init__(self, documents: StoreDocuments, revealed: str = "") -> None:
         self.documents = documents
+        self._revealed = revealed
         self.root = documents.tree(2)
         self.has_version_2 = any(node.document is not None for node in self.root.walk())
         self.has_version_3 = documents.get("zarr.json") is not None
@@ -122,6 +126,11 @@ class NetcdfView:
             for place, name in enumerate(names if isinstance(names, list) else ()):
                 child = by_name.get(name) if isinstance(name, str) else None
                 entries.append(ListedName(name, f"{pointer}/{member}/{place}", is_array, child))
+        entries += [
+            ListedName(child.name, f"{pointer}/{'arrays' if child.is_array else 'groups'}", child.is_array, child)
+            for child in node.members
+            if child.path == self._revealed
+        ]
         listed = {(entry.name, entry.is_array) for entry in entries if isinstance(entry.name, str)}
         lost = [child for child in node.members if (child.name, child.is_array) not in listed and child.has_arrays]
         return OpenedGroup(node, home, key, pointer, tuple(entries), tuple(lost))
@@ -312,20 +321,6 @@ def find_lists(view: NetcdfView) -> Iterator[Finding]:
             if not is_list and any(node.is_array == is_array for node in group.hidden):
                 text = f"`_nczarr_group` of group `{group.path}` has no list `{member}`"
                 yield group.at("missing-lists", "", text)
-        for node in group.hidden if group.home else ():
-            member, old = ("arrays", "vars") if node.is_array else ("groups", "")
-            if isinstance(group.home.get(member, group.home.get(old)), list):
-                text = f"{member[:-1]} `{node.path}` is stored but not listed in `_nczarr_group`"
-                yield group.at("hidden-member", f"/{member}", text, instead=_advice(node))
-
-
-def _advice(node: StoreNode) -> str:
-    """Return what to do with a member that is not listed."""
-    if element(node.meta.get("dtype")) is not None:
-        return f"add `{node.name}` to the list"
-    if node.is_array:
-        return "nothing is required: netCDF-C does not support the type, and refuses the dataset if the array is listed"
-    return "add it to the list, unless it is a variable of a type that netCDF-C does not support"
 
 
 def find_descriptions(view: NetcdfView) -> Iterator[Finding]:
