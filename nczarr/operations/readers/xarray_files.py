@@ -91,7 +91,7 @@ FAULTS = faults(
     SEEN,
     ("hidden-group", "shows only the root", "open each group with `group=`, or all with `open_datatree`"),
     ("skipped-type", "skips it with a warning",
-     "write another type; `nczarr convert SRC DST --to zarr3` stores them as arrays"),
+     "write another type; `nczarr convert SRC DST --to zarr3 --allow-loss lost-type` stores them as arrays"),
     ("unread-attribute", REFUSED, "write numbers and strings"),
     ("doubled-dimension", "reads it with a warning, and refuses most operations on it",
      "write a different dimension for each axis"),

@@ -20,6 +20,14 @@ GROUP = {
     "g/u/0": INTS,
 }
 LONG = {A + "dtype": "<i8", A + "fill_value": -1, T + "_FillValue": -1, "v/0": b"\1\0\0\0\0\0\x20\0" * 3}
+REFERRED = {T + "_nczarr_array": {"dimension_references": ["/x"]}}
+TEXTS = {**REFERRED, A + "fill_value": None}
+PLAIN = {
+    A + "filters": [{"id": "vlen-utf8"}],
+    "v/0": b"\3\0\0\0" + b"".join(b"\4\0\0\0" + b for b in (b"abcd", b"efgh", b"ijkl")),
+}
+ONE = {"v/0": INTS[:4], T + "_nczarr_array": {"dimension_references": [], "scalar": 1}}
+ONE_PLAIN = {"v/0": INTS[:4], A + "shape": [], A + "chunks": [], NAMES: []}
 REAL = {V + "data_type": "float32", V + "fill_value": 0.0}
 DECODE = "ValueError: unable to decode time units"
 
@@ -39,7 +47,7 @@ def time(units: str, calendar: Any = None) -> dict[str, Any]:
 OWN = [
     two(
         "root-array",
-        {**dict.fromkeys(BASE, GONE), ".zarray": number(), ".zattrs": {"_ARRAY_DIMENSIONS": ["x"]}},
+        {**dict.fromkeys(BASE, GONE), ".zarray": number(), ".zattrs": {"_ARRAY_DIMENSIONS": ["x"]}, "0": INTS},
         "GroupNotFound",
     ),
     two("missing-names", {NAMES: GONE}, "KeyError"),
@@ -113,6 +121,15 @@ OWN = [
     two("undecodable-time", {**time("days since 2000-01-01"), A + "dtype": "|S4"}, DECODE, {A + "dtype": "|S4"}),
     two("hidden-attribute", {T + "dtype": "bool"}, "type /v: 'bool'"),
     two("hidden-group", GROUP, ""),
+    two(
+        "text-as-bytes",
+        {**TEXTS, A + "dtype": "|S4", "v/0": b"abcdefghijkl"},
+        "type /v: '|S4'",
+        {**PLAIN, A + "dtype": "|O"},
+    ),
+    two(
+        "scalar-dimension", {**ONE, A + "shape": [1], A + "chunks": [1], NAMES: ["_scalar_"]}, "dimensions /", ONE_PLAIN
+    ),
     two(
         "unconsolidated-store",
         {},

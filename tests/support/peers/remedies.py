@@ -1,4 +1,4 @@
-"""Remedies of `check --for netcdf-c` as functions: each does to a store what the text of its rule says, and no more.
+"""Remedies of `check --for` as functions: each does to a store what the text of its rule says, and no more.
 
 A function gets the documents of the store, and the key and JSON pointer of the finding. Remedies that run a command
 of nczarr are its arguments.
@@ -6,15 +6,19 @@ of nczarr are its arguments.
 
 from __future__ import annotations
 
+import base64
 import json
 import math
+import struct
 import zlib
 from collections.abc import Callable
 from typing import Any
 
+from .faults_zarr_python import BYTES, GROUP, array_3
 from .faulty import INTS, Store, number
 
 Remedy = Callable[[Store, str, str], None]
+Remedies = dict[str, Remedy | tuple[str, ...]]
 
 CONVERT = ("convert", "SRC", "DST", "--to", "nczarr")
 """Arguments of a remedy by a command."""
@@ -292,7 +296,7 @@ def dimension(store: Store, key: str, pointer: str) -> None:
         inside[last] = 3
 
 
-REMEDIES: dict[str, Remedy | tuple[str, ...]] = {
+NETCDF_C: Remedies = {
     "unread-format": CONVERT,
     "broken-document": write_again,
     "escaped-text": rewrite,
@@ -346,11 +350,175 @@ REMEDIES: dict[str, Remedy | tuple[str, ...]] = {
     "hidden-attribute": rename,
     "odd-provenance": take,
 }
-"""What to do with a finding of each code: a change of documents, or the arguments of a command."""
+
+# ---- zarr-python and xarray ------------------------------------------------------------------------------------------
+
+
+def is_version_3(key: str) -> bool:
+    return key.rpartition("/")[2] == "zarr.json"
+
+
+def by_version(two: Remedy, three: Remedy) -> Remedy:
+    """Do one thing to documents of Zarr v2, and another to those of v3."""
+    return lambda store, key, pointer: (three if is_version_3(key) else two)(store, key, pointer)
+
+
+def write_sound(store: Store, key: str, pointer: str) -> None:
+    if key == ".zmetadata":
+        del store[key]
+    elif is_version_3(key):
+        store[key] = array_3() if "/" in key else dict(GROUP)
+    else:
+        write_again(store, key, pointer)
+
+
+def complete_array(store: Store, key: str, pointer: str) -> None:
+    store[key] = {**array_3(), **store[key]}
+
+
+def number_version(store: Store, key: str, pointer: str) -> None:
+    store[key]["zarr_format"] = 3 if is_version_3(key) else 2
+
+
+def keep_version_2(store: Store, key: str, pointer: str) -> None:
+    for other in [other for other in store if is_version_3(other)]:
+        del store[other]
+
+
+def describe_node(store: Store, key: str, pointer: str) -> None:
+    home = folder(key)
+    if any(is_version_3(other) for other in store):
+        store[f"{home}zarr.json"] = dict(GROUP)
+    else:
+        store[f"{home}.zgroup"] = {"zarr_format": 2}
+
+
+def use_known_type(store: Store, key: str, pointer: str) -> None:
+    """Write a type that it supports, and a fill value and chunk of this type."""
+    if is_version_3(key):
+        store[key] |= {"data_type": "int32", "fill_value": 0, "codecs": [BYTES]}
+        store[f"{folder(key)}c/0"] = INTS
+    else:
+        store[key] |= {"dtype": "<i4", "fill_value": None, "filters": None}
+        store[f"{folder(key)}0"] = INTS
+
+
+def use_bytes(store: Store, key: str, pointer: str) -> None:
+    is_text = store[key]["data_type"] == "string"
+    store[key]["codecs"] = [{"name": "vlen-utf8"}] if is_text else [BYTES]
+    if is_text:
+        del store[f"{folder(key)}c/0"]
+
+
+def use_regular_grid(store: Store, key: str, pointer: str) -> None:
+    sound = array_3()
+    store[key] |= {name: sound[name] for name in ("chunk_grid", "chunk_key_encoding")}
+
+
+def drop_consolidation(store: Store, key: str, pointer: str) -> None:
+    store.pop(".zmetadata", None)
+    if "zarr.json" in store:
+        store["zarr.json"].pop("consolidated_metadata", None)
+
+
+def name_every_axis(store: Store, key: str, pointer: str) -> None:
+    """Write one name for each axis, different ones in an array, and for lengths in a group."""
+    home = folder(key)
+    if is_version_3(key):
+        shape = store[key]["shape"]
+        store[key]["dimension_names"] = [f"n{length}_{axis}" for axis, length in enumerate(shape)]
+        return
+    shape = store[f"{home}.zarray"]["shape"]
+    attributes(store, home)["_ARRAY_DIMENSIONS"] = [f"n{length}_{axis}" for axis, length in enumerate(shape)]
+
+
+def rename_scalar(store: Store, key: str, pointer: str) -> None:
+    home = folder(key)
+    for old in [old for old in store if old.startswith(home)]:
+        store[f"other/{old[len(home) :]}"] = store.pop(old)
+
+
+def drop_fill(store: Store, key: str, pointer: str) -> None:
+    """Write no `_FillValue`."""
+    home = folder(key)
+    attributes(store, home).pop("_FillValue", None)
+    store[f"{home}.zarray"]["fill_value"] = None
+
+
+def encode_fill(value: Any) -> Any:
+    """An integer, or the eight bytes of a little-endian double in base64."""
+    if isinstance(value, list):
+        return value[0]
+    if isinstance(value, str) and value.endswith("="):
+        [value] = struct.unpack("<f", base64.b64decode(value))
+    return base64.b64encode(struct.pack("<d", float(value))).decode()
+
+
+def decode_attribute(store: Store, key: str, pointer: str) -> None:
+    inside, last = parent(store, key, pointer)
+    inside[last] = "x" if last == "coordinates" else 2.0
+
+
+def date(store: Store, key: str, pointer: str) -> None:
+    """Write units that are decoded, for numbers; texts have none."""
+    home = folder(key)
+    inside = attributes(store, home)
+    inside.pop("calendar", None)
+    inside["units"] = "days since 2000-01-01"
+    if store[f"{home}.zarray"]["dtype"].startswith("|S"):
+        del inside["units"]
+
+
+ZARR_PYTHON: Remedies = {
+    "mixed-versions": keep_version_2,
+    "broken-document": write_sound,
+    "odd-format-number": number_version,
+    "missing-member": by_version(complete, complete_array),
+    "bad-shape": put([3]),
+    "bad-chunks": put([3]),
+    "missing-group": describe_node,
+    "unknown-dtype": use_known_type,
+    "nameless-codec": encode_by_zlib,
+    "unread-codec": by_version(encode_by_zlib, use_bytes),
+    "unsized-shuffle": put(4),
+    "bad-fill": by_version(put(None), put(0)),
+    "odd-chunk": pad_chunk,
+    "odd-separator": separate,
+    "stale-consolidation": drop_consolidation,
+    "unknown-member": take,
+    "unknown-extension": use_regular_grid,
+    "bad-codecs": use_bytes,
+    "missing-names": lambda store, key, pointer: store[key].pop("dimension_names"),
+    "surplus-names": lambda store, key, pointer: store[key].pop("dimension_names"),
+}
+
+XARRAY: Remedies = {
+    **ZARR_PYTHON,
+    "root-array": move_array,
+    "missing-names": name_every_axis,
+    "surplus-names": name_every_axis,
+    "unnamed-dimension": name_every_axis,
+    "doubled-dimension": name_every_axis,
+    "unequal-lengths": name_every_axis,
+    "clashing-scalar": rename_scalar,
+    "masking-fill": put(None),
+    "rounded-integer": drop_fill,
+    "unencoded-fill": with_value(encode_fill),
+    "undecodable-attribute": decode_attribute,
+    "undecodable-time": date,
+    "hidden-attribute": rename,
+    "text-as-bytes": ("convert", "SRC", "DST", "--to", "zarr3"),
+    "scalar-dimension": ("convert", "SRC", "DST", "--to", "zarr3"),
+    "unconsolidated-store": ("convert", "SRC", "DST", "--to", "zarr2", "--consolidated"),
+}
+
+REMEDIES = {"netcdf-c": NETCDF_C, "zarr-python": ZARR_PYTHON, "xarray": XARRAY}
+"""What to do with a finding of each code, by reader: a change of documents, or the arguments of a command."""
 
 UNTRIED = {
-    "mixed-versions": "4.10.2 is not installed; 4.10.1 reads version 2",
-    "zipped-store": "no build that is installed reads archives",
-    "read-only-layout": "it is read, and only a change is refused",
+    ("netcdf-c", "mixed-versions"): "4.10.2 is not installed; 4.10.1 reads version 2",
+    ("netcdf-c", "zipped-store"): "no build that is installed reads archives",
+    ("netcdf-c", "read-only-layout"): "it is read, and only a change is refused",
+    ("xarray", "hidden-group"): "the remedy changes how the store is opened",
 }
-"""Rules whose fault no installed release shows."""
+"""Rules whose remedy changes no document that an installed release reads."""
