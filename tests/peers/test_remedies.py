@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import importlib.util
 import json
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from nczarr.diagnostics.report import Diagnostic, Report
@@ -14,8 +18,10 @@ from nczarr.operations import readers as peers
 from nczarr.operations.readers.rule import number as number_of
 from nczarr.stores.directory import DirectoryStore
 from tests.conftest import missing_peer, run_command
-from tests.support.peers import faults_netcdf_c, faults_xarray, faults_zarr_python
-from tests.support.peers.faulty import INTS, NCZARR, Fault, edit, number, write
+from tests.support.peers import array_readers, faults_netcdf_c, faults_xarray, faults_zarr_python
+from tests.support.peers.faults_netcdf_c import TWO
+from tests.support.peers.faults_zarr_python import ZARR_3, V
+from tests.support.peers.faulty import GONE, INTS, NCZARR, PURE, Fault, edit, number, write
 from tests.support.peers.installed import installed
 from tests.support.peers.remedies import REMEDIES, UNTRIED
 from tests.support.peers.worker import Worker
@@ -28,8 +34,6 @@ MOST = 6
 
 @pytest.fixture(scope="module")
 def worker() -> Iterator[Worker]:
-    import importlib.util
-
     for name in ("netCDF4", "zarr", "xarray"):
         if importlib.util.find_spec(name) is None:
             missing_peer(name)
@@ -165,9 +169,88 @@ def test_one_remedy_of_a_hidden_array_is_enough(what: str, tmp_path: Path, worke
     assert f"/a/{name}" in worker.ask(f"netcdf-c {mended('netcdf-c', store, tmp_path)}")
 
 
-@pytest.mark.parametrize("reader", REMEDIES)
+# ---- libraries of arrays ---------------------------------------------------------------------------------------------
+
+TEXT = [{"name": "vlen-utf8"}]
+SQUARE = {
+    V + "shape": [3, 3],
+    V + "chunk_grid": {"name": "regular", "configuration": {"chunk_shape": [3, 3]}},
+    "v/c/0": GONE,
+    "v/c/0/0": INTS * 3,
+}
+OF_ARRAYS = [
+    *faults_zarr_python.FAULTS,
+    Fault("doubled-dimension", {**SQUARE, V + "dimension_names": ["x", "x"]}, "", base=ZARR_3),
+    Fault("bad-codecs", {V + "codecs": [{"name": "bytes"}]}, "", base=ZARR_3),
+    Fault(
+        "unknown-dtype",
+        {V + "data_type": "string", V + "fill_value": "", V + "codecs": TEXT, "v/c/0": GONE},
+        "",
+        base=ZARR_3,
+    ),
+    Fault("broken-document", {V + "attributes": {"a": float("nan")}}, "", base=ZARR_3),
+    Fault("broken-document", {"v/.zattrs#/a": float("nan")}, "", base=PURE),
+    Fault("missing-member", {"v/.zarray#/filters": GONE}, "", base=PURE),
+    Fault("bad-fill", {"v/.zarray#/fill_value": "", "v/.zarray#/dtype": "|S4"}, "", base=PURE),
+    Fault(
+        "unread-codec",
+        {**TWO, "v/.zarray#/order": "F", "v/0.0": INTS[:4] * 2 + INTS[4:8] * 2 + INTS[8:] * 2},
+        "",
+        base=PURE,
+    ),
+    Fault("bad-fill", {"v/.zarray#/fill_value": None, "v/.zarray#/dtype": "<c8", "v/0": INTS * 2}, "", base=PURE),
+]
+"""Stores that some library of arrays does not read."""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("reader", ["tensorstore", "zarrs"])
+def test_libraries_read_the_arrays_that_remedies_made(reader: str, tmp_path: Path) -> None:
+    zarr = pytest.importorskip("zarr")
+    if importlib.util.find_spec(reader) is None:
+        missing_peer(reader)
+    peer = peers.find_peer(reader)
+    assert peer is not None
+    known, rows = set(), []
+    for turn, fault in enumerate(OF_ARRAYS):
+        place = tmp_path / str(turn)
+        faulty = edit(fault.base, fault.changes)
+        codes = {one.code for one in found(reader, write(faulty, place / "faulty"))}
+        if not codes:
+            continue
+        known |= codes
+        folder = mended(reader, faulty, place)
+        for path, array in zarr.open_group(folder, mode="r").arrays():
+            truth = place / f"{path}.npy"
+            np.save(truth, array[...])
+            rows.append(
+                {"store": str(folder), "array": path, "version": array.metadata.zarr_format, "truth": str(truth)}
+            )
+    listing = tmp_path / "rows.json"
+    listing.write_text(json.dumps(rows))
+    script = Path(array_readers.__file__)
+    ran = subprocess.run(
+        [sys.executable, str(script), reader, str(listing)], capture_output=True, text=True, check=True
+    )
+    answers = json.loads(ran.stdout)
+    wrong = [(row["store"], answer) for row, answer in zip(rows, answers, strict=True) if answer != "equal"]
+    assert not wrong
+    assert known == {rule.code for rule in peer.stores}
+
+
+@pytest.mark.parametrize("reader", TABLES)
 def test_every_rule_has_a_remedy(reader: str) -> None:
     peer = peers.find_peer(reader)
     assert peer is not None
     untried = {code for name, code in UNTRIED if name == reader}
     assert REMEDIES[reader].keys() | untried == {rule.code for rule in peer.stores}
+
+
+def test_every_rule_says_what_to_do() -> None:
+    silent = {
+        (peer.name, rule.name)
+        for peer in peers.peers()
+        for rule in (*peer.stores, *(peer.files or ()))
+        if not rule.instead
+    }
+    assert silent == {("netcdf-c", "hidden-member")}, "its remedy depends on the member"

@@ -163,7 +163,8 @@ def _has_word(value: Any) -> bool:
 def find_foreign_order(array: StoreNode) -> Iterator[Finding]:
     """Find values in F order, which zarrs leaves to zarr-python."""
     if array.version == 2 and array.meta.get("order") == "F" and len(array.shape or ()) > 1:
-        yield array.at("unread-codec", "/order", f"the values of `{array.path}` are in F order")
+        text, instead = f"the values of `{array.path}` are in F order", "write C order: `nczarr convert --order C`"
+        yield array.at("unread-codec", "/order", text, instead=instead)
 
 
 def find_complex_without_fill(array: StoreNode) -> Iterator[Finding]:

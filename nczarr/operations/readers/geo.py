@@ -27,8 +27,12 @@ MEMBERS = frozenset(("uuid", "schema_url", "spec_url", "name", "description"))
 FAULTS = faults(
     "",
     ("undeclared-convention", "must be declared in `zarr_conventions`", "convert it: `--to zarr3 --declare geo`"),
-    ("undeclared-convention:entry", "demand a list of entries with `uuid`, `schema_url` or `spec_url`"),
-    ("undeclared-convention:attributes", "demand it"),
+    (
+        "undeclared-convention:entry",
+        "demand a list of entries with `uuid`, `schema_url` or `spec_url`",
+        "convert it: `--to zarr3 --declare geo`",
+    ),
+    ("undeclared-convention:attributes", "demand it", "convert it: `--to zarr3 --declare geo`"),
 )
 
 

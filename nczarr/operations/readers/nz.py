@@ -20,14 +20,16 @@ FAULTS = faults(
     "",
     ("undeclared-convention", "must be in the attribute `conventions` of the root",
      "convert it: `--to zarr3 --declare nz`"),
-    ("undeclared-convention:entry", "has a schema that wants an entry of `zarr_conventions` on every node"),
+    ("undeclared-convention:entry", "has a schema that wants an entry of `zarr_conventions` on every node",
+     "convert it: `--to zarr3 --declare nz`"),
     ("undeclared-convention:names", "wants one name for each dimension, none empty or null",
      "write `dimension_names`"),
     ("undeclared-convention:lengths", "wants one length for each dimension name in a group",
      "rename one of the dimensions"),
     ("undeclared-convention:fill", "wants a `_FillValue` of the array's type", "write a value of the type"),
     ("undeclared-convention:type", "wants a data type with a name", "convert it to a number or string"),
-    ("undeclared-convention:attributes", "wants no `/` in names and one type in the lists of attributes"),
+    ("undeclared-convention:attributes", "wants no `/` in names and one type in the lists of attributes",
+     "rename the attribute, or write a list of one type"),
 )  # fmt: skip
 
 

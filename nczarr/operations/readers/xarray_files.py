@@ -96,7 +96,7 @@ FAULTS = faults(
     ("doubled-dimension", "reads it with a warning, and refuses most operations on it",
      "write a different dimension for each axis"),
     ("clashing-scalar", REFUSED, "write another name for one of them"),
-    ("dropped-dimension", "drops it"),
+    ("dropped-dimension", "drops it", "nothing is required: no variable has the dimension"),
     ("rounded-integer", "reads doubles, which are not exact beyond 2^53",
      "open it with `mask_and_scale=False`, or write no `_FillValue`"),
     ("undecodable-attribute", REFUSED, "write one number, and a string for `coordinates`"),

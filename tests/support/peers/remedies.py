@@ -512,7 +512,48 @@ XARRAY: Remedies = {
     "unconsolidated-store": ("convert", "SRC", "DST", "--to", "zarr2", "--consolidated"),
 }
 
-REMEDIES = {"netcdf-c": NETCDF_C, "zarr-python": ZARR_PYTHON, "xarray": XARRAY}
+
+def drop_nan(store: Store, key: str, pointer: str) -> None:
+    """Write no NaN or infinity as an attribute; another document is written again."""
+    if isinstance(store[key], bytes):
+        write_sound(store, key, pointer)
+        return
+    inside = store[key].get("attributes", store[key])
+    for name in [name for name, value in inside.items() if isinstance(value, float) and not math.isfinite(value)]:
+        del inside[name]
+
+
+def fill_by_type(store: Store, key: str, pointer: str) -> None:
+    """Write a fill value: `null`, or one of complex numbers."""
+    is_complex = store[key]["dtype"][1:2] == "c"
+    store[key]["fill_value"] = [0.0, 0.0] if is_complex and store[key]["fill_value"] is None else None
+
+
+def complete_everywhere(store: Store, key: str, pointer: str) -> None:
+    complete(store, key, pointer)
+    store[key] = {"compressor": None, "filters": None, **store[key]}
+
+
+def encode_or_order(store: Store, key: str, pointer: str) -> None:
+    (reorder if pointer == "/order" else encode_by_zlib)(store, key, pointer)
+
+
+OF_ARRAYS: Remedies = {
+    **ZARR_PYTHON,
+    "unread-codec": by_version(encode_or_order, use_bytes),
+    "missing-member": by_version(complete_everywhere, complete_array),
+    "bad-fill": by_version(fill_by_type, put(0)),
+    "doubled-dimension": name_every_axis,
+    "broken-document": drop_nan,
+}
+
+REMEDIES = {
+    "netcdf-c": NETCDF_C,
+    "zarr-python": ZARR_PYTHON,
+    "xarray": XARRAY,
+    "tensorstore": OF_ARRAYS,
+    "zarrs": OF_ARRAYS,
+}
 """What to do with a finding of each code, by reader: a change of documents, or the arguments of a command."""
 
 UNTRIED = {
