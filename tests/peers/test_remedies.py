@@ -17,6 +17,7 @@ from nczarr.diagnostics.report import Diagnostic, Report
 from nczarr.operations import readers as peers
 from nczarr.operations.readers.rule import number as number_of
 from nczarr.stores.directory import DirectoryStore
+from nczarr.stores.open import open_source
 from tests.conftest import missing_peer, run_command
 from tests.support.peers import array_readers, faults_netcdf_c, faults_xarray, faults_zarr_python
 from tests.support.peers.faults_netcdf_c import TWO
@@ -244,6 +245,50 @@ def test_every_rule_has_a_remedy(reader: str) -> None:
     assert peer is not None
     untried = {code for name, code in UNTRIED if name == reader}
     assert REMEDIES[reader].keys() | untried == {rule.code for rule in peer.stores}
+
+
+SPATIAL = {"name": "spatial:", "uuid": "689b58e2-cf7b-45e0-9fff-9cfc0883d6b4"}
+DECLARED = "v/zarr.json#/attributes"
+
+
+@pytest.mark.parametrize("declared", [{}, [{"x": 1}], [SPATIAL]])
+def test_declarations_of_geo_are_removed(declared: Any, tmp_path: Path) -> None:
+    """The remedy: nothing is said of a store without the entry."""
+    faulty = write(edit(ZARR_3, {DECLARED: {"zarr_conventions": declared}}), tmp_path / "faulty")
+    findings = found("geo", faulty)
+    assert findings
+    assert all("or remove the" in finding.helps[0] for finding in findings)
+    assert found("geo", write(edit(ZARR_3, {DECLARED: {}}), tmp_path / "right")) == []
+
+
+def test_a_declaration_of_nz_is_converted(tmp_path: Path) -> None:
+    source, target = write(edit(ZARR_3, {}), tmp_path / "a.zarr"), tmp_path / "b.zarr"
+    findings = found("nz", source)
+    assert findings
+    assert all("--to zarr3 --declare nz" in finding.helps[0] for finding in findings)
+    assert run_command("convert", str(source), str(target), "--to", "zarr3", "--declare", "nz").status == 0
+    assert found("nz", target) == []
+
+
+@pytest.mark.parametrize("layout", ["cloud", "cmip7"])
+def test_layouts_are_written_as_the_remedy_says(layout: str, tmp_path: Path) -> None:
+    netcdf, source, target = pytest.importorskip("netCDF4"), tmp_path / "a.nc", tmp_path / "b.nc"
+    with netcdf.Dataset(source, "w") as file:
+        file.createDimension("t", None)
+        file.createDimension("x", 3000)
+        file.createVariable("t", "f8", ("t",), chunksizes=(1,))[:] = np.arange(600)
+        file.createVariable("v", "f4", ("t", "x"), chunksizes=(1, 500))[:] = np.zeros((600, 3000), "f4")
+    peer = peers.find_peer(layout)
+    assert peer is not None
+
+    def codes(path: Path) -> set[str]:
+        report = Report()
+        peers.check(peer, open_source(str(path)), report)
+        return {one.code for one in report.list_sorted() if any(f"--layout {layout}" in help_ for help_ in one.helps)}
+
+    assert codes(source)
+    assert run_command("convert", str(source), str(target), "--layout", layout).status == 0
+    assert codes(target) == set()
 
 
 def test_every_rule_says_what_to_do() -> None:

@@ -30,9 +30,9 @@ FAULTS = faults(
     (
         "undeclared-convention:entry",
         "demand a list of entries with `uuid`, `schema_url` or `spec_url`",
-        "convert it: `--to zarr3 --declare geo`",
+        "write a list of entries, each with the `uuid` of its convention, or remove the attribute",
     ),
-    ("undeclared-convention:attributes", "demand it", "convert it: `--to zarr3 --declare geo`"),
+    ("undeclared-convention:attributes", "demand it", "write it, or remove the entry of the convention"),
 )
 
 

@@ -21,7 +21,7 @@ FAULTS = faults(
     ("undeclared-convention", "must be in the attribute `conventions` of the root",
      "convert it: `--to zarr3 --declare nz`"),
     ("undeclared-convention:entry", "has a schema that wants an entry of `zarr_conventions` on every node",
-     "convert it: `--to zarr3 --declare nz`"),
+     "convert it, without an own `zarr_conventions`: `--to zarr3 --declare nz`"),
     ("undeclared-convention:names", "wants one name for each dimension, none empty or null",
      "write `dimension_names`"),
     ("undeclared-convention:lengths", "wants one length for each dimension name in a group",
