@@ -24,8 +24,9 @@ from nczarr.check import check
 from nczarr.check.check_types import default_fill
 from nczarr.check.checked import Checked, Unchecked
 from nczarr.diagnostics.report import Diagnostic, Label, Report, Severity
+from nczarr.operations.legal_names import rename_illegal
 from nczarr.options import Options
-from nczarr.registry import NETCDF_KINDS
+from nczarr.registry import NETCDF_KINDS, Format
 
 NARROWER = {"ubyte": "short", "ushort": "int", "uint": "int", "int64": "int", "uint64": "int"}
 """Classic type of each integer type of netCDF-4."""
@@ -74,6 +75,13 @@ def narrow(
     narrowed = Unchecked(dataset, parts=work.parts, foreign=dict(checked.foreign), kind=dataset.kind)
     narrowed.omitted = list(checked.omitted)
     return check(narrowed, report)
+
+
+def fit(checked: Checked, form: Format, options: Options, report: Report) -> Checked | None:
+    """Return a dataset in the names and types of a kind of file, as far as the options ask; None after an error."""
+    if options.rename_illegal and form.kinds:
+        checked = rename_illegal(checked, report)
+    return narrow(checked, options.kind if form.kinds else None, report, options) if options.narrow else checked
 
 
 class _Narrower:

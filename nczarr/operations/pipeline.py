@@ -189,17 +189,12 @@ def plan(
     if settled is None:
         return None
     form, options = settled
-    if options.rename_illegal and form.kinds:
-        from nczarr.operations.legal_names import rename_illegal
+    if options.rename_illegal or options.narrow:
+        from nczarr.operations.narrow import fit
 
-        checked = rename_illegal(checked, report)
-    if options.narrow:
-        from nczarr.operations.narrow import narrow
-
-        narrowed = narrow(checked, options.kind if form.kinds else None, report, options)
-        if narrowed is None:
+        if (fitted := fit(checked, form, options, report)) is None:
             return None
-        checked = narrowed
+        checked = fitted
     if options.declare == "geo" and "geo" in form.declares:
         from nczarr.operations.geo_conventions import list_declarations
 
