@@ -20,7 +20,8 @@ from nczarr.diagnostics.report import Diagnostic, Label, Report, Severity, Span
 from nczarr.options import AUTO, Options
 from nczarr.plan.chunk_sizes import lengths_of_size
 from nczarr.plan.file_filters import report_plugin_filters, report_pointer_filters
-from nczarr.plan.losses import hdf5_losses, json_losses, unknown_extensions
+from nczarr.plan.hdf5_losses import hdf5_losses
+from nczarr.plan.losses import json_losses, unknown_extensions
 from nczarr.plan.lossy_filters import drop_from_file
 from nczarr.plan.plans import FilePlan, Loss
 from nczarr.plan.requested_storage import StorageRequests, storage_of, storage_requests

@@ -13,9 +13,9 @@ from collections.abc import Collection, Iterator, Sequence
 from nczarr import names
 from nczarr.arrays.sources.source import Descr, fill_of
 from nczarr.arrays.values.elements import choose_kept_dtype, is_odd_nan
-from nczarr.arrays.values.parts import Types, descr, inner_types, is_fixed, struct
-from nczarr.ast import ATOMIC, Attribute, CompoundType, Constant, EnumType, Group, OpaqueType, Variable, VlenType
-from nczarr.ast.dataset import VERSION, DimensionRef, groups
+from nczarr.arrays.values.parts import Types, descr, inner_types, is_fixed
+from nczarr.ast import ATOMIC, Attribute, CompoundType, Constant, EnumType, Group, Variable, VlenType
+from nczarr.ast.dataset import VERSION, groups
 from nczarr.ast.json_text import Real, describe_json, is_strict, narrow
 from nczarr.ast.plain import CARRIED, HIDDEN, guess_constant, is_finite, plain, show_untyped
 from nczarr.ast.types import is_number
@@ -347,74 +347,6 @@ def _has_raw_field(type_name: str, types: Types, *, nested: bool) -> bool:
         or _has_raw_field(field.type, types, nested=nested)
         for field in declared.fields
     )
-
-
-def hdf5_losses(checked: Checked) -> Iterator[Loss]:
-    """Yield all losses in tree order."""
-    used = {
-        ref
-        for path, variable in checked.variables.items()
-        if 0 not in checked.shapes[path]  # nothing can be written there, whatever the other dimensions
-        for ref in variable.dimensions
-        if measures(path, ref)
-    }
-    for path, dimension in checked.dimensions.items():
-        if dimension.unlimited and dimension.size and path not in used:
-            text = f"unlimited dimension `{path}` has length {dimension.size}, which no variable records"
-            yield Loss("lost-length", "value", path, text, dimension.span)
-        elif not dimension.unlimited and dimension.size == 0:
-            text = f"dimension `{path}` of length 0, which becomes unlimited"
-            yield Loss("unlimited", "annotation", path, text, dimension.span)
-    for path, declared in checked.types.items():
-        if isinstance(declared, CompoundType) and not _is_aligned(path, declared, checked.types):
-            yield Loss("storage", "annotation", path, f"type `{path}`, the offsets of its members", declared.span)
-    structures: dict[object, str] = {}
-    for path, declared in checked.types.items():
-        first = structures.setdefault(_structure_of(path, checked.types), path)
-        if first != path:
-            text = f"type `{path}` is like `{first}`: the netCDF library tells types apart by their structure"
-            yield Loss("type-name", "annotation", path, text, declared.span)
-    yield from cut_strings(checked, checked.parts)
-    owners = [(path, group.attributes) for path, group in checked.groups.items()]
-    owners += [(path, variable.attributes) for path, variable in checked.variables.items()]
-    for path, attributes in owners:
-        for attribute in attributes:
-            if without_nil(attribute.value, checked.types) is not attribute.value:
-                where = f"attribute `{attribute.name}` of `{path}`"
-                text = f"{where} has NIL in a list of strings, which would become an empty string"
-                yield Loss("lost-nil", "value", path, text, attribute.span)
-
-
-def _structure_of(type_name: str, types: Types) -> object:
-    """Return what a type is without its name, as a value that can be hashed."""
-    match types.get(type_name):
-        case None:
-            return type_name
-        case EnumType() as declared:
-            return "enum", declared.base, declared.constants
-        case OpaqueType() as declared:
-            return "opaque", declared.size
-        case VlenType() as declared:
-            return "vlen", _structure_of(declared.base, types)
-        case CompoundType() as declared:
-            return tuple((field.name, field.shape, _structure_of(field.type, types)) for field in declared.fields)
-
-
-def _is_aligned(path: str, declared: CompoundType, types: Types) -> bool:
-    """Return whether a record has the layout of a C compiler."""
-    aligned = struct(path, types)
-    offsets = [field.offset for field in declared.fields]
-    same = all(mine is None or mine == theirs for mine, theirs in zip(offsets, aligned.offsets, strict=True))
-    return same and declared.size in (None, aligned.size)
-
-
-def measures(variable: str, dimension: DimensionRef) -> bool:
-    """Return whether the library takes an unlimited dimension's length from a variable.
-
-    It uses variables in the dimension's group and below (libnetcdf 4.10.1,
-    tested).
-    """
-    return isinstance(dimension, str) and variable.startswith(names.join(names.parent(dimension), ""))
 
 
 def cut_strings(checked: Checked, shown: Collection[str]) -> Iterator[Loss]:

@@ -12,8 +12,8 @@ from hypothesis import HealthCheck, Phase, given, settings
 import nczarr
 from nczarr import registry
 from nczarr.api.handle import DatasetHandle
-from nczarr.ast import Dataset, Group
-from nczarr.ast.dataset import map_groups
+from nczarr.ast import CompoundType, Dataset, Group
+from nczarr.ast.dataset import groups, map_groups
 from nczarr.check import check
 from nczarr.check.checked import Unchecked
 from nczarr.diagnostics.report import Report
@@ -37,6 +37,22 @@ def find(name: str) -> Format:
     form = registry.find_format(name)
     assert form is not None
     return form
+
+
+def is_comparable(dataset: Dataset) -> bool:
+    """Return whether netCDF-4 files show all cells and attributes as other formats do.
+
+    A text without memory is NIL there and empty elsewhere: in records, and as `_FillValue`. Roundings add an attribute.
+    """
+    for _, group in groups(dataset):
+        for declared in group.types:
+            if isinstance(declared, CompoundType) and any(field.type == "string" for field in declared.fields):
+                return False
+        for variable in group.variables:
+            fills = [one.value.data for one in variable.attributes if one.name == "_FillValue"]
+            if variable.storage.quantize is not None or (None,) in fills:
+                return False
+    return True
 
 
 def with_fill(path: str, group: Group) -> dict[str, Any]:
@@ -71,5 +87,7 @@ def test_one_digest_of_a_schema_in_every_format(dataset: Dataset) -> None:
             written = pipeline.write(checked, str(target), find(form), report, Options())
             if written is None:
                 assert {one.code for one in report.list_sorted() if one.severity == "error"} <= REFUSALS, name
+            elif form == "netcdf" and not is_comparable(dataset):
+                continue
             elif not any(loss.kind == "type-name" for loss in written.losses):  # the library confuses equal types
                 assert nczarr.digest(target) == wanted, name

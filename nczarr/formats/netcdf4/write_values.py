@@ -28,7 +28,7 @@ from nczarr.formats.netcdf4.fill_values import is_large, library_fill, own_fill
 from nczarr.formats.netcdf4.header.dataset_info import DatasetInfo
 from nczarr.formats.netcdf4.library import Library, sizes
 from nczarr.formats.netcdf4.write_chunks import ChunkWriter
-from nczarr.plan.losses import measures
+from nczarr.plan.hdf5_losses import measures
 from nczarr.plan.plans import FilePlan
 
 SLAB = 8 << 20
