@@ -42,15 +42,17 @@ def find(name: str) -> Format:
 def is_comparable(dataset: Dataset) -> bool:
     """Return whether netCDF-4 files show all cells and attributes as other formats do.
 
-    A text without memory is NIL there and empty elsewhere: in records, and as `_FillValue`. Roundings add an attribute.
+    A text without memory is NIL there and empty elsewhere: in records, and as `_FillValue`. Lists never show theirs.
+    Roundings add an attribute.
     """
     for _, group in groups(dataset):
         for declared in group.types:
             if isinstance(declared, CompoundType) and any(field.type == "string" for field in declared.fields):
                 return False
         for variable in group.variables:
-            fills = [one.value.data for one in variable.attributes if one.name == "_FillValue"]
-            if variable.storage.quantize is not None or (None,) in fills:
+            fills = [one.value for one in variable.attributes if one.name == "_FillValue"]
+            is_list = any(isinstance(one.data, tuple) and one.type != "string" for one in fills)
+            if variable.storage.quantize is not None or is_list or any(one.data == (None,) for one in fills):
                 return False
     return True
 
