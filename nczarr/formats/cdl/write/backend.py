@@ -17,7 +17,8 @@ from nczarr import names
 from nczarr.arrays.regions import linear_block, number_of_first, region_of
 from nczarr.arrays.sources.source import Parts, fill_of, itemsize
 from nczarr.arrays.values.parts import Types, is_fixed, part_tree
-from nczarr.ast import CompoundType, Constant, Group
+from nczarr.ast import CompoundType, Constant, Group, VlenType
+from nczarr.check.check_types import default_fill
 from nczarr.check.checked import Checked, whole_parts
 from nczarr.check.infer_shapes import Anonymous
 from nczarr.formats.cdl.spelling import identifier, quote
@@ -233,13 +234,16 @@ def _has_text(checked: Checked, fqn: str) -> bool:
     if _is_marked(checked, fqn):
         return True
     variable = checked.variables[fqn]
-    is_record = isinstance(checked.types.get(variable.type), CompoundType)
-    return is_record and mark_of(variable, checked.types) is not None  # then its enums have the constant 0
+    is_made = isinstance(checked.types.get(variable.type), CompoundType | VlenType)
+    return is_made and mark_of(variable, checked.types) is not None  # then its enums have the constant 0
 
 
 def _is_marked(checked: Checked, fqn: str) -> bool:
-    """Return whether `_` means an unwritten cell of a variable."""
-    return mark_of(checked.variables[fqn], checked.types) == checked.fills[fqn]
+    """Return whether `_`, of a list `{}`, means an unwritten cell of a variable."""
+    variable = checked.variables[fqn]
+    if isinstance(checked.types.get(variable.type), VlenType):
+        return default_fill(variable.type, checked.types) == checked.fills[fqn]
+    return mark_of(variable, checked.types) == checked.fills[fqn]
 
 
 def write(plan: StreamPlan, report: Report, options: Options) -> Iterator[bytes]:
