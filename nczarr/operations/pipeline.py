@@ -116,7 +116,7 @@ def read(
     if any(attribute.name == ORIGINAL_NAMES for attribute in checked.dataset.attributes):
         from nczarr.operations.legal_names import restore_names
 
-        checked = restore_names(checked, report)
+        checked = restore_names(checked)
     if checked.omitted:
         checked = omissions.name_source(checked, source.name if isinstance(source, Source) else source.path)
         omissions.announce(checked, report)

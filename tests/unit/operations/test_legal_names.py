@@ -88,6 +88,28 @@ def test_stores_keep_names(tmp_path: Path, version: int, peer: Callable[[str], M
         assert all(written[f"g{name}/{name}"][:].tolist() == [0, 1, 2] for name in short)
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "no JSON",
+        "[]",
+        '{"variable": 5}',
+        '{"variable": {"/": {"v": ""}}}',
+        '{"variable": {"/": {"v": "w"}}}',
+        '{"variable": {"/none": {"v": "x"}}, "other": {}}',
+        '{"group": {"v": {"x": "y"}}}',
+    ],
+)
+def test_an_attribute_with_other_content_changes_nothing(tmp_path: Path, text: str) -> None:
+    builder = nczarr.DatasetBuilder("t")
+    builder.variable("v", "int", [2])
+    builder.variable("w", "int", [2])
+    builder.attribute("_nczarr_names", text)
+    nczarr.write(builder.finish(), tmp_path / "t.nc")
+    with nczarr.open(tmp_path / "t.nc") as found:
+        assert set(found.variables) == {"v", "w"}
+
+
 def test_names_with_a_slash_are_names(tmp_path: Path) -> None:
     text = "dataset d 2.0.0 {\n  dimension a\\/b 3\n  group g\\/h {\n    variable v\\/w float /a\\/b\n  }\n}\n"
     dataset = nczarr.from_notation(text)
