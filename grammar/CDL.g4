@@ -135,5 +135,5 @@ COLON : ':' ; SEMICOLON : ';' ; COMMA : ',' ; EQUALS : '=' ; STAR : '*' ;
 COMMENT     : ( '//' ~[\r\n]* | '/*' .*? '*/' ) -> skip ;
 SPACE       : [ \t\r\n\f]+ -> skip ;
 
-fragment START : [A-Za-z_] | '\\' ~[\r\n] | [\u0080-\u{10FFFF}] ;
+fragment START : [A-Za-z_] | '\\' [ -~] | [\u0080-\u{10FFFF}] ;
 fragment PART  : [A-Za-z0-9_.@+%-] | '\\' ~[\r\n] | [\u0080-\u{10FFFF}] ;

@@ -14,7 +14,7 @@ sys.path.insert(0, str(ROOT))
 from nczarr import registry  # noqa: E402
 
 EDITORS = ROOT / "editors"
-NAME = r"(?:[A-Za-z_]|[^\x00-\x7f]|\\.)(?:[A-Za-z0-9_.@+%-]|[^\x00-\x7f]|\\.)*"
+NAME = r"(?:[A-Za-z_]|[^\x00-\x7f]|\\[ -~])(?:[A-Za-z0-9_.@+%-]|[^\x00-\x7f]|\\.)*"
 WORD = r"(?:[!#-*,:-?A-\[\]-z|~]|[^\x00-\x7f]|\\[ -~])(?:[!#-.0-\[\]-z|~]|[^\x00-\x7f]|\\[ -~])*"
 CDL_END = r"(?![A-Za-z0-9_.@+%\\-]|[^\x00-\x7f])"
 WORD_END = r"(?![!#-.0-\[\]-z|~\\]|[^\x00-\x7f])"
@@ -118,7 +118,7 @@ endif
 syntax case match
 """
 
-VIM_NAME = r"\%(\h\|[^\x00-\x7f]\|\\.\)\%([A-Za-z0-9_.@+%-]\|[^\x00-\x7f]\|\\.\)*"
+VIM_NAME = r"\%(\h\|[^\x00-\x7f]\|\\[ -~]\)\%([A-Za-z0-9_.@+%-]\|[^\x00-\x7f]\|\\.\)*"
 VIM_END = r"\%([A-Za-z0-9_.@+%\\-]\|[^\x00-\x7f]\)\@!"
 VIM_START = r"\%([A-Za-z0-9_.@+%\\-]\|[^\x00-\x7f]\)\@1<!"
 

@@ -18,6 +18,7 @@ class KeywordForm(Enum):
     TEXT = '{}="{}"'
     LIST = '{}=["{}"]'
     NUMBER = "{}={}"
+    MAPPING = '{}={{"{}": "{}"}}'
 
 
 class Keyword(NamedTuple):
@@ -71,6 +72,7 @@ KEYWORDS = {
     "sort": Keyword("sort", KeywordForm.SWITCH),
     "source-jinja": Keyword("jinja", KeywordForm.SWITCH, "following"),
     "source-root": Keyword("roots", KeywordForm.LIST, "following"),
+    "storage-option": Keyword("storage_options", KeywordForm.MAPPING),
     "to": Keyword("format"),
     "units": Keyword("units"),
     "var": Keyword("variables", KeywordForm.LIST),
@@ -83,7 +85,7 @@ KEYWORDS = {
 _COMMAND = re.compile(r"`nczarr [^`]*`")
 _OPTION = re.compile(
     r"--(?P<name>[a-z][a-z-]*)"
-    r"(?P<value>[ =](?!--|or\b|and\b|for\b|of\b|to\b)[\w/.:-]*\w(?: or nc\d)?)?"
+    r"(?P<value>[ =](?!--|or\b|and\b|for\b|of\b|to\b)[\w/.:=-]*\w(?: or nc\d)?)?"
     r"(?P<next> (?=--))?"
 )
 
@@ -121,6 +123,8 @@ def _argument(keyword: Keyword, value: str) -> str:
         argument = KeywordForm.SWITCH.value.format(keyword.name)
     elif not value:
         argument = f"{keyword.name}="
+    elif keyword.form is KeywordForm.MAPPING:
+        argument = KeywordForm.MAPPING.value.format(keyword.name, *value.split("=", 1))
     else:
         first, *others = value.split(" or ")
         form = KeywordForm.NUMBER if value.isupper() and keyword.form is KeywordForm.TEXT else keyword.form

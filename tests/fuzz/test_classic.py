@@ -69,7 +69,7 @@ def judge(data: bytes) -> bool:
     assert (checked is None) == bool(errors), "refused without a reason, or accepted in spite of one"
     assert all(character.isprintable() or character == "\n" for character in text if ord(character) < 0x300)
     for each in found:
-        if each.code not in ("unknown-format", "empty-input"):
+        if each.code not in ("unknown-format", "empty-input", "unread"):
             assert each.primary.offset is not None, f"{each.code} has no place"
             assert 0 <= each.primary.offset <= len(data), each
     return checked is not None

@@ -4,16 +4,16 @@ if exists("b:current_syntax")
 endif
 syntax case match
 
-syntax match cdlName ~\%(/\?\%(\h\|[^\x00-\x7f]\|\\.\)\%([A-Za-z0-9_.@+%-]\|[^\x00-\x7f]\|\\.\)*\)\+~
-syntax match cdlUserType ~\%([A-Za-z0-9_.@+%\\-]\|[^\x00-\x7f]\)\@1<!\%(\h\|[^\x00-\x7f]\|\\.\)\%([A-Za-z0-9_.@+%-]\|[^\x00-\x7f]\|\\.\)*\ze\s\+\%(\h\|[^\x00-\x7f]\|\\.\)\%([A-Za-z0-9_.@+%-]\|[^\x00-\x7f]\|\\.\)*~
+syntax match cdlName ~\%(/\?\%(\h\|[^\x00-\x7f]\|\\[ -~]\)\%([A-Za-z0-9_.@+%-]\|[^\x00-\x7f]\|\\.\)*\)\+~
+syntax match cdlUserType ~\%([A-Za-z0-9_.@+%\\-]\|[^\x00-\x7f]\)\@1<!\%(\h\|[^\x00-\x7f]\|\\[ -~]\)\%([A-Za-z0-9_.@+%-]\|[^\x00-\x7f]\|\\.\)*\ze\s\+\%(\h\|[^\x00-\x7f]\|\\[ -~]\)\%([A-Za-z0-9_.@+%-]\|[^\x00-\x7f]\|\\.\)*~
 syntax match cdlNumber ~[+-]\?\%(\d\+\.\?\d*\|\.\d\+\)\%([eE][+-]\?\d\+\)\?\a*~
 syntax match cdlNumber ~0[xX]\x\+[sSlL]*~
 syntax match cdlType ~\%([A-Za-z0-9_.@+%\\-]\|[^\x00-\x7f]\)\@1<!\%(uinteger\|integer\|double\|string\|uint64\|ushort\|float\|int64\|short\|ubyte\|ulong\|byte\|char\|long\|real\|uint\|int\)\%([A-Za-z0-9_.@+%\\-]\|[^\x00-\x7f]\)\@!~
 syntax match cdlDeclaration ~\%([A-Za-z0-9_.@+%\\-]\|[^\x00-\x7f]\)\@1<!\%(structure\|compound\|NETCDF\|netCDF\|netcdf\|opaque\|struct\|enum\)\%([A-Za-z0-9_.@+%\\-]\|[^\x00-\x7f]\)\@!~
 syntax match cdlConstant ~\%([A-Za-z0-9_.@+%\\-]\|[^\x00-\x7f]\)\@1<!-\?\%(DoubleInf\|Infinityf\|UNLIMITED\|unlimited\|FloatInf\|Infinity\|Inff\|NaNf\|nanf\|NIL\|NaN\|Nil\|nan\|nil\|_\)\%([A-Za-z0-9_.@+%\\-]\|[^\x00-\x7f]\)\@!~
-syntax match cdlAttribute ~:\s*\zs\%(\h\|[^\x00-\x7f]\|\\.\)\%([A-Za-z0-9_.@+%-]\|[^\x00-\x7f]\|\\.\)*~
+syntax match cdlAttribute ~:\s*\zs\%(\h\|[^\x00-\x7f]\|\\[ -~]\)\%([A-Za-z0-9_.@+%-]\|[^\x00-\x7f]\|\\.\)*~
 syntax match cdlSpecial ~:\s*\zs\%(_QuantizeGranularBitRoundNumberOfSignificantDigits\|_QuantizeBitGroomNumberOfSignificantDigits\|_QuantizeBitRoundNumberOfSignificantDigits\|_QuantizeBitRoundNumberOfSignificantBits\|_SuperblockVersion\|_ChunkLengths\|_DeflateLevel\|_NCProperties\|_ChunkSizes\|_Endianness\|_Fletcher32\|_FillValue\|_IsNetcdf4\|_Shuffle\|_Storage\|_Codecs\|_Filter\|_Format\|_NoFill\)\%([A-Za-z0-9_.@+%\\-]\|[^\x00-\x7f]\)\@!~
-syntax match cdlSection ~\%([A-Za-z0-9_.@+%\\-]\|[^\x00-\x7f]\)\@1<!\%(dimensions\|variables\|group\|types\|data\):\%(\%(\h\|[^\x00-\x7f]\|\\.\)\%([A-Za-z0-9_.@+%-]\|[^\x00-\x7f]\|\\.\)*\s*==\@!\)\@!~
+syntax match cdlSection ~\%([A-Za-z0-9_.@+%\\-]\|[^\x00-\x7f]\)\@1<!\%(dimensions\|variables\|group\|types\|data\):\%(\%(\h\|[^\x00-\x7f]\|\\[ -~]\)\%([A-Za-z0-9_.@+%-]\|[^\x00-\x7f]\|\\.\)*\s*==\@!\)\@!~
 syntax match cdlHeader ~^\s*\%(netcdf\|NETCDF\|netCDF\)\s[^{]*~ contains=cdlNetcdf
 syntax match cdlNetcdf ~\%(netcdf\|NETCDF\|netCDF\)~ contained
 syntax match cdlEscape ~\\\%(x\x\x\|\o\{1,3}\|.\)~ contained

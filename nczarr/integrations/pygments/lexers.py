@@ -35,7 +35,7 @@ def _load_words(suffix: str) -> Mapping[str, tuple[str, ...]]:
 _CDL = _load_words("a.cdl")
 _NOTATION = _load_words("a.ncz")
 
-NAME = r"(?:[A-Za-z_]|[^\x00-\x7f]|\\[^\r\n])(?:[A-Za-z0-9_.@+%-]|[^\x00-\x7f]|\\[^\r\n])*"
+NAME = r"(?:[A-Za-z_]|[^\x00-\x7f]|\\[ -~])(?:[A-Za-z0-9_.@+%-]|[^\x00-\x7f]|\\[^\r\n])*"
 """A name of CDL."""
 
 _END = r"(?![A-Za-z0-9_.@+%\\-]|[^\x00-\x7f])"

@@ -27,6 +27,7 @@ COMMAND_LINE = {"char", "recover", "rename", "set", "verbose"}
         ("replace it with `--overwrite`", "replace it with `overwrite=True`"),
         ("continue with `--resume` and the same source", "continue with `resume=True` and the same source"),
         ("stack it with `--along VARIABLE --new-dim NAME`", "stack it with `along=VARIABLE, new_dim=NAME`"),
+        ("read with `--storage-option order=big`", 'read with `storage_options={"order": "big"}`'),
         ("give `--base URL`", "give `writing=Writing(base=URL)`"),
         ("raise the limit with `--memory`", "raise the limit with `memory=`"),
         ("convert it: `nczarr convert SRC DST --to zarr2`", "convert it: `nczarr convert SRC DST --to zarr2`"),
@@ -83,5 +84,6 @@ def test_every_option_of_a_remedy_has_a_keyword() -> None:
 def test_the_text_of_an_error_has_its_remedies() -> None:
     with pytest.raises(nczarr.CompileError) as caught:
         nczarr.from_cdl("netcdf d { dimensions: x = 2 ; variables: string v(x) ; }", kind="nc3")
-    assert '\n  help: use kind="nc4", or another type' in str(caught.value)
-    assert caught.value.diagnostics[0].helps == ("use --kind nc4, or another type",)
+    assert '\n  help: use kind="nc4", another type, or `narrow=True`' in str(caught.value)
+    (helps,) = caught.value.diagnostics[0].helps
+    assert helps.startswith("use --kind nc4, another type, or `--narrow`")

@@ -55,7 +55,7 @@ WORDS: dict[bytes, int] = {
     b"_": P.FILL,
 }
 
-_START = rb"(?:[A-Za-z_\x80-\xff]|\\[^\r\n])"
+_START = rb"(?:[A-Za-z_\x80-\xff]|\\[ -~])"
 _PART = rb"(?:[A-Za-z0-9_.@+%\-\x80-\xff]|\\[^\r\n])"
 PLAIN = re.compile(
     rb"(?P<word>%(start)s%(part)s*+)"
