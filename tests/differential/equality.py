@@ -10,11 +10,11 @@ from numpy.typing import NDArray
 
 
 def difference(
-    truth: Any, seen: Any, undefined: NDArray[np.bool_] | None = None, *, payloads: bool = True
+    truth: Any, seen: Any, undefined: NDArray[np.bool_] | None = None, *, payloads: bool = True, raw: bool = False
 ) -> str | None:
     """Where `seen` differs from `truth` in the cells that are defined; None if it does not.
 
-    `payloads`: NaNs of other bits differ.
+    `payloads`: NaNs of other bits differ. `raw`: records and texts inside records are seen as their bytes.
     """
     if _failed(truth):
         return None
@@ -40,7 +40,12 @@ def difference(
                 if undefined is None
                 else np.broadcast_to(undefined.reshape(undefined.shape + (1,) * len(inner)), undefined.shape + inner)
             )
-            found = difference(one[name], other[name], mask, payloads=payloads)
+            field = one.dtype[name]
+            readings = (
+                [_typed(other[name], each) for each in (field, field.newbyteorder("<"))] if raw else [other[name]]
+            )
+            differences = [difference(one[name], each, mask, payloads=payloads, raw=raw) for each in readings]
+            found = None if None in differences else differences[0]
             if found is not None:
                 return f"field {name}: {found}"
         return None
@@ -56,6 +61,13 @@ def difference(
     place = tuple(int(index[0]) for index in np.nonzero(np.atleast_1d(unlike)))
     shown = np.atleast_1d(one)[place], np.atleast_1d(other)[place]
     return f"at {place}: {shown[1]!r} instead of {shown[0]!r}, {int(unlike.sum())} of {unlike.size} cells"
+
+
+def _typed(seen: NDArray[Any], dtype: np.dtype[Any]) -> NDArray[Any]:
+    """Raw bytes as values of a type of their size; other values as they are."""
+    if seen.dtype.kind != "V" or seen.dtype.names is not None or seen.dtype.itemsize != dtype.itemsize:
+        return seen
+    return np.frombuffer(seen.tobytes(), dtype.base).reshape(seen.shape + dtype.shape)
 
 
 def _failed(values: Any) -> bool:
