@@ -227,13 +227,20 @@ def _all_there(one: _One, chunks: tuple[int, ...], itemsize: int) -> bool:
 
 
 def _as_stored(one: _One, stored: Layout, strings: Strings, arrays: Arrays) -> PartTarget:
-    """Return the target of a part with referenced chunks. Unwritten cells have no chunk, so any fill is declared."""
+    """Return the target of a part with referenced chunks.
+
+    Unwritten cells have no chunk, so any fill is declared; if Zarr v2 cannot
+    state the bits of a NaN, chunks of it are made.
+    """
     size = width(stored.dtype)
     fill = None if arrays.fill_needed else _fill(one, stored.dtype, size, strings)[0]
     needs_fill = arrays.fill_needed or (one.has_fill and one.pad.strip(b"\0"))
     if fill is None and (needs_fill or _shows_fill(one, stored.dtype)):
         fill = _find_needed_fill(one, stored.dtype, size)[0]
-    return PartTarget(stored._replace(fill=fill), one.pad, True, strings.nil, strings.utf8)
+    small = math.prod(one.shape) * size <= WHOLE
+    altered = fill is not None and is_number(stored.dtype) and is_odd_nan(fill, str(stored.dtype))
+    sparse = arrays.fill_needed or not (altered and small)
+    return PartTarget(stored._replace(fill=fill), one.pad, sparse, strings.nil, strings.utf8)
 
 
 def _shows_fill(one: _One, dtype: Descr) -> bool:

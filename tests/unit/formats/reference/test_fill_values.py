@@ -171,3 +171,18 @@ def test_another_fill_value_of_hdf5_comes_back(tmp_path: Path, peer: Callable[[s
         report = Report()
         assert pipeline.read_path(str(target), report, Options()) is not None
         assert [each.code for each in report.list_sorted()] == ["stale-extension"]
+
+
+def test_unwritten_cells_keep_the_bits_of_a_nan(tmp_path: Path, peer: Callable[[str], ModuleType]) -> None:
+    netcdf = peer("netCDF4")
+    unusual = np.array([0x7FC12345], "<u4")
+    with netcdf.Dataset(tmp_path / "a.nc", "w") as file:
+        file.createDimension("x", 6)
+        variable = file.createVariable("v", "<f4", ("x",), chunksizes=(2,), fill_value=unusual.view("<f4")[0])
+        variable[2:4] = [1, 2]
+        file.createVariable("usual", "<f4", ("x",), chunksizes=(2,), fill_value=np.float32("nan"))[2:4] = [1, 2]
+    nczarr.convert(tmp_path / "a.nc", tmp_path / "b.json", format="reference")
+    mapper = peer("fsspec").get_mapper("reference://", fo=str(tmp_path / "b.json"), remote_protocol="file")
+    values = peer("zarr").open(mapper, mode="r")["v"][:]
+    np.testing.assert_array_equal(values.view("<u4")[[0, 1, 4, 5]], np.repeat(unusual, 4))
+    assert sorted(key for key in mapper if key.startswith("usual/") and key[-1].isdigit()) == ["usual/1"]
