@@ -51,7 +51,9 @@ def prepare(view: View, params: PrepareRenameParams) -> PrepareRenamePlaceholder
     if item is None:
         return None
     entry, key = item
-    return PrepareRenamePlaceholder(view.range(entry.mention.start, entry.mention.end), key.name)
+    # JSON has no invalid bytes, which a name may contain
+    shown = key.name.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
+    return PrepareRenamePlaceholder(view.range(entry.mention.start, entry.mention.end), shown)
 
 
 def rename(view: View, params: RenameParams) -> WorkspaceEdit:
