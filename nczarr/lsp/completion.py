@@ -18,7 +18,7 @@ from nczarr.ast import ATOMIC
 from nczarr.check.checked import Tables
 from nczarr.formats.common.language import Completion, Role
 from nczarr.lsp.cf_attributes import ATTRIBUTES, UNITS
-from nczarr.lsp.documents import View
+from nczarr.lsp.documents import View, replace_invalid
 from nczarr.lsp.hover import explain_variable
 from nczarr.operations.cf.standard_name_table import area_types, find_standard_name, standard_names
 
@@ -191,6 +191,7 @@ def _list_values(view: View, context: Completion) -> Iterator[CompletionItem]:
 def _make_item(
     label: str, kind: CompletionItemKind, sort: str, document: str = "", detail: str = "", written: str = ""
 ) -> CompletionItem:
+    label, detail, written = replace_invalid(label), replace_invalid(detail), replace_invalid(written)
     return CompletionItem(
         label=label,
         kind=kind,

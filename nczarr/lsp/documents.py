@@ -44,6 +44,11 @@ def to_bytes(text: str) -> bytes:
     return text.encode("utf-8", "surrogatepass")
 
 
+def replace_invalid(text: str) -> str:
+    """Return a text for a client: JSON has no invalid bytes, which a name may contain."""
+    return text.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
+
+
 def find_format(uri: str, language_id: str, data: bytes) -> Format | None:
     """Return the format of a document with a language: by its suffix, else by the client's word, else by content."""
     written = [form for form in registry.formats() if form.language is not None]

@@ -19,7 +19,7 @@ from pygls.exceptions import JsonRpcInvalidParams
 from nczarr import names
 from nczarr.diagnostics.report import Severity, Source
 from nczarr.formats.common.language import Role
-from nczarr.lsp.documents import Analysis, TextVersion, View, analyze
+from nczarr.lsp.documents import Analysis, TextVersion, View, analyze, replace_invalid
 from nczarr.lsp.names_index import IndexEntry, Key, NameIndex
 
 _NAMESPACES: dict[Role, tuple[Role, ...]] = {
@@ -51,9 +51,7 @@ def prepare(view: View, params: PrepareRenameParams) -> PrepareRenamePlaceholder
     if item is None:
         return None
     entry, key = item
-    # JSON has no invalid bytes, which a name may contain
-    shown = key.name.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
-    return PrepareRenamePlaceholder(view.range(entry.mention.start, entry.mention.end), shown)
+    return PrepareRenamePlaceholder(view.range(entry.mention.start, entry.mention.end), replace_invalid(key.name))
 
 
 def rename(view: View, params: RenameParams) -> WorkspaceEdit:
