@@ -49,13 +49,13 @@ class JsonText:
         self.text = text
 
 
-def write_json(value: Any) -> str:
-    """Return a JSON value as text in one line, numbers as they were spelled."""
+def write_json(value: Any, comma: str = ", ") -> str:
+    """Return a JSON value as text in one line, numbers as they were spelled. `comma`: stands between items of lists."""
     if isinstance(value, dict):
-        members = (f"{json.dumps(name, ensure_ascii=False)}: {write_json(item)}" for name, item in value.items())
+        members = (f"{json.dumps(name, ensure_ascii=False)}: {write_json(item, comma)}" for name, item in value.items())
         return "{" + ", ".join(members) + "}"
     if isinstance(value, list | tuple):
-        return "[" + ", ".join(map(write_json, value)) + "]"
+        return "[" + comma.join(write_json(item, comma) for item in value) + "]"
     if isinstance(value, JsonText):
         return value.text
     return value.spelled if isinstance(value, Real) else json.dumps(value, ensure_ascii=False)
@@ -74,16 +74,7 @@ def _is_inner_json(value: Any) -> bool:
 
 def spell(value: Any) -> str:
     """Return a JSON value as the netCDF library spells it: lists without blanks; a text is unchanged."""
-    return value if isinstance(value, str) else _spell(value)
-
-
-def _spell(value: Any) -> str:
-    if isinstance(value, dict):
-        members = (f"{json.dumps(key, ensure_ascii=False)}: {_spell(item)}" for key, item in value.items())
-        return "{" + ", ".join(members) + "}"
-    if isinstance(value, list | tuple):
-        return "[" + ",".join(map(_spell, value)) + "]"
-    return write_json(value)
+    return value if isinstance(value, str) else write_json(value, comma=",")
 
 
 def find_json(constant: Constant, value: Any) -> str | None:
@@ -133,8 +124,8 @@ def narrow(value: Any) -> Constant:
 
 def is_narrowed(constant: Constant, value: Any) -> bool:
     """Return whether a constant is what netCDF holds of a JSON value: its cells, or those of a nested list in order."""
-    shown = plain(constant).value
-    if is_same_plain(shown, plain(narrow(value)).value) or constant.data == narrow(value).data:
+    shown, narrowed = plain(constant).value, narrow(value)
+    if is_same_plain(shown, plain(narrowed).value) or constant.data == narrowed.data:
         return True
     cells = [] if constant.count == 0 else shown if isinstance(shown, list) else [shown]
     return isinstance(value, list) and is_same_plain(cells, list(flatten(value)))
