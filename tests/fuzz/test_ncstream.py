@@ -41,7 +41,7 @@ def looked_at(data: bytes, options: Options) -> str:
 
 
 def _looked_at(data: bytes, options: Options) -> str:
-    """What becomes of a stream: `refused`, `contradictory` (values that are none) or `read`."""
+    """Return how a stream is answered: `refused`, `contradictory` (its values cannot be decoded) or `read`."""
     report = Report()
     checked = pipeline.read(Source("a.ncs", data), report, options, registry.find_format("ncstream"))
     found = "read"

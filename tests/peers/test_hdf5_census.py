@@ -49,7 +49,7 @@ def take_census(path: Path) -> list[dict[str, Any]]:
 
 
 class Census:
-    """What a file holds and the tree lacks, by kind."""
+    """Objects of a file that are not in the tree, by kind."""
 
     def __init__(self, path: Path, checked: Checked) -> None:
         self.checked = checked

@@ -554,7 +554,7 @@ REMEDIES = {
     "tensorstore": OF_ARRAYS,
     "zarrs": OF_ARRAYS,
 }
-"""What to do with a finding of each code, by reader: a change of documents, or the arguments of a command."""
+"""Remedies by reader and code of the finding: a change of the documents, or the arguments of a command."""
 
 UNTRIED = {
     ("netcdf-c", "mixed-versions"): "4.10.2 is not installed; 4.10.1 reads version 2",

@@ -35,7 +35,7 @@ def era5(path: Path, *, texts: tuple[str, ...] = ("0001", "05"), first: int = 17
 
 
 def shown(path: Path) -> dict[str, Any]:
-    """What netCDF4-python reads: masks and values, and the attributes; chars as texts by their encoding."""
+    """Return masks, values and attributes as netCDF4-python reads them; it decodes chars by their encoding."""
     found: dict[str, Any] = {}
     with netCDF4.Dataset(path) as file:
         for name, variable in file.variables.items():

@@ -24,7 +24,7 @@ Read = Callable[[Make], tuple[Checked | None, list[tuple[str, str]]]]
 
 @pytest.fixture
 def read(tmp_path: Path, peer: Callable[[str], ModuleType]) -> Read:
-    """What is read of a file that h5py makes, and the codes and texts of what is reported and left out."""
+    """Return a function that reads a file made by h5py: the dataset, codes and texts of diagnostics and omissions."""
     peer("netCDF4")
     h5py = peer("h5py")
 
