@@ -361,7 +361,9 @@ class Report:
                 self.lose(diagnostic, allowed=allowed)
 
     def retract(self, diagnostic: Diagnostic) -> None:
-        """Remove a diagnostic that was added, with the same message and place, if it is stored."""
+        """Remove a diagnostic that was added, with the same message and place, if it is stored or deferred."""
+        if self._deferred is not None:
+            self._deferred = [item for item in self._deferred if item[0].sort_key() != diagnostic.sort_key()]
         found = self._kept.pop((*diagnostic.sort_key(), diagnostic.primary.pointer), None)
         if found is not None:
             self._errors -= found.severity is Severity.ERROR

@@ -290,3 +290,16 @@ def test_named_types_of_another_file_are_not_those_of_this_one(
     [attribute] = checked.variables["/v"].attributes
     [field] = checked.types[attribute.value.type].fields
     assert (field.name, field.type, checked.omitted) == ("a", "float", ())
+
+
+def test_a_selected_part_names_its_own_omissions_once(tmp_path: Path, peer: Callable[[str], ModuleType]) -> None:
+    h5py = peer("h5py")
+    with h5py.File(tmp_path / "t.h5", "w") as file:
+        file["ok"] = np.arange(3, dtype="i4")
+        file["ok"].attrs.create("a", file["ok"].ref)
+        file.create_dataset("d", (2,), h5py.ref_dtype)
+    with pytest.raises(nczarr.CompileError) as refused:
+        nczarr.convert(tmp_path / "t.h5", tmp_path / "t.zarr", variables="ok")
+    [found] = refused.value.diagnostics
+    assert found.code == "unread"
+    assert [note.split(" ")[0:2] for note in found.notes] == [["attribute", "`a`"]]
