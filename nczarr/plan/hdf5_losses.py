@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from nczarr import names
 from nczarr.arrays.values.parts import Types, inner_types, struct
-from nczarr.ast import CompoundType, EnumType, OpaqueType, VlenType
+from nczarr.ast import CompoundType, EnumType, Group, OpaqueType, Variable, VlenType
 from nczarr.ast.dataset import DimensionRef
 from nczarr.check.checked import Checked
 from nczarr.plan.losses import cut_strings, without_nil
@@ -32,7 +32,7 @@ def hdf5_losses(checked: Checked) -> Iterator[Loss]:
     for path, declared in checked.types.items():
         if isinstance(declared, CompoundType) and not _is_aligned(path, declared, checked.types):
             yield Loss("storage", "annotation", path, f"type `{path}`, the offsets of its members", declared.span)
-    yield from _confused_types(checked)
+    yield from _list_confused_types(checked)
     yield from cut_strings(checked, checked.parts)
     owners = [(path, group.attributes) for path, group in checked.groups.items()]
     owners += [(path, variable.attributes) for path, variable in checked.variables.items()]
@@ -44,12 +44,12 @@ def hdf5_losses(checked: Checked) -> Iterator[Loss]:
                 yield Loss("lost-nil", "value", path, text, attribute.span)
 
 
-def _confused_types(checked: Checked) -> Iterator[Loss]:
+def _list_confused_types(checked: Checked) -> Iterator[Loss]:
     """Yield the types in use that the library takes for an earlier one of the same structure (4.10.1, tested)."""
-    holders = [*checked.groups.values(), *checked.variables.values()]
+    holders: list[Group | Variable] = [*checked.groups.values(), *checked.variables.values()]
     named = {attribute.value.type for holder in holders for attribute in holder.attributes}
     named |= {variable.type for variable in checked.variables.values()}
-    used = {inner for name in named if name is not None for inner in inner_types(name, checked.types)}
+    used = {inner for name in named for inner in inner_types(name, checked.types)}
     structures: dict[object, str] = {}
     for path, declared in checked.types.items():
         first = structures.setdefault(_structure_of(path, checked.types), path)
