@@ -143,7 +143,11 @@ class Zarr2Reader(NodeReader):
         order = document.get("order", "C")
         if order not in ("C", "F"):
             raise BadDocumentError("the order must be C or F", "order")
-        separator = "/" if document.get("dimension_separator") == "/" else "."
+        separator = document.get("dimension_separator") or "."
+        if separator not in (".", "/"):
+            if len(shape) > 1:
+                raise BadDocumentError("the separator must be `/` or `.`", "dimension_separator")
+            separator = "."  # the keys have none
         permutation = tuple(reversed(range(len(shape)))) if order == "F" and len(shape) > 1 else None
         return ArrayMetadata(
             key,

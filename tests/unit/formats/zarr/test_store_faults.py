@@ -210,3 +210,15 @@ def test_an_array_that_zarr_python_adds_is_read(form: str, peer: Callable[[str],
     assert list(handle.variables) == ["v", "added"]
     assert np.array_equal(handle.variables["added"][...], VALUES)
     assert "does not list `added`" in " ".join(each.message for each in handle.diagnostics)
+
+
+def test_an_unknown_separator_of_chunk_keys_is_a_loss(tmp_path: Path) -> None:
+    root = tmp_path / "s.zarr"
+    put_root(root, 2)
+    put(root, "a/.zarray", {**ARRAY_2, "shape": [2, 2], "chunks": [1, 2], "dimension_separator": "-"})
+    put(root, "a/0-0", VALUES[:2].tobytes())
+    put_array(root, "b", 2, dimension_separator="-")
+    with pytest.raises(nczarr.CompileError, match="the separator must be"):
+        nczarr.convert(root, tmp_path / "t.nc")
+    assert np.array_equal(nczarr.open(root).variables["b"][...], VALUES)
+    assert list(nczarr.open(root).variables) == ["b"]
