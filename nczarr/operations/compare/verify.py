@@ -75,8 +75,10 @@ class _TargetArray(NamedTuple):
         values_hash = hashlib.sha256()
         shape = self.source.layout.shape
         dtype = numpy_dtype(little_descr(self.source.layout.dtype))
+        if 0 in shape:  # blocks may have the length 0 too
+            return values_hash.hexdigest()
         every = every_block(shape, self.block) if self.indices is None else self.indices
-        for index in every if 0 not in shape else ():
+        for index in every:
             values = np.asarray(self.source.read(region_of(index, self.block, shape)))
             if dtype.hasobject:
                 for text in values.reshape(-1).tolist():

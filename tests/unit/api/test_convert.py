@@ -342,3 +342,10 @@ def test_what_classic_files_have_not_makes_them_hdf5(folder: Path, options: list
 def test_values_of_another_type_are_refused(options: dict[str, Any], tmp_path: Path) -> None:
     with pytest.raises(TypeError, match=r"is expected"):
         nczarr.convert("t.cdl", tmp_path / "t.zarr", **options)
+
+
+@pytest.mark.parametrize("target", ["t.zarr", "t.json", "t.nc"])
+def test_ragged_variables_without_content_are_verified(target: str, tmp_path: Path) -> None:
+    text = "netcdf a { types: int(*) row ; dimensions: x = 3 ; variables: row v(x) ; row scalar ; }"
+    (tmp_path / "a.cdl").write_text(text)
+    nczarr.convert(tmp_path / "a.cdl", tmp_path / target, verify=True)
