@@ -77,9 +77,13 @@ def spell(value: Any) -> str:
     return value if isinstance(value, str) else write_json(value, comma=",")
 
 
-def find_json(constant: Constant, value: Any) -> str | None:
-    """Return the text of an attribute's JSON value; None if the plain form of its constant is the same text."""
-    if _prints(plain(constant).value, value):
+def find_json(constant: Constant, value: Any, *, typed: bool = True) -> str | None:
+    """Return the text of an attribute's JSON value; None if the plain form of its constant is the same text.
+
+    `typed`: the document states the type, so that words among numbers are NaN and infinities, not texts.
+    """
+    is_mixed = not typed and constant.type == "double" and isinstance(value, list) and str in set(map(type, value))
+    if not is_mixed and _prints(plain(constant).value, value):
         return None
     text = write_json(value)
     try:

@@ -82,4 +82,4 @@ def _with_json(attribute: Attribute, members: dict[str, Any]) -> Attribute:
     name, value = attribute.name, attribute.value
     if name not in members or not is_narrowed(value, members[name]):
         return attribute
-    return attribute.model_copy(update={"json": find_json(value, members[name])})
+    return attribute.model_copy(update={"json": find_json(value, members[name], typed=False)})

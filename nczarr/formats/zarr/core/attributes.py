@@ -182,8 +182,10 @@ class NodeAttributes:
                 if constant is None:
                     text = f"attribute `{name}` is not of type {types[written]!r}; its type is inferred from its value"
                     self.documents.warn("stale-extension", text, key, _pointer(key, written))
+            typed = constant is not None
             constant = constant or type_untyped(value)
-            attributes[name] = Attribute(name=name, value=constant, json=find_json(constant, value), span=span)
+            json = find_json(constant, value, typed=typed)
+            attributes[name] = Attribute(name=name, value=constant, json=json, span=span)
         shown = attributes.values()
         return self._insert(list(shown), extensions, document, key) if extensions else tuple(shown)
 

@@ -222,3 +222,14 @@ def test_an_unknown_separator_of_chunk_keys_is_a_loss(tmp_path: Path) -> None:
         nczarr.convert(root, tmp_path / "t.nc")
     assert np.array_equal(nczarr.open(root).variables["b"][...], VALUES)
     assert list(nczarr.open(root).variables) == ["b"]
+
+
+@pytest.mark.parametrize("form", ["zarr2", "zarr3"])
+def test_words_among_the_numbers_of_an_attribute_stay_texts(form: str, tmp_path: Path) -> None:
+    attributes = {"words": ["NaN", 1.5], "numbers": [float("nan"), 1.5]}
+    put(tmp_path / "s.zarr", "zarr.json", {**GROUP_3, "attributes": attributes})
+    nczarr.convert(tmp_path / "s.zarr", tmp_path / "s.nc")
+    for source in ("s.zarr", "s.nc"):
+        nczarr.convert(tmp_path / source, tmp_path / "t.zarr", form, overwrite=True)
+        written = (tmp_path / "t.zarr" / ("zarr.json" if form == "zarr3" else ".zattrs")).read_text()
+        assert json.dumps(attributes)[1:-1] in written
