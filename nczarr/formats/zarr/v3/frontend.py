@@ -133,13 +133,28 @@ class Zarr3Reader(NodeReader):
         document = self._read_node(prefix)
         written = document.get("attributes")
         attributes = unpack_attributes(geo.undeclare(nz.undeclare(written))) if isinstance(written, dict) else {}
-        if self._draft is not None:
-            return without_types(attributes)
         if prefix not in self._announced:
             self._announced.add(prefix)
-            for message, where in unread_members(document, attributes):
-                self.documents.report_lost("draft-layout", message, prefix + DOCUMENT, where)
-        return without_types(attributes) if has_types(attributes) else attributes
+            self._report_members(prefix + DOCUMENT, document, attributes)
+        return without_types(attributes) if self._draft is not None or has_types(attributes) else attributes
+
+    def _report_members(self, key: str, document: Json, attributes: Json) -> None:
+        """Report members of a node that are not read; `describe` reports those that arrays need."""
+        if not isinstance(document.get("attributes"), dict | None):
+            self.documents.report_lost("bad-metadata", "`attributes` is not a JSON object", key, pointer("attributes"))
+        if self._draft is not None:
+            return
+        for name in sorted(document.keys() - _MEMBERS):
+            if name.startswith("_nczarr_"):
+                continue  # of `unread_members`
+            if _is_optional(document[name]):
+                text = f"member `{name}` is not part of the protocol and is not read"
+                self.documents.warn("foreign-member", text, key, pointer(name))
+            elif document.get("node_type") == "group":
+                text = f"the group has a member `{name}` that must be understood"
+                self.documents.report_lost("unreadable-array", text, key, pointer(name))
+        for message, where in unread_members(document, attributes):
+            self.documents.report_lost("draft-layout", message, key, where)
 
     def read_hidden(self, prefix: str, what: str) -> tuple[Json | None, str]:
         if self._draft is not None:
@@ -165,9 +180,8 @@ class Zarr3Reader(NodeReader):
         document = self._read_node(prefix)
         if document.get("zarr_format") != 3:
             raise BadDocumentError("the document is not of Zarr format 3", "zarr_format")
-        for name in document.keys() - _MEMBERS:
-            value = document[name]
-            if not (isinstance(value, dict) and value.get("must_understand") is False):
+        for name in sorted(document.keys() - _MEMBERS):
+            if not _is_optional(document[name]):
                 raise BadDocumentError(
                     f"the document has a member `{name}` that must be understood", name, "unreadable-array"
                 )
@@ -223,6 +237,11 @@ class Zarr3Reader(NodeReader):
             return self.fill(key, lambda: draft.fill_bytes(little, written))
         data = self.fill(key, lambda: dtypes.fill_bytes(little, written, utf8=codecs.texts != "vlen-bytes"))
         return None if data is None else in_order(data, little, dtype)
+
+
+def _is_optional(member: Any) -> bool:
+    """Return whether readers may ignore an unknown member of a document."""
+    return isinstance(member, dict) and member.get("must_understand") is False
 
 
 def _with_fill(steps: tuple[Json, ...], fill: bytes | None, dtype: Descr) -> tuple[Json, ...]:

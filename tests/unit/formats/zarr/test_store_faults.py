@@ -233,3 +233,30 @@ def test_words_among_the_numbers_of_an_attribute_stay_texts(form: str, tmp_path:
         nczarr.convert(tmp_path / source, tmp_path / "t.zarr", form, overwrite=True)
         written = (tmp_path / "t.zarr" / ("zarr.json" if form == "zarr3" else ".zattrs")).read_text()
         assert json.dumps(attributes)[1:-1] in written
+
+
+@pytest.mark.parametrize("path", ["zarr.json", "a/zarr.json", "g/zarr.json"])
+def test_attributes_that_are_no_object_are_a_loss(path: str, tmp_path: Path) -> None:
+    root = tmp_path / "s.zarr"
+    put_root(root, 3)
+    put_array(root, "a", 3)
+    put(root, "g/zarr.json", GROUP_3)
+    put(root, path, {**json.loads((root / path).read_bytes()), "attributes": [1, 2]})
+    with pytest.raises(nczarr.CompileError, match="`attributes` is not a JSON object"):
+        nczarr.convert(root, tmp_path / "t.nc")
+    nczarr.convert(root, tmp_path / "t.nc", allow_loss="unread")
+
+
+@pytest.mark.parametrize("path", ["zarr.json", "a/zarr.json", "g/zarr.json"])
+def test_unknown_members_of_documents_are_named(path: str, tmp_path: Path) -> None:
+    root = tmp_path / "s.zarr"
+    put_root(root, 3)
+    put_array(root, "a", 3)
+    put(root, "g/zarr.json", GROUP_3)
+    document = json.loads((root / path).read_bytes())
+    put(root, path, {**document, "mirror": {"must_understand": False}})
+    assert codes_of(root) == ["foreign-member"]
+    for member in ("north", {"must_understand": True}):
+        put(root, path, {**document, "mirror": member})
+        with pytest.raises(nczarr.CompileError, match="has a member `mirror` that must be understood"):
+            nczarr.convert(root, tmp_path / "t.nc")
