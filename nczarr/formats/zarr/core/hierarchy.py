@@ -41,6 +41,9 @@ _SUPERBLOCK: dict[str, tuple[str, Callable[[str], object]]] = {
 }
 """Members of the superblock's extension: fields of `Dataset`, and tests of their values."""
 
+_DOCUMENTS = (".zarray", ".zgroup", "zarr.json")
+"""Documents of nodes in all versions of Zarr."""
+
 Members = list[tuple[str, str]]
 """Names and prefixes of variables or groups."""
 
@@ -224,6 +227,9 @@ class _Hierarchy:
                 elif self._has_nodes(inside, inside.count("/")):
                     self.implicit.append(f"/{inside[:-1]}")
                     is_group = True
+                elif (other := self._find_other_document(inside)) is not None:
+                    text = f"`/{inside[:-1]}` has documents of another version of Zarr alone, which are not read"
+                    self.documents.report_lost("unreadable-array", text, other)
                 else:
                     self.ignored.append(f"/{inside[:-1]}")
                 if not is_group:
@@ -251,6 +257,11 @@ class _Hierarchy:
         return any(
             self.reader.is_array(path) or self.reader.is_group(path) or self.reader.find_fault(path) for path in inner
         ) or any(self._has_nodes(path, depth + 1) for path in inner)
+
+    def _find_other_document(self, prefix: str) -> str | None:
+        """Return the key of a document of a node in another version of Zarr; None without any."""
+        others = (f"{prefix}{name}" for name in _DOCUMENTS if name not in self.reader.names)
+        return next((key for key in others if self.documents.store.get(key) is not None), None)
 
     def _report_folders(self, dataset: Dataset) -> None:
         """Report groups without a document, and an empty dataset in a folder with other files."""

@@ -260,3 +260,14 @@ def test_unknown_members_of_documents_are_named(path: str, tmp_path: Path) -> No
         put(root, path, {**document, "mirror": member})
         with pytest.raises(nczarr.CompileError, match="has a member `mirror` that must be understood"):
             nczarr.convert(root, tmp_path / "t.nc")
+
+
+@pytest.mark.parametrize("version", [2, 3])
+def test_nodes_of_another_version_are_a_loss(version: int, tmp_path: Path) -> None:
+    root = tmp_path / "s.zarr"
+    put_root(root, version)
+    put_array(root, "a", version)
+    put_array(root, "old", 5 - version)
+    with pytest.raises(nczarr.CompileError, match="`/old` has documents of another version of Zarr"):
+        nczarr.convert(root, tmp_path / "t.nc")
+    assert list(nczarr.open(root).variables) == ["a"]
