@@ -35,6 +35,7 @@ class DocumentCache:
         self.store = store
         self.consolidated: dict[str, Any] = {}
         """Documents in the consolidated metadata by key."""
+        self._is_consolidated = False
         self.extra: dict[str, Any] = {}
         """Those that stand for documents missing in the store."""
         self.missing: list[str] = []
@@ -100,6 +101,7 @@ class DocumentCache:
     def consolidate(self, members: Any, *, whole: bool) -> None:
         """Take consolidated metadata. They are the documents of a store that is not `whole` or not listed."""
         self.consolidated = members if isinstance(members, dict) else {}
+        self._is_consolidated = isinstance(members, dict)
         if not (whole and self.store.listed):
             self.extra = self.consolidated
 
@@ -120,16 +122,16 @@ class DocumentCache:
     def compare_consolidated(self, key: str) -> None:
         """Report consolidated metadata of a document that differ from those that were read."""
         listed, documents = self.consolidated, self._known
-        if not (listed and self.store.listed):
+        if not (self._is_consolidated and self.store.listed):
             return
-        shown = [name for name in sorted(self._present) if "/" in name and is_metadata(name)]
-        differing = [
-            name for name in shown if name in listed and find_content(listed[name]) != find_content(documents[name])
-        ]
+        shown = [name for name in sorted(self._present) if is_metadata(name) and name != key]
+        stored = {name: find_content(documents[name], name) for name in shown}
+        missing = sorted(name for name in self.missing if find_content(listed[name], name))
+        both = [name for name in shown if name in listed]
         lists = (
-            ("have documents that do not exist", sorted(name for name in self.missing if find_content(listed[name]))),
-            ("lack", [name for name in shown if name not in listed and find_content(documents[name])]),
-            ("differ from", differing),
+            ("have documents that do not exist", missing),
+            ("lack", [name for name in shown if name not in listed and stored[name]]),
+            ("differ from", [name for name in both if find_content(listed[name], name) != stored[name]]),
         )
         phrases = [f"{what}: {names.list_first(found, 5)}" for what, found in lists if found]
         if phrases:
@@ -196,10 +198,12 @@ class DocumentCache:
         return None
 
 
-def find_content(document: Any) -> str | None:
+def find_content(document: Any, key: str) -> str | None:
     """Return a document of a node as comparable text, without redundant members; None for an empty one."""
     if not isinstance(document, dict):
         return json.dumps(document)
+    if key.endswith(".zattrs"):
+        return json.dumps(document, sort_keys=True) if document else None
     members = {
         name: value
         for name, value in document.items()

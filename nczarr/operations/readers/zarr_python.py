@@ -250,7 +250,8 @@ def find_stale_documents(view: ZarrView) -> Iterator[Finding]:
         return
     for name, document in consolidated.items():
         stored = f"{name}/zarr.json" if view.version == 3 else name
-        if "/" in stored.lstrip("/") and find_content(document) is not None and view.documents.get(stored) is None:
+        is_filled = "/" in stored.lstrip("/") and find_content(document, stored) is not None
+        if is_filled and view.documents.get(stored) is None:
             text = f"the consolidated metadata have `{name}`, which does not exist"
             yield Finding("stale-consolidation", key, f"{pointer}/{step(name)}", text, "reads it")
     for node in view.nodes:
@@ -258,7 +259,7 @@ def find_stale_documents(view: ZarrView) -> Iterator[Finding]:
             if name not in consolidated:
                 text, does = f"the consolidated metadata lack `{name}`", f"ignores `{name}`"
                 yield Finding("stale-consolidation", key, pointer, text, does)
-            elif find_content(consolidated[name]) != find_content(document):
+            elif find_content(consolidated[name], name) != find_content(document, name):
                 text = f"the consolidated metadata differ from `{name}`"
                 yield Finding("stale-consolidation", key, f"{pointer}/{step(name)}", text, "uses them")
 

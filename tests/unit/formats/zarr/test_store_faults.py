@@ -271,3 +271,27 @@ def test_nodes_of_another_version_are_a_loss(version: int, tmp_path: Path) -> No
     with pytest.raises(nczarr.CompileError, match="`/old` has documents of another version of Zarr"):
         nczarr.convert(root, tmp_path / "t.nc")
     assert list(nczarr.open(root).variables) == ["a"]
+
+
+@pytest.mark.parametrize(("key", "attributes"), [(".zattrs", {"a": 1}), ("a/.zattrs", {"a": None}), ("a/.zattrs", {})])
+def test_consolidated_attributes_of_each_node_are_compared(
+    key: str, attributes: Any, peer: Callable[[str], ModuleType], tmp_path: Path
+) -> None:
+    zarr, root = peer("zarr"), tmp_path / "s.zarr"
+    put_root(root, 2)
+    put(root, ".zattrs", {"a": 2})
+    put_array(root, "a", 2)
+    zarr.consolidate_metadata(root, zarr_format=2)
+    assert codes_of(root) == []
+    put(root, key, {**json.loads((root / key).read_bytes()), "b": []} if not attributes else attributes)
+    assert "stale-consolidation" in codes_of(root)
+
+
+def test_consolidated_metadata_without_nodes_are_compared(peer: Callable[[str], ModuleType], tmp_path: Path) -> None:
+    zarr, root = peer("zarr"), tmp_path / "s.zarr"
+    put_root(root, 3)
+    zarr.consolidate_metadata(root, zarr_format=3)
+    assert codes_of(root) == []
+    put_array(root, "a", 3)
+    assert codes_of(root) == ["stale-consolidation"]
+    assert not list(zarr.open_group(root, mode="r"))
