@@ -24,7 +24,7 @@ def plan_in_place(checked: Checked, source: Format, form: Format, options: Optio
     arrays, before = form.capabilities.arrays, report.errors
     assert arrays is not None
     places = place_nodes(checked) if arrays.portable_names else {}
-    check_keys(checked, arrays, places, report)
+    check_keys(checked, form.capabilities, places, report)
     plain = not (source.capabilities.typed_attributes or form.capabilities.typed_attributes)
     lost = () if plain else tuple(losses(checked, form))
     report_losses(lost, form, options, report)

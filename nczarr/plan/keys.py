@@ -16,7 +16,7 @@ from nczarr.ast import DimensionRef, Group
 from nczarr.ast.dataset import groups
 from nczarr.check.checked import Checked
 from nczarr.diagnostics.report import Report, Span
-from nczarr.registry import Arrays
+from nczarr.registry import Arrays, Capabilities
 
 ANONYMOUS = "_Anonymous_Dim_"
 """Prefix of anonymous dimensions, as in the netCDF library; the length follows."""
@@ -137,12 +137,18 @@ LONGEST_KEY = 255
 """Maximum bytes of one key segment: the limit of file systems, one less than that of netCDF names."""
 
 
-def check_keys(checked: Checked, arrays: Arrays, places: Mapping[tuple[str, str], str], report: Report) -> None:
+def check_keys(
+    checked: Checked, capabilities: Capabilities, places: Mapping[tuple[str, str], str], report: Report
+) -> None:
     """Report unusable key segments, and names that two children of a group share.
+
+    A store without the paths of dimensions may have slashes in their names.
 
     Reports unsafe-name and, for names that the target's specification reserves,
     reserved-name.
     """
+    arrays = capabilities.arrays
+    assert arrays is not None
     for subject, length, span in long_segments(checked, places):
         helps = ["other bytes than letters and digits of ASCII, `-`, `_` and `.` need four characters each; rename it"]
         text = f"{subject} needs {length} characters in keys; the limit is {LONGEST}"
@@ -165,9 +171,9 @@ def check_keys(checked: Checked, arrays: Arrays, places: Mapping[tuple[str, str]
                     "unsafe-name", f"the name of {what} `{names.join(path, name)}` {problem}", span, helps=helps
                 )
         for dimension in group.dimensions:
-            if "/" in dimension.name:
+            if "/" in dimension.name and capabilities.names:
                 text = f"the name of dimension `{names.join(path, dimension.name)}` contains a slash"
-                report.error("unsafe-name", text, dimension.span, helps=["rename it"])
+                report.error("unsafe-name", text, dimension.span, helps=["rename it, or write `zarr2` or `zarr3`"])
 
 
 def _no_segment(name: str) -> str | None:

@@ -116,7 +116,7 @@ def plan_store(
         from nczarr.plan.keys import place_nodes  # few runs need it
 
         places = place_nodes(checked)
-    check_keys(checked, arrays, places, report)
+    check_keys(checked, form.capabilities, places, report)
     requests = storage_requests(checked, form.name, arrays, options, report)
     if report.errors > before:
         return None

@@ -295,3 +295,16 @@ def test_consolidated_metadata_without_nodes_are_compared(peer: Callable[[str], 
     put_array(root, "a", 3)
     assert codes_of(root) == ["stale-consolidation"]
     assert not list(zarr.open_group(root, mode="r"))
+
+
+@pytest.mark.parametrize("form", ["zarr2", "zarr3"])
+def test_slashes_in_names_of_dimensions(form: str, tmp_path: Path) -> None:
+    root = tmp_path / "s.zarr"
+    put_root(root, 3)
+    put_array(root, "a", 3, dimension_names=["p/q"])
+    with pytest.raises(nczarr.CompileError, match="contains a slash"):
+        nczarr.convert(root, tmp_path / "t.zarr", "nczarr")
+    nczarr.convert(root, tmp_path / "t.zarr", form, verify=True)
+    assert nczarr.open(tmp_path / "t.zarr").variables["a"].dimensions == nczarr.open(root).variables["a"].dimensions
+    written = tmp_path / "t.zarr/a" / ("zarr.json" if form == "zarr3" else ".zattrs")
+    assert '["p/q"]' in written.read_text()
