@@ -199,6 +199,9 @@ class Zarr3Reader(NodeReader):
         dtype = big_descr(written) if codecs.big else written
         shards = chunks if codecs.inner is not None else None
         fill = self._fill(written, dtype, document, codecs, prefix)
+        attributes, axes = self.attributes(prefix), document.get("dimension_names")
+        if axes is None:  # zarr-python leaves the names there, where it migrates a store of Zarr v2
+            axes = attributes.get("_ARRAY_DIMENSIONS")
         steps = _with_fill(codecs.steps, fill, dtype)
         encoding = Encoding(dtype, steps, codecs.permutation, codecs.index_steps, codecs.index_first)
         return ArrayMetadata(
@@ -210,8 +213,8 @@ class Zarr3Reader(NodeReader):
             fill,
             chain([*codecs.steps]),
             shards,
-            with_times(self.attributes(prefix), dtype, fill),
-            axes_of(document.get("dimension_names")),
+            with_times(attributes, dtype, fill),
+            axes_of(axes),
             chunk_keys,
         )
 

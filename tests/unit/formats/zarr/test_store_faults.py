@@ -308,3 +308,15 @@ def test_slashes_in_names_of_dimensions(form: str, tmp_path: Path) -> None:
     assert nczarr.open(tmp_path / "t.zarr").variables["a"].dimensions == nczarr.open(root).variables["a"].dimensions
     written = tmp_path / "t.zarr/a" / ("zarr.json" if form == "zarr3" else ".zattrs")
     assert '["p/q"]' in written.read_text()
+
+
+def test_dimensions_of_a_store_that_zarr_python_migrated(peer: Callable[[str], ModuleType], tmp_path: Path) -> None:
+    store = peer("zarr").storage.LocalStore
+    migration = pytest.importorskip("zarr.metadata.migrate_v3")
+    root = tmp_path / "s.zarr"
+    put_root(root, 2)
+    put_array(root, "a", 2)
+    migration.migrate_v2_to_v3(input_store=store(root), output_store=store(tmp_path / "t.zarr"))
+    put(tmp_path / "t.zarr", "a/0", VALUES.tobytes())
+    assert codes_of(tmp_path / "t.zarr") == []
+    assert nczarr.open(tmp_path / "t.zarr").variables["a"].dimensions == nczarr.open(root).variables["a"].dimensions
