@@ -190,6 +190,8 @@ class Zarr2Reader(NodeReader):
             return "|O"
         if any(config["id"] == "pickle" for config in configs):
             raise ValueError(f"dtype `{written}` with filter `pickle`, which runs code")
+        if texts and configs:
+            raise ValueError(f"dtype `{written}` with filter `{configs[0]['id'][:60]}`")
         raise ValueError(f"dtype `{written}`")
 
     def _element(self, dtype: Descr, written: Any) -> bytes | None:
@@ -257,9 +259,17 @@ def _read_dtype(written: Any) -> Descr:
         raise ValueError(f"not a dtype of Zarr v2: {written!r}")
     return tuple(
         # NumPy gives padding, which has no name, that of its place
-        (f"f{place}" if field[0] == "" else field[0], _read_dtype(field[1]), tuple(field[2]) if len(field) > 2 else ())
+        (f"f{place}" if field[0] == "" else field[0], _read_dtype(field[1]), _read_shape(*field[2:3]))
         for place, field in enumerate(written)
     )
+
+
+def _read_shape(written: Any = ()) -> tuple[int, ...]:
+    """Return the shape of a field; one number is a length, as in NumPy. Raises ValueError."""
+    shape = (written,) if type(written) is int else written
+    if not isinstance(shape, list | tuple):
+        raise ValueError(f"a record whose field has the shape {show(written)}")
+    return tuple(shape)
 
 
 def _read_fill(descr: Descr, written: Any) -> bytes | None:

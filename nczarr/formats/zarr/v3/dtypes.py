@@ -73,6 +73,9 @@ def descr(written: Any) -> Descr:
 
     Reads `struct` and `structured`, like zarr-python 3.4. Raises ValueError.
     """
+    match written:
+        case {"name": str(name), **members} if not members or members == {"configuration": {}}:
+            written = name  # the long form of a name alone
     if written in ("string", "bytes", "variable_length_bytes"):
         return "|O"
     if isinstance(written, str):
@@ -101,6 +104,7 @@ def descr(written: Any) -> Descr:
 
 def _time(code: str, unit: str, factor: int) -> Descr:
     """Return the dtype of times in so many units. Raises ValueError."""
+    unit = "us" if unit == "μs" else unit
     dtype = code if unit == "generic" and factor == 1 else f"{code}[{'' if factor == 1 else factor}{unit}]"
     if not is_element_name(element_of(dtype)):
         raise ValueError(f"times in {factor} units of `{unit[:60]}`")
@@ -166,6 +170,8 @@ def fill_bytes(descr: Descr, written: Any, *, utf8: bool = True) -> bytes:
     if isinstance(descr, str) and descr[1] in "OU":
         if not isinstance(written, str):
             raise ValueError(f"{show(written)} is not a string")
+        if is_utf32(descr) and len(written) > itemsize(descr) // 4:
+            raise ValueError(f"{show(written)} is too long")
         return encode(written) if utf8 or descr != "|O" else base64.b64decode(written, validate=True)
     if not isinstance(descr, str):
         return _record_bytes(descr, written) if isinstance(written, dict) else decode_base64(written, itemsize(descr))

@@ -320,3 +320,36 @@ def test_dimensions_of_a_store_that_zarr_python_migrated(peer: Callable[[str], M
     put(tmp_path / "t.zarr", "a/0", VALUES.tobytes())
     assert codes_of(tmp_path / "t.zarr") == []
     assert nczarr.open(tmp_path / "t.zarr").variables["a"].dimensions == nczarr.open(root).variables["a"].dimensions
+
+
+def test_long_forms_of_names_of_types(tmp_path: Path) -> None:
+    root = tmp_path / "s.zarr"
+    put_root(root, 3)
+    put_array(root, "a", 3, data_type={"name": "int32"})
+    put_array(root, "b", 3, data_type={"name": "int32", "configuration": {}})
+    times = {"unit": "μs", "scale_factor": 1}
+    put_array(root, "c", 3, data_type={"name": "numpy.datetime64", "configuration": times})
+    (root / "c/c/0").unlink()
+    handle = nczarr.open(root)
+    assert codes_of(root) == []
+    assert handle.variables["c"].attributes["units"].startswith("microseconds")
+    for name in "ab":
+        assert np.array_equal(handle.variables[name][...], VALUES)
+
+
+def test_a_length_of_a_field_is_a_shape(tmp_path: Path) -> None:
+    root = tmp_path / "s.zarr"
+    put_root(root, 2)
+    put_array(root, "a", 2, shape=[2], chunks=[2], dtype=[["f", "<i4", 2]], fill_value=None)
+    assert nczarr.open(root).variables["a"][...]["f"].tolist() == [[0, 1], [2, 3]]
+    put_array(root, "a", 2, dtype=[["f", "<i4", "two"]], fill_value=None)
+    with pytest.raises(nczarr.CompileError, match="a record whose field has the shape"):
+        nczarr.convert(root, tmp_path / "t.nc")
+
+
+def test_a_codec_of_objects_is_named(tmp_path: Path) -> None:
+    root = tmp_path / "s.zarr"
+    put_root(root, 2)
+    put_array(root, "a", 2, dtype="|O", fill_value=None, filters=[{"id": "vlen-array", "dtype": "<i4"}])
+    with pytest.raises(nczarr.CompileError, match="with filter `vlen-array`"):
+        nczarr.convert(root, tmp_path / "t.nc")
