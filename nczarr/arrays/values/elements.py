@@ -235,7 +235,13 @@ def choose_kept_dtype(element: Element, type_name: str, types: Types, arrays: Ar
     stored = find_stored_dtype(element)
     if not arrays.numpy_types and (is_record(element) or is_time(element) or is_text(element)):
         return None
-    return stored if arrays.nested_records or not _is_nested(stored) else None
+    is_plain = not (_has_array_field(stored) if arrays.nested_records else _is_nested(stored))
+    return stored if is_plain else None
+
+
+def _has_array_field(stored: Descr) -> bool:
+    """Return whether a field of a record, or of records in it, is an array, which would be stored as raw bytes."""
+    return not isinstance(stored, str) and any(shape or _has_array_field(field) for _, field, shape in stored)
 
 
 def _is_nested(stored: Descr) -> bool:

@@ -353,3 +353,16 @@ def test_a_codec_of_objects_is_named(tmp_path: Path) -> None:
     put_array(root, "a", 2, dtype="|O", fill_value=None, filters=[{"id": "vlen-array", "dtype": "<i4"}])
     with pytest.raises(nczarr.CompileError, match="with filter `vlen-array`"):
         nczarr.convert(root, tmp_path / "t.nc")
+
+
+@pytest.mark.parametrize("inner", ["|S2", "<U2", "|b1"])
+def test_records_of_array_fields_and_types_of_numpy(inner: str, tmp_path: Path) -> None:
+    root = tmp_path / "s.zarr"
+    put_root(root, 2)
+    put_array(root, "a", 2, shape=[1], chunks=[1], dtype=[["f", "<i4", [2]], ["g", inner]], fill_value=None)
+    (root / "a/0").unlink()
+    with pytest.raises(nczarr.CompileError, match="lost-type"):
+        nczarr.convert(root, tmp_path / "t.zarr", "zarr3")
+    for form in ("nczarr", "nczarr3"):
+        nczarr.convert(root, tmp_path / f"{form}.zarr", form)
+        assert nczarr.digest(tmp_path / f"{form}.zarr") == nczarr.digest(root)
