@@ -180,3 +180,27 @@ def test_every_format_holds_the_same(
         if want[path].attributes.get("units") == handle[path].attributes.get("units"):  # of lazy times they differ
             np.testing.assert_array_equal(handle[path][...], want[path][...])
         np.testing.assert_array_equal(found[path][...], handle[path][...], err_msg=path)
+
+
+@pytest.mark.parametrize("form", ["zarr2", "zarr3", "nczarr"])
+@pytest.mark.parametrize(
+    "value",
+    [["a"], [7], [""], [], (), ("a",), np.True_, np.array([True, False]), np.float16(1.5)],
+    ids=repr,
+)
+def test_attributes_of_a_store_are_those_of_to_zarr(value: Any, form: str, tmp_path: Path, xr: Any) -> None:
+    data = xr.Dataset({"v": ("x", [1, 2], {"a": value})}, attrs={"a": value})
+    nczarr.write(data, tmp_path / "ours.zarr", form)
+    data.to_zarr(tmp_path / "theirs.zarr", zarr_format=3 if form == "zarr3" else 2, consolidated=False)
+    ours, theirs = (xr.open_zarr(tmp_path / name, consolidated=False) for name in ("ours.zarr", "theirs.zarr"))
+    for found, wanted in ((ours, theirs), (ours["v"], theirs["v"])):
+        assert repr(found.attrs["a"]) == repr(wanted.attrs["a"])
+
+
+def test_booleans_that_are_objects(tmp_path: Path, xr: Any) -> None:
+    data = xr.Dataset({"v": ("x", np.array([True, False], object))})
+    for name in ("t.zarr", "t.nc"):
+        nczarr.write(data, tmp_path / name)
+        with xr.open_dataset(tmp_path / name) as found:
+            assert found["v"].dtype == bool
+            assert found["v"].values.tolist() == [True, False]

@@ -62,7 +62,8 @@ def prepare_dataset(
     if form.kinds and kind is None:
         kind = KIND if KIND in form.kinds else min(form.kinds)
         options = {**options, "kind": KIND} if kind == KIND else options
-    declared = declare(data, "", encoding, unlimited, group, None, kind)
+    lists = form.capabilities.json_attributes != "none"
+    declared = declare(data, "", encoding, unlimited, group, None, kind, lists=lists)
     options, lost = _with_shards(declared, form, options)
     if "dask" not in options and (address := _cluster(declared.handle, form, os.fspath(path))) is not None:
         options = {**options, "dask": address}

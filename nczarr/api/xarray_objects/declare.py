@@ -86,11 +86,13 @@ def declare(
     group: str | None,
     kind: str | None,
     types_of: str | None = None,
+    *,
+    lists: bool = False,
 ) -> DeclaredDataset:
     """Return the dataset of an xarray object. Raises CompileError with all diagnostics, TypeError for other objects.
 
     `kind`: kind of netCDF file that the dataset has. `types_of`: kind whose types
-    it uses, if it has none of its own.
+    it uses, if it has none of its own. `lists`: lists of one or no value are JSON.
     """
     for what, value, expected in (("encoding", encoding, Mapping), ("group", group, str)):
         if value is not None and not isinstance(value, expected):
@@ -101,7 +103,7 @@ def declare(
         root = root.group(part)
     types = kind if kind is not None else types_of
     requests = Requests(encoding or {}, unlimited, None if types is None else KIND_SPELLINGS.get(str(types)))
-    work = _Declaration(builder._site, requests)
+    work = _Declaration(builder._site, requests, lists=lists)
     if not is_xarray(data):
         raise TypeError(f"{type(data).__name__} is not a Dataset, DataArray or DataTree of xarray")
     if hasattr(data, "subtree"):
@@ -124,11 +126,12 @@ def _dataset(data: Any) -> Dataset:
 class _Declaration:
     """One run: the values of all variables by path, and the requests that are not part of the tree."""
 
-    def __init__(self, site: Site, requests: Requests) -> None:
+    def __init__(self, site: Site, requests: Requests, *, lists: bool) -> None:
         self.data: dict[str, Any] = {}
         self.shards: dict[str, Shards] = {}
         self._site = site
         self._requests = requests
+        self._lists = lists
         self._is_classic = requests.kind is not None and not NETCDF_KINDS[requests.kind].groups
 
     def tree(self, tree: DataTree, root: GroupBuilder) -> None:
@@ -346,10 +349,16 @@ class _Declaration:
 
     def _attribute(self, owner: Any, name: Hashable, value: Any) -> None:
         """Declare an attribute; values that netCDF lacks are JSON, as xarray writes them to Zarr."""
-        if getattr(value, "ndim", 0) > 1:
+        dtype = getattr(value, "dtype", None)
+        if getattr(value, "ndim", 0) > 1 or dtype == np.bool_:
             value = value.tolist()
-        is_empty = isinstance(value, list | tuple) and not value
-        if not is_empty and (isinstance(value, int) or is_json(value)) and not _has_type(value):
+        elif dtype == np.float16:
+            value = value.astype(np.float32)
+        is_list = isinstance(value, list | tuple)
+        is_empty = is_list and not value
+        if self._lists and is_list and len(value) < 2 and is_json(value):
+            value, is_empty = JsonText(write_json(value)), False
+        elif not is_empty and (isinstance(value, int) or is_json(value)) and not _has_type(value):
             value = JsonText(write_json(value))
         owner.attribute(name, value, type="double" if is_empty else None)
 

@@ -201,6 +201,10 @@ def _prepare(name: Hashable, variable: Variable) -> Variable:
         dtype = np.dtype("O", metadata={"element_type": str})  # xarray's mark of texts
         texts = variable.data.map_blocks(_without_nulls, dtype=dtype, meta=np.empty((0,) * variable.ndim, dtype))
         variable = variable.copy(deep=False, data=texts)
+    if variable.dtype.kind == "O" and variable._in_memory and variable.size:
+        values = variable.values
+        if all(isinstance(item, bool | np.bool_) for item in values.flat):
+            variable = variable.copy(deep=False, data=values.astype(bool))
     return variable
 
 
