@@ -131,11 +131,9 @@ def json_losses(checked: Checked, form: Format) -> Iterator[Loss]:
     owners: list[tuple[str, Group | Variable]] = [*checked.groups.items(), *checked.variables.items()]
     for path, owner in owners:
         for attribute in () if path in checked.noted else owner.attributes:
-            what = (
-                None
-                if form.capabilities.json_attributes == "strict" and is_strict(attribute)
-                else describe_json(attribute)
-            )
+            what = describe_json(attribute)
+            if form.capabilities.json_attributes == "strict":
+                what = None if what is None or is_strict(attribute) else f"{what} with NaN or infinities"
             if what is not None:
                 text = f"attribute `{attribute.name}` of `{path}` is {what} in JSON, which {form.name} lacks"
                 yield Loss("json-attribute", "value", path, text, attribute.span)

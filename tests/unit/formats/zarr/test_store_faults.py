@@ -366,3 +366,10 @@ def test_records_of_array_fields_and_types_of_numpy(inner: str, tmp_path: Path) 
     for form in ("nczarr", "nczarr3"):
         nczarr.convert(root, tmp_path / f"{form}.zarr", form)
         assert nczarr.digest(tmp_path / f"{form}.zarr") == nczarr.digest(root)
+
+
+def test_nan_in_the_json_of_an_attribute_is_named(tmp_path: Path) -> None:
+    put(tmp_path / "s.zarr", "zarr.json", {**GROUP_3, "attributes": {"a": {"x": float("nan")}, "b": {"x": 1}}})
+    with pytest.raises(nczarr.CompileError, match="`a` of `/` is an object with NaN or infinities in JSON") as refused:
+        nczarr.convert(tmp_path / "s.zarr", tmp_path / "t.zarr", "zarr3-2019")
+    assert len(refused.value.diagnostics) == 1
