@@ -1,7 +1,8 @@
 """Tolerant JSON, as found in stores: lenient where nothing is lost.
 
 Accepted with a remark: bytes after the document, a comma before a closing
-bracket, invalid words and numbers (`TRUE`, `007`), which become texts. Accepted
+bracket, invalid words and numbers (`TRUE`, `007`), which become texts, escapes
+of lone surrogates. Accepted
 silently: a byte order mark, bare NaN, infinities, raw control bytes.
 """
 
@@ -94,9 +95,10 @@ def parse(data: bytes) -> Parsed:
 
 def _parse(data: bytes) -> Parsed:
     text = data.decode("utf-8", "surrogateescape").removeprefix("\ufeff").lstrip(_BLANK)
-    if "\\u" in text:
-        text = re.sub(_ESCAPE, lambda match: "\\ufffd" if match[2] else match[0], text)
     remarks: list[str] = []
+    if lone_surrogate(text) is not None:
+        text = re.sub(_ESCAPE, lambda match: "\\ufffd" if match[2] else match[0], text)
+        remarks.append("has escapes of lone surrogates, which are read as U+FFFD")
     repeated: list[str] = []
     try:
         value, end = _decode(text, repeated)

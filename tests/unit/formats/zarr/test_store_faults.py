@@ -373,3 +373,12 @@ def test_nan_in_the_json_of_an_attribute_is_named(tmp_path: Path) -> None:
     with pytest.raises(nczarr.CompileError, match="`a` of `/` is an object with NaN or infinities in JSON") as refused:
         nczarr.convert(tmp_path / "s.zarr", tmp_path / "t.zarr", "zarr3-2019")
     assert len(refused.value.diagnostics) == 1
+
+
+def test_escapes_of_lone_surrogates_are_named(tmp_path: Path) -> None:
+    put(tmp_path / "s.zarr", "zarr.json", {**GROUP_3, "attributes": {"a": "\ud800"}})
+    [found] = nczarr.check(tmp_path / "s.zarr")
+    assert found.code == "untidy-metadata"
+    assert "lone surrogates, which are read as U+FFFD" in found.message
+    put(tmp_path / "s.zarr", "zarr.json", {**GROUP_3, "attributes": {"a": "\U0001f600"}})
+    assert codes_of(tmp_path / "s.zarr") == []
