@@ -185,8 +185,12 @@ class Zarr3Reader(NodeReader):
                 raise BadDocumentError(
                     f"the document has a member `{name}` that must be understood", name, "unreadable-array"
                 )
-        if document.get("storage_transformers"):
-            raise BadDocumentError("storage transformers are not supported", "storage_transformers", "unreadable-array")
+        transformers = document.get("storage_transformers")
+        if transformers:
+            listed = transformers if isinstance(transformers, list) else [transformers]
+            named = ", ".join(f"`{split_name(item, 'storage_transformers')[0]}`" for item in listed)
+            text = f"storage transformers are unknown: {named}"
+            raise BadDocumentError(text, "storage_transformers", "unreadable-array")
         shape = lengths(document.get("shape"))
         if shape is None or not sensible(shape):
             raise BadDocumentError("the shape is not a list of lengths", "shape")

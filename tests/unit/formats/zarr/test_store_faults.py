@@ -283,7 +283,7 @@ def test_consolidated_attributes_of_each_node_are_compared(
     put_array(root, "a", 2)
     zarr.consolidate_metadata(root, zarr_format=2)
     assert codes_of(root) == []
-    put(root, key, {**json.loads((root / key).read_bytes()), "b": []} if not attributes else attributes)
+    put(root, key, attributes or {**json.loads((root / key).read_bytes()), "b": []})
     assert "stale-consolidation" in codes_of(root)
 
 
@@ -382,3 +382,10 @@ def test_escapes_of_lone_surrogates_are_named(tmp_path: Path) -> None:
     assert "lone surrogates, which are read as U+FFFD" in found.message
     put(tmp_path / "s.zarr", "zarr.json", {**GROUP_3, "attributes": {"a": "\U0001f600"}})
     assert codes_of(tmp_path / "s.zarr") == []
+
+
+def test_storage_transformers_are_named(tmp_path: Path) -> None:
+    put_root(tmp_path / "s.zarr", 3)
+    put_array(tmp_path / "s.zarr", "a", 3, storage_transformers=[{"name": "mirror"}, "other"])
+    with pytest.raises(nczarr.CompileError, match="storage transformers are unknown: `mirror`, `other`"):
+        nczarr.convert(tmp_path / "s.zarr", tmp_path / "t.nc")
