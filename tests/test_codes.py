@@ -225,7 +225,7 @@ def test_losses_that_can_be_allowed_are_those_that_are_found() -> None:
     A kind of netCDF file that cannot hold the dataset is found earlier, by the passes, as equal names are; what of a
     store cannot be read is lost when it is read.
     """
-    found = {"format-conflict", "duplicate-name"}
+    found = {"format-conflict", "duplicate-name", "unsafe-key"}
     for module in sources():
         for name, first, second, count in module.calls:
             if count > 1 and (

@@ -432,7 +432,7 @@ def _unpickle(
 LISTED = 5
 """Maximum losses that one warning lists."""
 
-LEFT_OUT = frozenset({"unsafe-key", "unclosed-file", "mismatched-scale"})
+LEFT_OUT = frozenset({"unclosed-file", "mismatched-scale"})
 """Codes of content that a dataset lacks, beside losses."""
 
 

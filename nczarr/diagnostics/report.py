@@ -122,7 +122,7 @@ VALUE_LOSSES = frozenset(
         *("lost-type", "lost-attribute", "altered-attribute", "lost-nil", "cut-string", "lost-length", "lost-fill"),
         *("renamed-dimension", "unnamed-value", "unsafe-name", "format-conflict"),
         *("bad-metadata", "unreadable-array", "ambiguous-node", "draft-layout", "unreferable-variable"),
-        *("lost-union", "lost-mask", "duplicate-name", "json-attribute"),
+        *("lost-union", "lost-mask", "duplicate-name", "json-attribute", "unsafe-key"),
     }
 )
 """Losses that are errors unless `--allow-loss` names them."""
@@ -131,7 +131,16 @@ OMISSIONS = frozenset({"omitted-type", "omitted-shape", "omitted-link", "omitted
 """Reasons why a reader leaves out content: its type, its link, its bytes, its name."""
 
 UNREAD = frozenset(
-    {"bad-metadata", "unreadable-array", "ambiguous-node", "draft-layout", "lost-union", "lost-mask", "duplicate-name"}
+    {
+        "bad-metadata",
+        "unreadable-array",
+        "ambiguous-node",
+        "draft-layout",
+        "lost-union",
+        "lost-mask",
+        "duplicate-name",
+        "unsafe-key",
+    }
 )
 """Codes of unreadable store content; read-only uses skip it."""
 

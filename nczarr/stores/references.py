@@ -10,7 +10,7 @@ from __future__ import annotations
 import errno
 import os
 import stat
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from threading import Lock
 from typing import Any, NoReturn
@@ -59,17 +59,19 @@ class ReferenceStore(Store):
         self.__dict__.update(state)
         self._begin()
 
-    def check(self, report: Report) -> None:
-        """Report forbidden-target and unsafe-key, without opening targets. Raises OSError.
+    def check(self, report: Report, accepts: Callable[[str], bool]) -> None:
+        """Report forbidden-target, and unsafe-key as a loss, without opening targets. Raises OSError.
 
         Notes the properties of all targets.
         """
         faults, noted, facts_of_targets = 0, self.references.noted, dict[str, Mapping[str, Any]]()
         recorded = noted.get("targets") if isinstance(noted, Mapping) else None
         label = Label(key=self.path)
+        allowed = accepts("unsafe-key")
+        helps = () if allowed else ("read the rest with `--allow-loss unsafe-key`",)
         for key in self.references.odd():
-            text = f"`{key}` is not a key of a store; it is ignored"
-            report.add(Diagnostic("unsafe-key", Severity.WARNING, text, label))
+            text = f"`{key}` is not a key of a store; it is left out"
+            report.lose(Diagnostic("unsafe-key", Severity.ERROR, text, label, helps=helps), allowed=allowed)
         for url, key in self.references.list_named():
             try:
                 place = self._place(url)

@@ -272,7 +272,8 @@ def test_a_tour_from_dask_to_three_libraries(tmp_path: Path, xr: Any) -> None:
         coords={"time": np.datetime64("2000-01-01") + np.arange(60), "y": np.arange(20.0)},
         attrs={"title": "tour"},
     )
-    assert nczarr.write(data, tmp_path / "t.zarr", encoding={"temp": {"chunks": (10, 10, 20), "zlib": True}}) == ()
+    encoding = {"temp": {"chunks": (10, 10, 20), "zlib": True}}
+    assert nczarr.write(data, tmp_path / "t.zarr", "nczarr", encoding=encoding) == ()
     with xr.open_dataset(tmp_path / "t.zarr", engine="zarr", consolidated=False) as found:
         xr.testing.assert_identical(found.load(), data.compute())
     np.testing.assert_array_equal(zarr.open(tmp_path / "t.zarr", mode="r")["temp"][...], values)

@@ -252,5 +252,5 @@ def opens(source: Source | Store, report: Report, options: Options) -> Reference
         return None
     store = ReferenceStore(references, Policy(home_of(source), options.following), name, options.storage.of("source"))
     before = report.errors
-    store.check(report)
+    store.check(report, options.accepts)
     return store if report.errors == before else None

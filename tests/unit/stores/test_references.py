@@ -25,7 +25,7 @@ def made(document: dict[str, Any], home: Path, *, following: Following = Followi
     found = lookup.open_document(Source("set.json", json.dumps(document).encode()), report)
     assert found is not None
     store = ReferenceStore(found, Policy(str(home), following), "set.json")
-    store.check(report)
+    store.check(report, lambda code: False)
     assert not report.errors, report.list_sorted()
     return store
 
@@ -105,9 +105,11 @@ def test_keys_that_no_store_has_are_passed_over(target: Path) -> None:
     store = made({"version": 1, "refs": refs, "gen": gen}, target)
     assert list(store.keys()) == ["..z", "ok", "v/0"]
     assert store.children("") == ["..z", "a", "ok", "v"]
-    report = Report()
-    store.check(report)
-    assert [found.code for found in report.list_sorted()] == ["unsafe-key"] * 6
+    for accepted in (False, True):
+        report = Report()
+        store.check(report, lambda code, accepted=accepted: accepted)
+        assert [found.code for found in report.list_sorted()] == ["unsafe-key"] * 6
+        assert report.errors == (0 if accepted else 6)
 
 
 def test_it_pickles(target: Path) -> None:

@@ -46,7 +46,7 @@ def read(source: Source, report: Report, options: Options) -> Unchecked | None:
         reader = _DmrppReader(ArrayReader(store, references, url, old=old), source, report, options)
         unchecked = reader.read(root)
     before = report.errors
-    store.check(report)
+    store.check(report, options.accepts)
     return unchecked if report.errors == before else None
 
 
