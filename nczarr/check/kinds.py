@@ -14,7 +14,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any
 
 from nczarr import names
-from nczarr.ast import ATOMIC, Attribute, CompoundType, Dataset, Group, Kind, Variable
+from nczarr.ast import ATOMIC, Attribute, CompoundType, Dataset, EnumType, Group, Kind, Variable
 from nczarr.ast.dataset import DEFAULT_STORAGE, HDF5_KINDS, KIND_NAMES, RESERVED_ATTRIBUTES, map_groups
 from nczarr.check.checked import Checked, Tables, Unchecked, remaining, tables_of
 from nczarr.diagnostics.report import Diagnostic, Label, Report, Severity, Span
@@ -73,6 +73,8 @@ def check_target_names(known: Tables | Checked, report: Report, helps: Sequence[
     for path, declared in known.types.items():
         for field in declared.fields if isinstance(declared, CompoundType) else ():
             check(field.name, f"member of type `{path}`", field.span)
+        for constant in declared.constants if isinstance(declared, EnumType) else ():
+            check(constant.name, f"constant of type `{path}`", constant.span)
     owners: list[tuple[str, Group | Variable]] = [*known.groups.items(), *known.variables.items()]
     for path, owner in owners:
         for attribute in owner.attributes:

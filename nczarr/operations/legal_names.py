@@ -15,7 +15,7 @@ from zlib import crc32
 from nczarr import names
 from nczarr.arrays.sources.renamed_fields import rename_fields
 from nczarr.arrays.values.parts import descr, is_fixed
-from nczarr.ast import Attribute, CompoundType, Constant, Dataset, Group
+from nczarr.ast import Attribute, CompoundType, Constant, Dataset, EnumType, Group
 from nczarr.ast.dataset import ORIGINAL_NAMES, RESERVED_ATTRIBUTES, groups, map_groups
 from nczarr.ast.plain import plain
 from nczarr.check import check
@@ -31,7 +31,7 @@ _REPLACED = re.compile(r"[\x00-\x1f\x7f/]| +$")
 _LONGEST = 200
 """Maximum bytes that a long name keeps, before a checksum of the rest."""
 
-ATTRIBUTE, FIELD = "attribute", "field"
+ATTRIBUTE, FIELD, CONSTANT = "attribute", "field", "constant"
 
 
 def legalize(name: str) -> str:
@@ -59,6 +59,9 @@ def rename_illegal(checked: Checked, report: Report) -> Checked:
             if isinstance(declared, CompoundType):
                 legal = _legal_names(field.name for field in declared.fields)
                 _note(new_names, FIELD, names.join(path, declared.name), legal)
+            if isinstance(declared, EnumType):
+                legal = _legal_names(constant.name for constant in declared.constants)
+                _note(new_names, CONSTANT, names.join(path, declared.name), legal)
     if not new_names:
         return checked
     renamed, own_names = _rename(checked, new_names)
@@ -144,14 +147,17 @@ def _rename_fields(work: Unchecked) -> None:
 
 def _member_renamer(new_names: OwnNames) -> Callable[[str, Group], dict[str, Any]]:
     """Return what renames attributes, and members of types, of a group."""
-    of_attributes, of_fields = new_names.get(ATTRIBUTE, {}), new_names.get(FIELD, {})
+    of_attributes, of_fields, of_constants = (new_names.get(kind, {}) for kind in (ATTRIBUTE, FIELD, CONSTANT))
 
     def change(path: str, group: Group) -> dict[str, Any]:
         types = []
         for declared in group.types:
-            new_fields = of_fields.get(names.join(path, declared.name))
-            if isinstance(declared, CompoundType) and new_fields:
-                declared = declared.model_copy(update={"fields": _rename_items(declared.fields, new_fields)})
+            fqn = names.join(path, declared.name)
+            if isinstance(declared, CompoundType) and fqn in of_fields:
+                declared = declared.model_copy(update={"fields": _rename_items(declared.fields, of_fields[fqn])})
+            if isinstance(declared, EnumType) and fqn in of_constants:
+                constants = _rename_items(declared.constants, of_constants[fqn])
+                declared = declared.model_copy(update={"constants": constants})
             types.append(declared)
         variables = tuple(
             variable.model_copy(
@@ -168,7 +174,7 @@ def _member_renamer(new_names: OwnNames) -> Callable[[str, Group], dict[str, Any
 
 
 def _rename_items(items: tuple[Any, ...], new_names: Mapping[str, str] | None) -> tuple[Any, ...]:
-    """Return attributes or fields with new names."""
+    """Return attributes, fields or constants with new names."""
     if not new_names:
         return items
     return tuple(item.model_copy(update={"name": new_names.get(item.name, item.name)}) for item in items)

@@ -18,7 +18,7 @@ NAMES = ("#refs#", ".specloc", "@x", "-1", "+a", "x ", "a:b", "é#", "%p", "x" *
 
 
 def write_file(path: Path, h5py: ModuleType) -> None:
-    """Write an HDF5 file with such names of groups, datasets, scales, attributes, members and types."""
+    """Write an HDF5 file with such names of groups, datasets, scales, attributes, members and constants of types."""
     with h5py.File(path, "w") as file:
         file["ok"] = np.arange(2)
         for number, name in enumerate(NAMES):
@@ -31,6 +31,7 @@ def write_file(path: Path, h5py: ModuleType) -> None:
             below.attrs[name] = "text"
             record = np.array([(1, 2.0)], [(name, "i4"), ("other", "f8")])
             file.create_dataset(f"record{number}", data=record)
+            file.create_dataset(f"enum{number}", (2,), dtype=h5py.enum_dtype({name: 0, "a/b": 1}, "i1"))
 
 
 @pytest.mark.parametrize("target", ["t.nc", "t.zarr", "t.ast.json"])
