@@ -132,3 +132,22 @@ def test_legal_names_are_legal_and_similar(name: str) -> None:
     assert names.problem(legalize(name)) is None
     if names.problem(name) is None:
         assert legalize(name) == name
+
+
+@pytest.mark.parametrize("is_enum", [True, False])
+def test_names_within_types_that_are_not_utf8_are_a_named_loss(
+    tmp_path: Path, is_enum: bool, peer: Callable[[str], ModuleType]
+) -> None:
+    h5py = peer("h5py")
+    with h5py.File(tmp_path / "s.h5", "w") as file:
+        kind = h5py.h5t.enum_create(h5py.h5t.STD_I8LE) if is_enum else h5py.h5t.create(h5py.h5t.COMPOUND, 4)
+        if is_enum:
+            kind.enum_insert(b"\xb5m", 0)
+        else:
+            kind.insert(b"\xb5m", 0, h5py.h5t.STD_I32LE)
+        h5py.h5d.create(file.id, b"v", kind, h5py.h5s.create_simple((2,)))
+    with pytest.raises(nczarr.CompileError) as refused:
+        nczarr.convert(tmp_path / "s.h5", tmp_path / "t.zarr")
+    notes = [note for one in refused.value.diagnostics for note in one.notes]
+    assert any("`/v` holds" in note and "not valid UTF-8" in note for note in notes)
+    nczarr.convert(tmp_path / "s.h5", tmp_path / "t.nc", allow_loss=["unread"])

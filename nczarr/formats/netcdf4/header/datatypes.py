@@ -14,6 +14,7 @@ from nczarr.arrays.lazy_numpy import np
 from nczarr.arrays.sources.source import Descr, little_descr, numpy_dtype
 from nczarr.arrays.values.elements import element_of
 from nczarr.ast.dataset import Element
+from nczarr.ast.plain import is_utf8
 from nczarr.check.check_names import make_unique
 from nczarr.formats.netcdf4.header.file_bytes import UnreadableHeaderError
 from nczarr.formats.netcdf4.header.number_bits import NumberBits, float_bits, integer_bits
@@ -160,6 +161,9 @@ class Datatype:
     @cached_property
     def lack(self) -> str | None:
         """Values that the model cannot hold, in the plural; None if it holds the type."""
+        label = next((name for name in self._labels if not is_utf8(name)), None)
+        if label is not None:
+            return f"{'records' if self.members else 'enums'} with the name {label!r}, which is not valid UTF-8"
         if self.family in NUMBERS:
             return None if self.atomic else self._describe_number()
         if self.family == COMPOUND:
@@ -177,6 +181,11 @@ class Datatype:
         if self.family == VLEN and self.base is not None and self.base.family == ARRAY:
             return "lists of arrays"
         return None if self.base is None else self.base.lack
+
+    @property
+    def _labels(self) -> list[bytes]:
+        """Names of members of a record, or of constants of an enum, in the file's spelling."""
+        return [*(member.name for member in self.members), *(label for label, _ in self.constants)]
 
     def _describe_number(self) -> str:
         bits = 8 * self.size if self.bits is None else self.bits.precision
