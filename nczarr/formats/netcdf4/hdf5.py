@@ -15,6 +15,7 @@ from functools import cache
 from typing import Any
 
 from nczarr.formats.netcdf4.header.datatypes import NON_COORDINATE
+from nczarr.formats.netcdf4.header.file_bytes import DAMAGE, header_file
 from nczarr.formats.netcdf4.library import Library
 from nczarr.formats.netcdf4.remote_driver import Driver, driver
 from nczarr.stores import remote_file
@@ -264,9 +265,20 @@ def _open_alone(h5: Hdf5, path: str) -> int:
         if file < 0:
             h5.lib.note_reason()
         h5.H5Pclose(access)
-        if file >= 0:
+        if file >= 0 or not _is_unclosed(path):
             break
     return int(file)
+
+
+def _is_unclosed(path: str) -> bool:
+    """Return whether a program has a local file open for writing, or did not close it.
+
+    HDF5 reads others along with a writer too, but without a look at their length: zeros for what is cut off.
+    """
+    with header_file(path) as file:
+        with suppress(*DAMAGE):
+            file.root()
+        return file.is_unclosed
 
 
 @contextmanager

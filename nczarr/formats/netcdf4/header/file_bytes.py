@@ -216,13 +216,13 @@ class HeaderFile:
 
     def _read_checked_superblock(self, place: int, block: bytes, version: int) -> int:
         """Return the root's address in a superblock of version 2 or 3, which has a checksum."""
+        self.is_unclosed = version == 3 and block[11] != 0
         _need_eight(block[9:11])
         if len(block) < 48:
             raise UnreadableHeaderError("the superblock is damaged")
         base, extension, end, root = unpack_from("<QQQQ", without_checksum(block[:48]), 12)
         if block[11] & ~_IN_USE:
             raise UnknownStructureError("a flag of the superblock")
-        self.is_unclosed = version == 3 and block[11] != 0
         self._place(place, base, end, extension)
         return int(root)
 

@@ -153,3 +153,14 @@ def test_an_unclosed_file_without_its_end_names_the_remedy(tmp_path: Path) -> No
     (tmp_path / "t.h5").write_bytes(data[:600])
     with pytest.raises(CompileError, match="open for writing or was not closed, which `h5clear -s` mends"):
         nczarr.open(tmp_path / "t.h5")
+
+
+@pytest.mark.parametrize("bounds", ["earliest", "v110", "latest"])
+def test_a_file_without_its_end_is_refused_whole(bounds: str, tmp_path: Path) -> None:
+    with h5py.File(tmp_path / "w.h5", "w", libver=(bounds, "latest")) as file:
+        file["x"] = np.arange(1, 1001.0)
+    (tmp_path / "t.h5").write_bytes((tmp_path / "w.h5").read_bytes()[:-1])
+    [message] = diagnostics(tmp_path / "t.h5")
+    assert "the file is shorter than its superblock says; the HDF5 library: truncated file" in message
+    with pytest.raises(CompileError, match="shorter"):
+        nczarr.convert(tmp_path / "t.h5", tmp_path / "t.zarr")
