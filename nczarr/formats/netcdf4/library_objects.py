@@ -9,6 +9,7 @@ from __future__ import annotations
 import ctypes
 import errno
 import math
+import os
 from ctypes import POINTER, byref, c_int, c_size_t, c_uint, c_uint64, c_void_p, create_string_buffer
 from struct import unpack_from
 from typing import Any, TypeAlias
@@ -33,6 +34,7 @@ from nczarr.formats.netcdf4.header.heaps import EXPANSION, ROOM, TOO_MUCH
 from nczarr.formats.netcdf4.header.messages import Dataspace, HeaderAttribute, nest
 from nczarr.formats.netcdf4.isolation import call
 from nczarr.formats.netcdf4.library import is_installed, library, sizes
+from nczarr.stores import remote_file
 
 _GROUP, _DATATYPE, _DATASET = 2, 3, 5
 """Kinds of identifiers (H5I_type_t)."""
@@ -80,7 +82,8 @@ def _read_objects(path: str, addresses: list[int]) -> tuple[int, list[FileObject
     with LOCK, open_for_values(h5, path) as file:
         length = c_uint64()
         h5.do("H5Fget_filesize", file, byref(length))
-        reader = _ObjectReader(h5, file, length.value)
+        is_local = remote_file.at(path) is None  # HDF5 does not look at the length of a file that is being written
+        reader = _ObjectReader(h5, file, os.path.getsize(path) if is_local else length.value)
         return _address(h5, file), [reader.read(address) for address in addresses]
 
 
@@ -126,6 +129,7 @@ class _ObjectReader:
     def __init__(self, h5: Hdf5, file: int, size: int) -> None:
         self._h5 = h5
         self._file = file
+        self._size = size
         self._memory = _Memory(size)
 
     def read(self, address: int) -> FileObject:
@@ -234,6 +238,8 @@ class _ObjectReader:
                 h5.do("H5Dget_space_status", one, byref(state_of_space))
                 if state_of_space.value:  # else HDF5 2.2 adds the user block to its mark for no address
                     offset = h5.H5Dget_offset(one)
+                    if offset != UNDEFINED and offset + math.prod(extent or ()) * kind.size > self._size:
+                        raise UnreadableHeaderError("the file ends before its values")
             info = DatasetInfo(
                 kind.descr,
                 extent,

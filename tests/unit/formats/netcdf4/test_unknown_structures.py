@@ -164,3 +164,16 @@ def test_a_file_without_its_end_is_refused_whole(bounds: str, tmp_path: Path) ->
     assert "the file is shorter than its superblock says; the HDF5 library: truncated file" in message
     with pytest.raises(CompileError, match="shorter"):
         nczarr.convert(tmp_path / "t.h5", tmp_path / "t.zarr")
+
+
+def test_values_behind_the_end_of_an_unclosed_file_are_a_named_loss(tmp_path: Path) -> None:
+    with h5py.File(tmp_path / "w.h5", "w", libver="latest") as file:
+        file["x"] = np.arange(1, 1001.0)
+        file.swmr_mode = True
+        file.flush()
+        data = (tmp_path / "w.h5").read_bytes()
+    (tmp_path / "t.h5").write_bytes(data[:-1])
+    with pytest.raises(CompileError) as refused:
+        nczarr.convert(tmp_path / "t.h5", tmp_path / "t.zarr")
+    notes = [note for one in refused.value.diagnostics for note in one.notes]
+    assert any("`/x` cannot be read" in note and "the file ends before its values" in note for note in notes)
