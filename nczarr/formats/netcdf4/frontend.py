@@ -256,7 +256,7 @@ class TreeReader:
         info, model = stored.dataset.info, self._model
         layout = LAYOUTS.get(info.layout)
         grows = [model.dimensions[number].is_unlimited for number in stored.dimensions]
-        if layout != "chunked" and True in grows:
+        if layout not in ("chunked", None) and True in grows:
             # other programs store what is empty in one piece, and netCDF takes length 0 for unlimited
             text = f"`{path}` is {layout}, but the netCDF library treats one of its dimensions as unlimited"
             helps = ("it is read without a layout, and written in chunks",)
