@@ -280,6 +280,10 @@ class HeaderModel:
                 self.scales.without_length.add(number)
             if NAME in internal and (_text(internal[NAME]) or b"").startswith(NO_VARIABLE):
                 self.scales.is_netcdf = True
+                for attribute in located.object.attributes:
+                    if attribute.name not in ALL_INTERNAL:
+                        text = f"attribute `{attribute.name}` belongs to the dimension `{place}` without a variable"
+                        self._omit("omitted-object", place, text)
                 return
         kind = dataset.type.cell
         if kind.lack is not None:
