@@ -89,6 +89,30 @@ def test_attributes_that_are_not_shown_are_named(read: Read, make: Make, code: s
     assert checked.parts["/ok"][""].read((slice(0, 3),)).tolist() == [0, 1, 2]
 
 
+def test_attributes_of_dimensions_without_a_variable_are_named(read: Read) -> None:
+    def make(file: Any, h5py: ModuleType) -> None:
+        scale = file.create_dataset("d", data=np.zeros(4))
+        scale.make_scale("This is a netCDF dimension but not a netCDF variable.         4")
+        scale.attrs["units"] = "m"
+
+    checked, found = read(make)
+    assert checked is not None
+    assert list(checked.dimensions) == ["/d", "/phony_dim_1"]
+    assert found == [("omitted-object", "attribute `units` belongs to the dimension `/d` without a variable")]
+
+
+def test_a_virtual_dataset_that_grows_has_no_layout_to_speak_of(read: Read) -> None:
+    def make(file: Any, h5py: ModuleType) -> None:
+        layout = h5py.VirtualLayout((2, 3), "i4", maxshape=(None, 3))
+        layout[0] = h5py.VirtualSource(".", "ok", (3,))
+        file.create_virtual_dataset("v", layout)
+
+    checked, found = read(make)
+    assert checked is not None
+    assert checked.variables["/v"].storage.layout is None
+    assert found == []
+
+
 def cycle(file: Any, h5py: ModuleType) -> None:
     group = file.create_group("g")
     group["me"] = group
