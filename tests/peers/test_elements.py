@@ -159,3 +159,22 @@ def test_attributes_of_times_may_be_lists(tmp_path: Path, peer: Callable[[str], 
     with xarray.open_dataset(tmp_path / "s.zarr", engine="nczarr", decode_cf=False) as dataset:
         assert dataset["v"].attrs["units"].tolist() == [1, 2, 3]
         assert dataset["v"].values.astype("i8").tolist() == [1, 2]
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        [("a", "<i4"), ("v", "<f2", (2,))],
+        [("r", [("x", "<f2"), ("t", "S2")], (2,))],
+        [("t", "S4"), ("v", "<f4", (2,))],
+        [("t", "S3", (2,)), ("z", "<c8", (2,))],
+    ],
+)
+def test_array_fields_of_records_are_no_bytes(fields: Any, tmp_path: Path, peer: Callable[[str], ModuleType]) -> None:
+    h5py, source, target = peer("h5py"), tmp_path / "s.h5", tmp_path / "t.zarr"
+    with h5py.File(source, "w") as file:
+        file["v"] = np.frombuffer(bytes(range(1, 1 + 2 * np.dtype(fields).itemsize)), fields)
+    nczarr.convert(source, target, format="nczarr3", verify=True)
+    assert list(nczarr.diff(source, target)) == []
+    with pytest.raises(nczarr.CompileError, match="stores fields as raw bytes"):
+        nczarr.convert(source, tmp_path / "plain.zarr", format="zarr3")

@@ -235,18 +235,15 @@ def choose_kept_dtype(element: Element, type_name: str, types: Types, arrays: Ar
     stored = find_stored_dtype(element)
     if not arrays.numpy_types and (is_record(element) or is_time(element) or is_text(element)):
         return None
-    is_plain = not (_has_array_field(stored) if arrays.nested_records else _is_nested(stored))
-    return stored if is_plain else None
+    return None if _has_raw_field(stored, nested=arrays.nested_records) else stored
 
 
-def _has_array_field(stored: Descr) -> bool:
-    """Return whether a field of a record, or of records in it, is an array, which would be stored as raw bytes."""
-    return not isinstance(stored, str) and any(shape or _has_array_field(field) for _, field, shape in stored)
-
-
-def _is_nested(stored: Descr) -> bool:
-    """Return whether a field of a record is a record or an array."""
-    return not isinstance(stored, str) and any(not isinstance(field, str) or shape for _, field, shape in stored)
+def _has_raw_field(stored: Descr, *, nested: bool) -> bool:
+    """Return whether a field of a record is an array, or a record where these cannot nest, which Zarr has as bytes."""
+    if isinstance(stored, str):
+        return False
+    inner = ((field, bool(shape) or (not nested and not isinstance(field, str))) for _, field, shape in stored)
+    return any(is_raw or _has_raw_field(field, nested=nested) for field, is_raw in inner)
 
 
 def declare_type(element: Element, name: str) -> UserType:
