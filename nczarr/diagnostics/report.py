@@ -117,32 +117,22 @@ NOWHERE = Span(None, 0, 0)
 """Span of a node without text."""
 
 
-VALUE_LOSSES = frozenset(
+UNREAD = frozenset(
     {
-        *("lost-type", "lost-attribute", "altered-attribute", "lost-nil", "cut-string", "lost-length", "lost-fill"),
-        *("renamed-dimension", "unnamed-value", "unsafe-name", "format-conflict"),
-        *("bad-metadata", "unreadable-array", "ambiguous-node", "draft-layout", "unreferable-variable"),
-        *("lost-union", "lost-mask", "duplicate-name", "json-attribute", "unsafe-key"),
+        *("bad-metadata", "unreadable-array", "ambiguous-node", "draft-layout", "lost-union", "lost-mask"),
+        *("duplicate-name", "unsafe-key"),
     }
 )
+"""Codes of unreadable store content; read-only uses skip it."""
+
+VALUE_LOSSES = UNREAD | {
+    *("lost-type", "lost-attribute", "altered-attribute", "lost-nil", "cut-string", "lost-length", "lost-fill"),
+    *("renamed-dimension", "unnamed-value", "unsafe-name", "format-conflict", "unreferable-variable", "json-attribute"),
+}
 """Losses that are errors unless `--allow-loss` names them."""
 
 OMISSIONS = frozenset({"omitted-type", "omitted-shape", "omitted-link", "omitted-object", "omitted-name"})
 """Reasons why a reader leaves out content: its type, its link, its bytes, its name."""
-
-UNREAD = frozenset(
-    {
-        "bad-metadata",
-        "unreadable-array",
-        "ambiguous-node",
-        "draft-layout",
-        "lost-union",
-        "lost-mask",
-        "duplicate-name",
-        "unsafe-key",
-    }
-)
-"""Codes of unreadable store content; read-only uses skip it."""
 
 OMITTED = "unread"
 """Code of the diagnostic that lists what a reader left out; as a loss, it is every loss of a reader."""
