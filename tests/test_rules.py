@@ -390,6 +390,20 @@ def _classes_of_sources_and_stores() -> set[str]:
     return set(filter(is_one, bases))
 
 
+def test_one_module_resolves_paths() -> None:
+    """Paths that are made absolute, compared or related elsewhere name other files where links and `..` meet."""
+    resolving = re.compile(r"\bos\.path\.(abspath|realpath|normpath|relpath|commonpath)\b|\.(resolve|absolute)\(\)")
+    home = PACKAGE / "stores" / "local_paths.py"
+    found = [
+        f"{path.relative_to(PACKAGE)}: {line.strip()}"
+        for path in PACKAGE.rglob("*.py")
+        if path != home and "_generated" not in path.parts
+        for line in path.read_text().splitlines()
+        if resolving.search(line) and "__file__" not in line
+    ]
+    assert found == []
+
+
 def test_nobody_decides_by_the_class_of_a_source_or_store() -> None:
     """What is to be known of one is a property of `ArraySource` or `Store`, which all that wrap others pass on."""
     classes = _classes_of_sources_and_stores()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
 from functools import partial
 from pickle import PicklingError
@@ -11,6 +10,7 @@ from typing import Any
 from nczarr.check.checked import Checked
 from nczarr.diagnostics.secrets import show
 from nczarr.options import Following
+from nczarr.stores import local_paths
 from nczarr.stores.url import location
 
 
@@ -20,7 +20,7 @@ def opening(function: Callable[..., Any], path: str, following: Following, **opt
     if place.repository:
         return partial(function, place.repository.absolute.text, following=following, **options)
     is_plain = not place.remote and place.path == path
-    return partial(function, os.path.abspath(path) if is_plain else path, following=following, **options)
+    return partial(function, local_paths.absolute(path) if is_plain else path, following=following, **options)
 
 
 def check_reopening(call: partial[Any]) -> None:

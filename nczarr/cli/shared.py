@@ -71,6 +71,7 @@ class Recordable(Protocol):
 STATUS = {
     "unknown-target": MISUSED,
     "target-exists": MISUSED,
+    "nested-target": MISUSED,
     "busy-target": MISUSED,
     "clashing-targets": MISUSED,
     "bad-url": MISUSED,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TypeAlias
@@ -14,6 +13,7 @@ from nczarr.arrays.values.parts import is_fixed, size
 from nczarr.diagnostics.report import Report
 from nczarr.diagnostics.secrets import show
 from nczarr.plan.plans import Plan
+from nczarr.stores import local_paths
 from nczarr.stores.lock import Lock
 
 Inspect: TypeAlias = Callable[[str], None]
@@ -35,7 +35,7 @@ def write(
                 with open(place, "xb") as file:
                     file.writelines(pieces(plan, report))
             else:
-                place = os.path.abspath(place)  # a relative one may look like a URL to a library: `file://t.nc`
+                place = local_paths.absolute(place)  # a relative one may look like a URL to a library: `file://t.nc`
                 done = registry.load(build)(plan, place, report, counts or Counts())
         if done and inspect is not None:
             inspect(place)

@@ -33,6 +33,7 @@ from nczarr.link.tasks import WrittenPart, arrays, is_complete
 from nczarr.options import Options
 from nczarr.plan.plans import FilePlan, PartTarget, Plan, StorePlan
 from nczarr.registry import ChunkKeys
+from nczarr.stores import local_paths
 from nczarr.stores.directory import DirectoryStore, DirectoryTarget
 from nczarr.stores.finish import StoreJournal, add_end, leftovers, remove_folder, unfinished
 from nczarr.stores.url import is_remote
@@ -145,7 +146,7 @@ def lend_scratch(part: PartPasses, target: str, options: Options) -> Iterator[Ar
 
 def scratch_path(target: str, options: Options) -> str:
     """Return the path of the scratch array for a target: its name and a digest of its place, in a folder."""
-    place = target if is_remote(target) else os.path.abspath(target)
+    place = target if is_remote(target) else local_paths.absolute(target)
     folder = options.scratch or (tempfile.gettempdir() if is_remote(target) else os.path.dirname(place))
     name = os.path.basename(place.rstrip("/")) if not is_remote(target) else "target"
     digest = hashlib.sha256(os.fsencode(place)).hexdigest()[:8]
@@ -168,14 +169,14 @@ def _begin(part: PartPasses, layout: Layout, path: str, options: Options) -> Dir
 def _remove_others(path: str, own: str | None = None) -> None:
     """Remove what dead runs have left of a scratch array, besides the `own` one."""
     for _, place in leftovers(path):
-        if own is None or os.path.realpath(place) != os.path.realpath(own):
+        if own is None or local_paths.real(place) != local_paths.real(own):
             with suppress(FileNotFoundError):
                 remove_folder(place)
 
 
 def _check_room(part: PartPasses, store: DirectoryTarget) -> None:
     """Raise OSError if the file system has less room than the scratch array still needs."""
-    folder = os.path.dirname(os.path.abspath(store.path))
+    folder = local_paths.folder_of(store.path)
     folders = os.walk(os.path.join(store.path, KEYS.lead))
     present = sum(os.path.getsize(os.path.join(place, name)) for place, _, names in folders for name in names)
     needed, free = part.passes.scratch_size - present, shutil.disk_usage(folder).free

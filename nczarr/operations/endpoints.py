@@ -5,7 +5,7 @@ from __future__ import annotations
 import errno
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +15,7 @@ from nczarr.diagnostics.report import HEAD, Diagnostic, Report, Severity, Source
 from nczarr.diagnostics.secrets import show, word
 from nczarr.options import AUTO, Following, Options
 from nczarr.registry import Format
+from nczarr.stores import local_paths
 from nczarr.stores.base import JOURNAL, ROOT_KEYS, Store
 from nczarr.stores.finish import is_edit_unfinished, lock_target, obstacle
 from nczarr.stores.url import (
@@ -316,7 +317,7 @@ def following(path: str, plan: Plan) -> Following:
     """Return a policy that follows every reference of a finished target, because the run itself wrote them."""
     from nczarr.stores.reference_policy import PROTOCOLS
 
-    base = path.rpartition("/")[0] if is_remote(path) else os.path.dirname(os.path.abspath(path))
+    base = path.rpartition("/")[0] if is_remote(path) else local_paths.folder_of(path)
     every_root = ("file://", *(f"{protocol}://" for protocol in sorted(PROTOCOLS)))
     return Following(base=base, roots=(*every_root, *plan.options.following.roots))
 
@@ -359,8 +360,13 @@ def _is_store(path: str, form: Format | None) -> bool:
     return bool(form.emit)
 
 
-def is_free(place: Location, form: Format | None, report: Report, options: Options) -> bool:
-    """Return whether a target of a format, or a file, can be made at a place; reports obstacles. Raises OSError."""
+def is_free(
+    place: Location, form: Format | None, report: Report, options: Options, sources: Sequence[str] = ()
+) -> bool:
+    """Return whether a target of a format, or a file, can be made at a place; reports obstacles. Raises OSError.
+
+    `sources`: paths and URLs of what is read, besides that of the options.
+    """
     path = trim(place.path)
     try:
         if form is not None and form.commits:
@@ -370,6 +376,12 @@ def is_free(place: Location, form: Format | None, report: Report, options: Optio
     except (BadURLError, MissingProtocolError) as failure:
         report_unusable_url(path, failure, report)
         return False
+    for source in sources if options.source is None else (*sources, options.source):
+        store = location(source)
+        if not store.remote and os.path.isdir(store.path) and local_paths.segments_below(path, store.path):
+            text = f"`{path}` is inside `{trim(store.path)}`, which is read"
+            report.error("nested-target", text, helps=["name a place beside it"])
+            return False
     if os.path.lexists(path):
         problem = obstacle(path, store=_is_store(path, form)) if options.overwrite else "exists"
         if problem is not None:
@@ -377,7 +389,7 @@ def is_free(place: Location, form: Format | None, report: Report, options: Optio
             helps = [remedy if options.overwrite else "replace it with `--overwrite`"]
             report.error("target-exists", f"`{path}` {problem}", helps=helps)
         return problem is None
-    folder = os.path.dirname(os.path.abspath(path))
+    folder = local_paths.folder_of(path)
     if not os.path.isdir(folder):  # said here, because below the name would be that of the unfinished target
         error = errno.ENOTDIR if os.path.lexists(folder) else errno.ENOENT
         raise OSError(error, os.strerror(error), folder)

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from nczarr import registry
 from nczarr.diagnostics.report import HEAD
 from nczarr.options import Following
+from nczarr.stores import local_paths
 from nczarr.stores.reference_policy import ForbiddenTargetError, Policy
 from nczarr.stores.url import is_remote
 
@@ -24,14 +25,14 @@ def find_forbidden(path: str, leads_to: str, following: Following) -> str | None
     `leads_to`: function of the format that lists the names in a file. Raises
     OSError.
     """
-    pending, seen = [(path, 0)], {os.path.realpath(path)}
+    pending, seen = [(path, 0)], {local_paths.real(path)}
     while pending:
         place, depth = pending.pop()
         for name in registry.load(leads_to)(place):
             if depth == DEEPEST or "\0" in name or name == "?":
                 return str(name)
             for found in _list_places(place, name):
-                real = os.path.realpath(found)  # as the system goes: a link first, and then `..`
+                real = local_paths.real(found)  # as the system goes: a link first, and then `..`
                 try:
                     Policy(os.path.dirname(place), following).follow(real)
                 except ForbiddenTargetError:

@@ -19,6 +19,7 @@ from nczarr.arrays.lazy_numpy import NDArray, np
 from nczarr.diagnostics.report import suggest
 from nczarr.options import Options
 from nczarr.registry import ChunkKeys
+from nczarr.stores import local_paths
 from nczarr.stores.base import Reference, next_segments, with_prefix
 from nczarr.stores.objects import ObjectStore
 from nczarr.stores.reference_policy import Policy
@@ -255,7 +256,7 @@ def parse_source(path: str, parser: str) -> Any:
         url, stores = path, {root: from_url(root, client_options={"allow_http": True})}
     else:
         os.stat(path)
-        place = os.path.abspath(path)
+        place = local_paths.absolute(path)
         if set("#%?") & set(place):
             raise ParserFaultError(f"`{match['name']}` finds no file with `#`, `%` or `?` in its path", "rename it")
         url, stores = f"file://{place}", {"file://": LocalStore()}  # parsers decode no URL

@@ -24,6 +24,7 @@ from nczarr.operations.unknown_format import report_unknown_format
 from nczarr.options import WHOLE, Options
 from nczarr.registry import Format
 from nczarr.select.selection import Subset, are_named, part_in_words
+from nczarr.stores import local_paths
 from nczarr.stores.base import Store
 from nczarr.stores.url import Location, is_remote, location, trim
 
@@ -71,8 +72,8 @@ def input_at(path: str, reading: Options, form: str | None = None) -> Input:
     `reading`: result of `for_reading`, which all sources share. Workers of a cluster
     (`reading.dask`) read local files by absolute paths.
     """
-    plain = reading.dask is not None and not is_remote(path) and os.path.lexists(path)
-    place = os.path.abspath(path) if plain else path
+    is_shared = reading.dask is not None and not is_remote(path) and os.path.lexists(path)
+    place = local_paths.absolute(path) if is_shared else path
     return Input(path, partial(read_path, place, options=reading, name=form), portable=True)
 
 
@@ -451,9 +452,8 @@ def prepare(
         from nczarr.select.subset import fix_dimensions as with_fixed_lengths
 
         checked = with_fixed_lengths(checked)
-    part = part_in_words(subset, fixed=fixed)
     options = options._replace(
-        part=part,
+        part=part_in_words(subset, fixed=fixed),
         chunks=whole_lengths(options.chunks, checked),
         source=source.name if source.portable else None,
     )

@@ -15,6 +15,7 @@ from nczarr.ast.dataset import building
 from nczarr.diagnostics.report import HEAD, Report, Source, Span
 from nczarr.diagnostics.secrets import NO_OPTIONS, show
 from nczarr.options import Options
+from nczarr.stores import local_paths
 
 if TYPE_CHECKING:
     from nczarr.check.checked import Unchecked
@@ -84,7 +85,7 @@ def replace_text(path: str, text: bytes, report: Report) -> bool:
     from nczarr.stores.finish import lock_target
     from nczarr.stores.open import write_beside
 
-    target = os.path.realpath(path)
+    target = local_paths.real(path)
     with lock_target(target, report, NO_OPTIONS, replaces=True) as lock:
         if lock is None:
             return False

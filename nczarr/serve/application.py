@@ -118,7 +118,7 @@ class Application:
         self.metrics = metrics or Metrics([row.name for row in ROUTES])
         self.access = access
         self.public = public
-        self._opening: dict[tuple[str, str | None], asyncio.Task[CachedDataset]] = {}
+        self._opening: dict[tuple[tuple[str, str], str | None], asyncio.Task[CachedDataset]] = {}
         paths: dict[str, Callable[..., Any]] = {"/healthz": self._health, "/metrics": self._counts}
         paths["/"] = partial(self._answer, ROUTES[0].answer)
         for row in ROUTES:
@@ -240,7 +240,7 @@ class Application:
         raise BusyServerError("the dataset changes")
 
     async def _open(self, place: ServedPlace, version: str | None, at_hand: CachedDataset | None) -> CachedDataset:
-        key = place.path, version
+        key = place.key, version
         task = self._opening.get(key)
         if task is None:
             task = asyncio.ensure_future(

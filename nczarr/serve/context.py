@@ -77,7 +77,7 @@ class ServerContext(NamedTuple):
 
     def find_open(self, place: ServedPlace, at_hand: CachedDataset | None) -> CachedDataset | None:
         """Return the dataset at a place if it is open. Raises OSError."""
-        return at_hand if at_hand is not None and at_hand.place.path == place.path else self.shelf.find_unchanged(place)
+        return at_hand if at_hand is not None and at_hand.place.key == place.key else self.shelf.find_unchanged(place)
 
     def load(self, place: ServedPlace, version: str | None, at_hand: CachedDataset | None = None) -> CachedDataset:
         """Open a dataset, with its view in a Zarr version if given.

@@ -151,14 +151,14 @@ class Shelf:
         self.options = Options(
             allow_loss=UNREAD, following=following, storage=storage, memory=limits.memory, max_size=2**63
         )._replace(aggregation="expand")
-        self._datasets: BoundedCache[str, CachedDataset] = BoundedCache(limits.kept, self._weight)
-        self._opening: set[str] = set()
+        self._datasets: BoundedCache[tuple[str, str], CachedDataset] = BoundedCache(limits.kept, self._weight)
+        self._opening: set[tuple[str, str]] = set()
         self._formats: BoundedCache[tuple[str, Stamp], str | None] = BoundedCache(KNOWN)
         self._lock = Lock()
 
     def find_unchanged(self, place: ServedPlace) -> CachedDataset | None:
         """Return the open dataset at a place if it is unchanged. Raises OSError."""
-        dataset: CachedDataset | None = self._datasets.get(place.path)
+        dataset: CachedDataset | None = self._datasets.get(place.key)
         return dataset if dataset is not None and _is_same(dataset, place) else None
 
     def format_at(self, place: ServedPlace) -> str | None:
@@ -182,16 +182,16 @@ class Shelf:
         if known is not None:
             return known
         with self._lock:
-            if place.path in self._opening:
+            if place.key in self._opening:
                 raise RefusedRequestError(BUSY, f"`{place.name}` is being opened", SOON)
-            self._opening.add(place.path)
+            self._opening.add(place.key)
         try:
             made = self.read(place, self.limits.kept)
             self._keep(made)
             return made
         finally:
             with self._lock:
-                self._opening.discard(place.path)
+                self._opening.discard(place.key)
 
     def read(self, place: ServedPlace, most: int) -> CachedDataset:
         """Return the dataset at a place without keeping it. Raises RefusedRequestError, CompileError, OSError.
@@ -267,7 +267,7 @@ class Shelf:
 
     def _keep(self, opened: CachedDataset) -> None:
         before = len(self._datasets)
-        self._datasets.put(opened.place.path, opened)
+        self._datasets.put(opened.place.key, opened)
         self._evicted += max(0, before + 1 - len(self._datasets))
         if self._evicted >= SWEPT:
             self._evicted = 0

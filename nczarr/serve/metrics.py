@@ -19,6 +19,7 @@ from contextlib import suppress
 from typing import Any, NamedTuple
 
 from nczarr.serve.request import first_segment, header
+from nczarr.stores import local_paths
 
 KIND = "text/plain; version=0.0.4; charset=utf-8"
 """Content type of the text."""
@@ -196,7 +197,7 @@ class Destination(NamedTuple):
         form, colon, path = text.partition(":")
         if form not in FORMS or (colon and not path):
             raise ValueError(f"{text!r} is not {' or '.join(FORMS)}, with `:FILE` or without")
-        return cls(form, os.path.abspath(path) if path else None)
+        return cls(form, local_paths.absolute(path) if path else None)
 
 
 class AccessLog:

@@ -15,6 +15,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from typing import NamedTuple
 
+from nczarr.stores import local_paths
 from nczarr.stores.ranges import BoundedCache
 
 UNFINISHED = re.compile(r"\.(?:partial|replaced)-")
@@ -43,6 +44,11 @@ class ServedPlace(NamedTuple):
         """Path below the root."""
         return "/".join(self.segments)
 
+    @property
+    def key(self) -> tuple[str, str]:
+        """File and name: what is derived from a dataset has the name by which it was asked for, maybe a link's."""
+        return self.path, self.name
+
 
 def is_visible(name: str) -> bool:
     """Return whether a name may be served."""
@@ -53,7 +59,7 @@ class Root:
     """A folder of datasets, or a single dataset. Raises OSError if it is unreachable."""
 
     def __init__(self, path: str) -> None:
-        self.real = os.path.realpath(path)
+        self.real = local_paths.real(path)
         status = os.stat(self.real)
         self._stores: BoundedCache[tuple[str, int, int], bool] = BoundedCache(KNOWN_FOLDERS)
         folder = stat.S_ISDIR(status.st_mode)
@@ -95,7 +101,7 @@ class Root:
         try:
             status = os.lstat(path)
             if stat.S_ISLNK(status.st_mode):
-                path = os.path.realpath(path, strict=True)
+                path = local_paths.real(path, must_exist=True)
                 if not self._holds(path):
                     return None
                 status = os.lstat(path)
@@ -105,8 +111,8 @@ class Root:
 
     def _holds(self, real: str) -> bool:
         """Return whether a real path is below the root without a hidden folder in between."""
-        relative = os.path.relpath(real, self.real)
-        return relative == os.curdir or all(map(is_visible, relative.split(os.sep)))
+        segments = local_paths.segments_below(real, self.real)
+        return segments is not None and all(map(is_visible, segments))
 
     def _is_store(self, path: str) -> bool:
         """Return whether a folder is a store of any format."""

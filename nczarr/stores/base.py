@@ -14,6 +14,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, NamedTuple, Protocol
 
+from nczarr.stores import local_paths
 from nczarr.stores.ranges import Range, read
 
 
@@ -116,7 +117,7 @@ class Store(Protocol):
     @property
     def home(self) -> str:
         """Folder or URL that contains the store."""
-        return os.path.dirname(os.path.abspath(self.path))
+        return local_paths.folder_of(self.path)
 
     def get(self, key: str) -> bytes | None:
         """Return the bytes of a key, or None."""

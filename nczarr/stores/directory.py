@@ -18,7 +18,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from typing import Any
 
-from nczarr.stores import ranges
+from nczarr.stores import local_paths, ranges
 from nczarr.stores.base import JOURNAL, Store, safe_key
 from nczarr.stores.finish import StoreJournal, delay_signals, leftovers, parse, partial, put_in_place, unfinished
 from nczarr.stores.ranges import Range
@@ -57,7 +57,7 @@ class DirectoryStore(Store):
 
     def __init__(self, path: str) -> None:
         self.path = path
-        self._real = os.path.realpath(path)
+        self._real = local_paths.real(path)
         self._folders: dict[str, bool] = {"": True}
 
     def lacks(self, key: str) -> bool:
@@ -102,7 +102,7 @@ class DirectoryStore(Store):
         path = os.path.join(self._real, safe_key(key).replace("/", os.sep))
         try:
             status = os.stat(path, follow_symlinks=False)
-            if stat.S_ISLNK(status.st_mode) or os.path.realpath(path) != path:
+            if stat.S_ISLNK(status.st_mode) or local_paths.real(path) != path:
                 raise self._link(key)
             if not stat.S_ISREG(status.st_mode):
                 return None
@@ -118,8 +118,8 @@ class DirectoryStore(Store):
         """Return all keys with `prefix`, sorted. Raises OSError for a link to a folder below a prefix."""
         keys = []
         for folder, below, files in os.walk(os.path.join(self._real, prefix.rpartition("/")[0])):
-            relative = os.path.relpath(folder, self._real).replace(os.sep, "/")
-            start = "" if relative == "." else f"{relative}/"
+            relative = folder.removeprefix(self._real).replace(os.sep, "/").strip("/")
+            start = f"{relative}/" if relative else ""
             keys += [start + name for name in files]
             for name in below if prefix else ():
                 if os.path.islink(os.path.join(folder, name)):
@@ -169,7 +169,7 @@ class DirectoryTarget(DirectoryStore):
     def __init__(
         self, path: str, *, overwrite: bool = False, journal: StoreJournal | None = None, resume: bool = False
     ) -> None:
-        path = os.path.normpath(path)
+        path = local_paths.tidy(path)
         if not overwrite and os.path.lexists(path):
             raise FileExistsError(f"{path} exists")
         begun = _find_unfinished(path, journal) if resume and journal is not None else None
@@ -186,7 +186,7 @@ class DirectoryTarget(DirectoryStore):
         self._shared = False
         if begun is None:
             os.mkdir(self.path)
-        self._real = os.path.realpath(self.path)
+        self._real = local_paths.real(self.path)
         if journal is not None and begun is None:
             self._write(JOURNAL, (journal.bytes(),))
 

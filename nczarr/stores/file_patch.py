@@ -19,6 +19,7 @@ from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from nczarr.diagnostics.secrets import show
+from nczarr.stores import local_paths
 from nczarr.stores.finish import delay_signals, edit_journal, partial, unfinished
 from nczarr.stores.url import is_remote
 
@@ -107,7 +108,7 @@ class PreparedFilePatch:
     """Edit of a local file, as `PreparedEdit`."""
 
     def __init__(self, path: str, patch: FilePatch) -> None:
-        self.path = os.path.realpath(path)
+        self.path = local_paths.real(path)
         self.patch = patch
 
     def describe(self) -> Iterator[str]:
@@ -165,7 +166,7 @@ def recover(path: str) -> bool:
     """Restore a file whose edit was interrupted; return False without a journal. Raises OSError."""
     if is_remote(path) or not os.path.lexists(place := edit_journal(path)):
         return False
-    path = os.path.realpath(path)
+    path = local_paths.real(path)
     patch = _read_journal(place)
     with delay_signals(), _open_locked(path) as number:
         if not _is_between(number, patch):

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from nczarr.diagnostics.report import Report
 from nczarr.diagnostics.secrets import StorageOptions, show
+from nczarr.stores import local_paths
 from nczarr.stores.base import ROOT_KEYS
 from nczarr.stores.lock import CLOSED, BusyTargetError, Lock, LockFile, NoLock, busy, lock_file
 from nczarr.stores.url import is_remote
@@ -102,7 +103,7 @@ def add_end(name: str, end: str) -> str:
 
 def edit_journal(path: str) -> str:
     """Return the place of the journal of an edit of a local file; links lead to the file itself."""
-    folder, name = os.path.split(os.path.realpath(path))
+    folder, name = os.path.split(local_paths.real(path))
     return os.path.join(folder, add_end(f".{name}", ".nczarr-edit"))
 
 
@@ -144,7 +145,7 @@ def remove_folder(path: str, *, patience: float | None = None) -> str | None:
 
 def leftovers(path: str) -> list[tuple[str, str]]:
     """Return what runs have left beside a local target: `partial`, `replaced` or `removed`, and the path. Sorted."""
-    folder, name = os.path.split(os.path.abspath(path))
+    folder, name = os.path.split(local_paths.absolute(path))
     matches = ((entry, re.search(_WORD, entry)) for entry in sorted(os.listdir(folder)))
     return [
         (match[1], os.path.join(folder, entry))
@@ -179,7 +180,7 @@ def _is_delegated(folder: str) -> bool:
     """Let a process of its own remove a folder; without one remove it here, and return False."""
     import subprocess  # only where a run is ended
 
-    command = [sys.executable, "-I", "-S", "-c", _REMOVE, os.path.abspath(folder)]
+    command = [sys.executable, "-I", "-S", "-c", _REMOVE, local_paths.absolute(folder)]
     null = subprocess.DEVNULL
     try:
         _removers.append(subprocess.Popen(command, stdin=null, stdout=null, stderr=null, start_new_session=True))
@@ -359,7 +360,7 @@ def lock_target(path: str, report: Report, storage: StorageOptions, *, replaces:
             report.warning("unlocked-target", text, helps=["let no other run write it at the same time"])
         yield lock
     except OSError as error:
-        folder = os.path.dirname(os.path.realpath(path))
+        folder = os.path.dirname(local_paths.real(path))
         if error.errno in CLOSED and not is_remote(path) and os.path.isdir(folder) and not os.access(folder, os.W_OK):
             error.add_note(f"the folder `{folder}` cannot be written, where a new target is made beside its place")
         raise
@@ -386,7 +387,8 @@ def _take_lock(path: str, storage: StorageOptions, *, replaces: bool) -> Lock:
 
 def _report_leftovers(path: str, report: Report) -> None:
     """Report abandoned-target for what killed runs have left beside a target; one that was being removed still is."""
-    places = dict.fromkeys((os.path.abspath(path), os.path.realpath(path)))  # `append` writes beside what a link names
+    # `append` writes beside what a link names
+    places = dict.fromkeys((local_paths.absolute(path), local_paths.real(path)))
     for word, place in chain.from_iterable(map(leftovers, places)):
         if word == "removed":
             go_on(place)

@@ -17,6 +17,7 @@ from collections.abc import Iterator
 from contextlib import suppress
 from typing import Any, Protocol, TypeAlias, runtime_checkable
 
+from nczarr.stores import local_paths
 from nczarr.stores.base import Store, UnsafeKeyError, safe_key
 from nczarr.stores.directory import GROWING, DirectoryStore
 
@@ -416,15 +417,15 @@ class FolderKeys:
     """
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
-        self._root = os.path.abspath(os.fspath(path))
-        self._real = os.path.realpath(self._root)
+        self._root = local_paths.absolute(os.fspath(path))
+        self._real = local_paths.real(self._root)
 
     def _file(self, key: str) -> str:
-        path = os.path.join(self._root, *safe_key(key).split("/"))
-        folder = os.path.relpath(os.path.dirname(path), self._root)
-        if os.path.realpath(os.path.dirname(path)) != os.path.normpath(os.path.join(self._real, folder)):
+        *folders, name = safe_key(key).split("/")
+        folder = os.path.join(self._root, *folders)
+        if local_paths.real(folder) != os.path.join(self._real, *folders):
             raise UnsafeKeyError(f"a link points outside the store: {key!r}")
-        return path
+        return os.path.join(folder, name)
 
     def get(self, key: str) -> bytes | None:
         """Return the content of a file.

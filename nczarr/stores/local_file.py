@@ -14,6 +14,7 @@ import sys
 from collections.abc import Iterable
 from typing import overload
 
+from nczarr.stores import local_paths
 from nczarr.stores.ranges import neighbours
 
 _UNRESERVED: int = getattr(mmap, "MAP_NORESERVE", 0x4000 if sys.platform == "linux" else 0)
@@ -49,7 +50,7 @@ class LocalFile:
     """Bytes of a file. Slices are bytes; threads may read concurrently. Raises OSError, ReplacedError."""
 
     def __init__(self, path: str) -> None:
-        self.path = os.path.abspath(path)
+        self.path = local_paths.absolute(path)
         self._identity = identity_of(os.stat(self.path))
         self.size = self._identity[2]
         self._block: tuple[int, bytes] = (0, b"")

@@ -18,6 +18,7 @@ from typing import NamedTuple, Protocol
 
 from nczarr.diagnostics.report import Diagnostic, Report, Severity
 from nczarr.diagnostics.secrets import show
+from nczarr.stores import local_paths
 
 VERSION = 1
 
@@ -243,7 +244,7 @@ def lock_file(target: str) -> Lock:
     A store in a folder that cannot be written is locked inside. A run with other
     rights may lock it beside, so each looks at the other's place afterwards.
     """
-    folder, name = os.path.split(os.path.realpath(target))
+    folder, name = os.path.split(local_paths.real(target))
     places = [os.path.join(folder, lock_name(name))]
     if os.path.isdir(target):
         places.append(os.path.join(folder, name, lock_name("")[1:]))

@@ -17,6 +17,7 @@ from urllib.parse import unquote
 from nczarr.diagnostics.report import Source
 from nczarr.diagnostics.secrets import StorageOptions, show
 from nczarr.options import Following
+from nczarr.stores import local_paths
 from nczarr.stores.base import Store
 from nczarr.stores.connection import WEB
 from nczarr.stores.login import server_of
@@ -81,9 +82,9 @@ class Policy(NamedTuple):
         base = self.given.base or self.home
         if not is_remote(base):
             base = _place(base).path or base
-            path = os.path.normpath(os.path.join(base, url))
+            path = local_paths.absolute(os.path.join(base, url))
             if "%" in url and not os.path.lexists(path):  # as in `_place`
-                path = os.path.normpath(os.path.join(base, unquote(url, errors="surrogateescape")))
+                path = local_paths.absolute(os.path.join(base, unquote(url, errors="surrogateescape")))
             return Followed(url, path)
         protocol, _, rest = base.partition("://")
         return Followed(f"{protocol}://{posixpath.normpath(posixpath.join(rest, url))}")
@@ -121,7 +122,7 @@ def home_of(source: Source | Store) -> str:
         return str(ranged.connection.url).partition("?")[0].rpartition("/")[0]
     fetched = origin(source.path)
     if fetched is None:
-        return os.path.dirname(os.path.abspath(source.path))
+        return local_paths.folder_of(source.path)
     url = fetched[0].partition("?")[0] if fetched[0].lower().startswith(("http://", "https://")) else fetched[0]
     return url.rpartition("/")[0]
 
@@ -134,8 +135,8 @@ def _place(url: str) -> Followed:
             path = path.removeprefix("localhost") if path.startswith("localhost/") else path
             if "%" in path and not os.path.lexists(path):  # some write them as URLs, most do not
                 path = unquote(path, errors="surrogateescape")
-            return Followed(url, os.path.abspath(path))
-    return Followed(url) if "://" in url else Followed(url, os.path.abspath(url))
+            return Followed(url, local_paths.absolute(path))
+    return Followed(url) if "://" in url else Followed(url, local_paths.absolute(url))
 
 
 def _is_below(place: Followed, root: str, *, hidden: bool = True) -> bool:
@@ -147,9 +148,9 @@ def _is_below(place: Followed, root: str, *, hidden: bool = True) -> bool:
     if place.path is not None:
         if is_remote(root):
             return False
-        folder = os.path.realpath(_place(root).path or root) if root not in FILES else os.sep
-        begin, real = folder.rstrip(os.sep) + os.sep, os.path.realpath(place.path)
-        return real.startswith(begin) and (hidden or f"{os.sep}." not in os.sep + real[len(begin) :])
+        folder = (_place(root).path or root) if root not in FILES else os.sep
+        segments = local_paths.segments_below(place.path, folder)
+        return bool(segments) and (hidden or not any(name.startswith(".") for name in segments or ()))
     protocol, _, rest = root.partition("://")
     own_protocol, _, path = place.url.partition("://")
     if protocol.lower() != own_protocol.lower() or "://" not in root:

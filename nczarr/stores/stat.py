@@ -157,7 +157,7 @@ def identity(path: str, storage: StorageOptions = NO_OPTIONS) -> str | None:
     for folder, _, files in os.walk(place.path):
         for name in files:
             whole = os.path.join(folder, name)
-            lines.append(_line(os.path.relpath(whole, place.path), os.lstat(whole)))
+            lines.append(_line(whole.removeprefix(place.path).lstrip(os.sep), os.lstat(whole)))
     return _digest(sorted(lines))
 
 

@@ -10,6 +10,7 @@ from urllib.parse import quote
 
 from nczarr.diagnostics.secrets import show
 from nczarr.options import Writing
+from nczarr.stores import local_paths
 from nczarr.stores.spool import is_from_pipe, origin
 from nczarr.stores.url import is_remote
 
@@ -51,10 +52,10 @@ class UrlNaming:
             document = self._document.rstrip("/")
             return place == document or place.startswith(document + "/")
         if self._replaced is None:
-            self._replaced = _entry(self._document) if os.path.lexists(self._document) else ""
+            self._replaced = local_paths.entry(self._document) if os.path.lexists(self._document) else ""
         if not self._replaced:
             return False
-        entries = _entry(place), os.path.realpath(place)
+        entries = local_paths.entry(place), local_paths.real(place)
         return any(entry == self._replaced or entry.startswith(self._replaced + os.sep) for entry in entries)
 
     def url(self, place: str) -> str:
@@ -75,7 +76,7 @@ class UrlNaming:
             if show(place) != place:
                 raise UnnamedTargetError(f"`{show(place)}` contains a secret, which the document would reveal")
             return self._relative(place) if self._writing.relative else place
-        path = os.path.abspath(place)
+        path = local_paths.absolute(place)
         try:
             path.encode()
         except UnicodeEncodeError:
@@ -86,7 +87,7 @@ class UrlNaming:
         """Return a target's path below the source's folder, or its name. Raises UnnamedTargetError if not unique."""
         home = self._writing.home
         if home is None and self._source is not None:
-            source = self._source if is_remote(self._source) else os.path.abspath(self._source)
+            source = self._source if is_remote(self._source) else local_paths.absolute(self._source)
             home = source.rstrip("/").rpartition("/")[0]
         folder = None if home is None else home.rstrip("/") + "/"
         below = place[len(folder) :] if folder is not None and place.startswith(folder) else place.rpartition("/")[2]
@@ -101,16 +102,10 @@ class UrlNaming:
         if is_remote(document) != is_remote(place):
             return place if is_remote(place) else FILE + place
         if not is_remote(place):
-            return os.path.relpath(place, os.path.dirname(os.path.abspath(document)))
+            return local_paths.relative(place, local_paths.folder_of(document))
         if document.split("/")[:3] != place.split("/")[:3]:  # another protocol, server or bucket
             return place
         return posixpath.relpath(place, posixpath.dirname(document))
-
-
-def _entry(path: str) -> str:
-    """Return the path of an entry of a folder, in which links of folders are followed, but not the entry itself."""
-    folder, name = os.path.split(os.path.abspath(path))
-    return os.path.join(os.path.realpath(folder), name)
 
 
 def note_properties(place: str) -> dict[str, Any]:

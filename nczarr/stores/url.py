@@ -11,9 +11,10 @@ stores, `#branch=…`, `#tag=…` or `#snapshot=…` behind it one of them.
 
 from __future__ import annotations
 
-import os
 import re
 from typing import Literal, NamedTuple
+
+from nczarr.stores import local_paths
 
 MODES = ("nczarr", "zarr", "file", "zip", "s3", "consolidated", "noxarray")
 """Modes of a netCDF URL."""
@@ -78,7 +79,7 @@ class Repository(NamedTuple):
     @property
     def absolute(self) -> Repository:
         """The same revision by an absolute path, if it is local."""
-        return self._replace(place=os.path.abspath(self.place)) if self.local else self
+        return self._replace(place=local_paths.absolute(self.place)) if self.local else self
 
     @property
     def text(self) -> str:

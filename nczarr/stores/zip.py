@@ -17,7 +17,7 @@ from contextlib import nullcontext, suppress
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, BinaryIO
 
-from nczarr.stores import ranges, remote_file
+from nczarr.stores import local_paths, ranges, remote_file
 from nczarr.stores.base import ROOT_KEYS, Store, UnsafeKeyError, is_safe, safe_key, with_prefix
 from nczarr.stores.finish import delay_signals, partial, put_in_place, unfinished
 from nczarr.stores.ranges import Range
@@ -77,7 +77,7 @@ class ZipStore(Store):
 
     def __getstate__(self) -> dict[str, Any]:
         """Return only the path, without the open archive, and a remote file's description."""
-        state = {"file": os.path.abspath(self.file), "path": self.path}
+        state = {"file": local_paths.absolute(self.file), "path": self.path}
         return {**state, "_remote": self._remote, "distant": self.distant, "_missed": 0, "_is_confirmed": False}
 
     @cached_property
@@ -183,7 +183,7 @@ class ZipStore(Store):
         if header is None:
             return None
         name, extra = struct.unpack_from("<HH", header, 26)
-        return Range(os.path.abspath(self.file), info.header_offset + LOCAL_HEADER + name + extra, info.file_size)
+        return Range(local_paths.absolute(self.file), info.header_offset + LOCAL_HEADER + name + extra, info.file_size)
 
     def confirm_absent(self, key: str) -> None:
         """Raise OSError if an entry has this name, and the directory of the archive another one.
@@ -328,7 +328,7 @@ class ZipTarget(Store):
     def __init__(self, path: str, *, overwrite: bool = False) -> None:
         from zipfile import ZIP_STORED, ZipFile
 
-        path = os.path.normpath(path)
+        path = local_paths.tidy(path)
         if not overwrite and os.path.lexists(path):
             raise FileExistsError(f"{path} exists")
         self.path = partial(path)

@@ -37,7 +37,7 @@ from nczarr.arrays.regions import (
     number_of,
 )
 from nczarr.arrays.sources.source import ArraySource, Layout, Stored, itemsize, numpy_dtype
-from nczarr.stores import remote_file
+from nczarr.stores import local_paths, remote_file
 from nczarr.stores.ranges import GAP
 from nczarr.stores.remote_file import RemoteFile
 
@@ -89,7 +89,7 @@ class FileBytes:
     @classmethod
     def of(cls, source: Source) -> FileBytes:
         """Return the bytes of a source: in memory, or its file's map."""
-        path = None if isinstance(source.data, bytes) else os.path.abspath(source.path)
+        path = None if isinstance(source.data, bytes) else local_paths.absolute(source.path)
         return cls(path, len(source.data), source.data, name=source.name)
 
     @classmethod
@@ -99,7 +99,7 @@ class FileBytes:
         if remote is not None:
             return cls(path, remote.size, remote, name=name)
         status = os.stat(path)
-        return cls(os.path.abspath(path), status.st_size, modified=status.st_mtime_ns, name=name)
+        return cls(local_paths.absolute(path), status.st_size, modified=status.st_mtime_ns, name=name)
 
     @property
     def remote(self) -> RemoteFile | None:

@@ -18,7 +18,7 @@ from nczarr.formats.netcdf4.header.datatypes import NON_COORDINATE
 from nczarr.formats.netcdf4.header.file_bytes import DAMAGE, header_file
 from nczarr.formats.netcdf4.library import Library
 from nczarr.formats.netcdf4.remote_driver import Driver, driver
-from nczarr.stores import remote_file
+from nczarr.stores import local_paths, remote_file
 
 CLOSE_DEGREES = (2, 3, 1)
 """Close degrees (H5F_CLOSE_SEMI …): HDF5 opens a file twice only with the same one, the library's."""
@@ -208,7 +208,7 @@ def open_file(h5: Hdf5, path: str, *, writing: bool = False) -> int:
     """Return a file's identifier, -1 on failure; the netCDF library may have it open. Raises OSError."""
     if remote_file.at(path) is not None:
         return _open_remote(h5, path)
-    name = os.fsencode(os.path.abspath(path))
+    name = os.fsencode(local_paths.absolute(path))
     for degree in CLOSE_DEGREES:
         access = h5.H5Pcreate(h5.file_access)
         h5.H5Pset_fclose_degree(access, degree)
@@ -261,7 +261,7 @@ def _open_alone(h5: Hdf5, path: str) -> int:
     for flags, set_driver in ((0, h5.H5Pset_fapl_stdio), (_SWMR_READ, h5.H5Pset_fapl_sec2)):
         access = h5.H5Pcreate(h5.file_access)
         set_driver(access)
-        file = h5.H5Fopen(os.fsencode(os.path.abspath(path)), flags, access)
+        file = h5.H5Fopen(os.fsencode(local_paths.absolute(path)), flags, access)
         if file < 0:
             h5.lib.note_reason()
         h5.H5Pclose(access)

@@ -26,6 +26,7 @@ from nczarr.formats.reference.index import AHEAD, FamilyEntry, Index, odd
 from nczarr.formats.reference.index import FEW as FEW_KEYS
 from nczarr.formats.reference.limits import DEFAULT, Limits, RefusedTextError
 from nczarr.options import Options
+from nczarr.stores import local_paths
 from nczarr.stores.base import Reference, References, Store
 from nczarr.stores.open import open_source
 from nczarr.stores.reference_policy import Policy, home_of
@@ -155,7 +156,7 @@ class CheckedReferences:
     def __reduce__(self) -> tuple[Any, ...]:
         if isinstance(self._source.data, bytes):
             return _of_bytes, (self._source.name, self._source.data, *self._options)
-        path = os.path.abspath(self._source.path)
+        path = local_paths.absolute(self._source.path)
         return _of_file, (path, self._source.name, _identity(path), *self._options)
 
 

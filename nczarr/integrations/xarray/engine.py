@@ -25,6 +25,7 @@ from nczarr.integrations.xarray.values import OpenedDataset, warn
 from nczarr.operations import pipeline
 from nczarr.options import FOLLOWING, Aggregation, Following, Options
 from nczarr.registry import Format
+from nczarr.stores import local_paths
 from nczarr.stores.open import is_repository
 from nczarr.stores.url import BadURLError, is_remote, location
 
@@ -312,7 +313,7 @@ def _open(
     if repository is not None:
         path = repository.absolute.text
     if not is_remote(path) and "://" not in path:
-        path = os.path.abspath(os.path.expanduser(path))
+        path = local_paths.absolute(os.path.expanduser(path))
     again = partial(_read, path, options)
     handle = again()
     _warn_of_losses(handle)

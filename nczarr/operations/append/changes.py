@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import itertools
 import math
-import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from typing import Literal, NamedTuple
@@ -39,6 +38,7 @@ from nczarr.options import Options, Writing
 from nczarr.plan.chunk_lengths import survey
 from nczarr.plan.plans import Conversion, PartTarget
 from nczarr.registry import REFERENCE
+from nczarr.stores import local_paths
 from nczarr.stores.lock import Lock, NoLock, Unchanged
 from nczarr.stores.overlay import Overlay
 from nczarr.stores.stat import identity
@@ -396,7 +396,7 @@ def _extend(request: AppendRequest, lock: Lock, report: Report, step: Callable[[
     if old.identity is not None:
         lock = Unchanged(lock, request.target, old.identity)
     remote = is_remote(request.target)
-    path = request.target if remote else os.path.realpath(request.target)  # a link stays one
+    path = request.target if remote else local_paths.real(request.target)  # a link stays one
     done = pipeline.write(combination.checked, path, form, report, options, lock=lock)
     return None if done is None else Appended(done._replace(target=request.target), lengths)
 

@@ -270,7 +270,8 @@ def prepare(
             return None
     if options.dask is not None and not is_divisible(request.inputs, options.dask, report):
         return None
-    if target is not None and form is not None and not _is_open(target, form, options, report):
+    sources = [source.name for source in request.inputs if source.portable]
+    if target is not None and form is not None and not _is_open(target, form, options, report, sources):
         return None
     spec = request.spec._replace(rectilinear=options.grid == "rectilinear")
     if form is not None and form.name == REFERENCE:
@@ -324,7 +325,7 @@ def _aggregate(
     return aggregate(checked, places, lengths, combination.sequences, request.target, request.options, report)
 
 
-def _is_open(target: str, form: Format, options: Options, report: Report) -> bool:
+def _is_open(target: str, form: Format, options: Options, report: Report, sources: Sequence[str]) -> bool:
     """Return whether a target is to be made and can be. Reports finished-target, target-exists. Raises OSError."""
     if options.resume and not options.overwrite:
         from nczarr.operations.combine.journal import is_finished
@@ -335,7 +336,7 @@ def _is_open(target: str, form: Format, options: Options, report: Report) -> boo
     if is_remote(target):
         return True
     place = endpoints.locate(target, report)
-    return place is not None and endpoints.is_free(place, form, report, options)
+    return place is not None and endpoints.is_free(place, form, report, options, sources)
 
 
 def _for_writing(request: CombineRequest, *, addressable: int | None) -> Options:

@@ -8,7 +8,6 @@ remain. So sources may be read by any process, in any order.
 from __future__ import annotations
 
 import math
-import os
 from bisect import bisect_right
 from collections.abc import Iterable, Mapping
 from types import MappingProxyType
@@ -44,6 +43,7 @@ from nczarr.operations.combine.source_grid import (
     list_overridden,
     read_values,
 )
+from nczarr.stores import local_paths
 from nczarr.stores.spool import origin
 from nczarr.stores.target_urls import note_properties
 from nczarr.stores.url import is_remote
@@ -330,7 +330,7 @@ class KnownPlaces:
 
 
 def _targets(array: TableChunkArray) -> Iterable[str]:
-    return (path if is_remote(path) else os.path.realpath(path) for path in array.table.sources)
+    return (path if is_remote(path) else local_paths.real(path) for path in array.table.sources)
 
 
 def _is_within(one: TableChunkArray, other: TableChunkArray) -> bool:

@@ -11,7 +11,6 @@ whose arrays need the opened file is read again in this process.
 from __future__ import annotations
 
 import itertools
-import os
 import pickle
 from collections.abc import Callable, Collection, Generator, Iterable, Iterator, Sequence
 from contextlib import ExitStack, closing, nullcontext
@@ -26,6 +25,7 @@ from nczarr.operations.combine.agreement import CombineSpec
 from nczarr.operations.combine.contribution import Contribution, Model, contribution_of, in_model_units, model_of
 from nczarr.operations.pipeline import Input
 from nczarr.select.selection import Subset
+from nczarr.stores import local_paths
 from nczarr.stores.spool import remove_fetched_files
 from nczarr.stores.url import is_remote
 
@@ -239,7 +239,7 @@ def results(
 def home_of(paths: Sequence[str]) -> str | None:
     """Return the common folder or URL of all sources, or None."""
     if not any(map(is_remote, paths)):
-        return os.path.commonpath([os.path.dirname(os.path.abspath(path)) for path in paths])
+        return local_paths.common_folder(paths)
     folders = [path.rstrip("/").split("/")[:-1] for path in paths]
     common = [
         names[0] for names in itertools.takewhile(lambda names: len(set(names)) == 1, zip(*folders, strict=False))

@@ -26,6 +26,7 @@ from nczarr.diagnostics.report import UNREAD, Report
 from nczarr.operations.compare.values import TEXT, alike, block_shape, values
 from nczarr.options import Options
 from nczarr.plan.plans import Conversion, Plan, StorePlan
+from nczarr.stores import local_paths
 
 SCRIPT = Path(__file__).with_name("foreign_reader.py")
 
@@ -137,7 +138,7 @@ def verify_elsewhere(plan: Plan, lossy: frozenset[str], place: str, target: Chec
     arrays = list(_arrays(plan, lossy, target))
     if library == "references" and any(array.source.distant for array in arrays):
         return None
-    request = {"library": library, "path": os.path.abspath(place), "arrays": [array.request() for array in arrays]}
+    request = {"library": library, "path": local_paths.absolute(place), "arrays": [array.request() for array in arrays]}
     with subprocess.Popen(
         [sys.executable, str(SCRIPT)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
     ) as process:

@@ -78,6 +78,8 @@ def edit(request: EditRequest, report: Report) -> EditResult | None:
     place = endpoints.locate(request.target, report)
     if place is None:
         return None
+    if not place.remote:
+        request = request._replace(target=trim(place.path))
     if request.rehearsal:
         return _edit(request, report)
     with endpoints.lock_place(request.target, report, request.options, replaces=True) as lock:

@@ -18,6 +18,7 @@ from typing import Any
 from nczarr.check.checked import Checked
 from nczarr.diagnostics.report import Report
 from nczarr.diagnostics.secrets import show
+from nczarr.stores import local_paths
 from nczarr.stores.url import is_remote, location, trim
 
 VERSION = 1
@@ -57,8 +58,8 @@ def can_write_undo(target: str, path: str | None, report: Report) -> bool:
     if os.path.lexists(path):
         report.error("target-exists", f"`{show(path)}` exists", helps=helps)
         return False
-    real, name = os.path.realpath(path), os.path.basename(path)
-    is_inside = not is_remote(target) and real.startswith(os.path.realpath(trim(target)) + os.sep)
+    real, name = local_paths.real(path), os.path.basename(path)
+    is_inside = not is_remote(target) and local_paths.is_within(real, trim(target))
     if is_inside and (name.startswith(".") or name == "zarr.json"):
         report.error("unknown-target", f"`{show(path)}` is the name of a document of the store", helps=helps)
         return False

@@ -25,6 +25,7 @@ from nczarr.operations.ncml.members import (
 from nczarr.operations.ncml.modifications import has_changes, modify
 from nczarr.operations.ncml.vocabulary import PREFIXES, NcmlDocument, check_elements
 from nczarr.options import Following, Options
+from nczarr.stores import local_paths
 from nczarr.stores.open import open_source
 from nczarr.stores.reference_policy import Policy, home_of
 from nczarr.stores.url import is_remote
@@ -56,7 +57,7 @@ def _open_document(source: Source, report: Report, options: Options) -> tuple[Xm
     if root is None:
         return None
     following = options.following
-    place = os.path.realpath(source.path) if source.path is not None else source.name
+    place = local_paths.real(source.path) if source.path is not None else source.name
     policy = Policy(home_of(source), following)
     behind = following._replace(documents=(*following.documents, place))
     options = options._replace(following=behind, storage=policy.limit_token(options.storage))

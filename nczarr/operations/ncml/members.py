@@ -19,6 +19,7 @@ from nczarr.formats.common.xml_reader import XmlElement
 from nczarr.operations import endpoints, omissions, pipeline
 from nczarr.operations.ncml.file_dates import read_date
 from nczarr.operations.ncml.vocabulary import NcmlDocument, is_true
+from nczarr.stores import local_paths
 from nczarr.stores.local_file import LocalFile
 from nczarr.stores.reference_policy import ForbiddenTargetError
 from nczarr.stores.url import is_remote
@@ -104,7 +105,7 @@ def read_place(path: str, label: str, element: XmlElement, document: NcmlDocumen
     `label`: the place in messages.
     """
     report, behind = document.report, document.options.following.documents
-    if os.path.realpath(path) in behind or len(behind) > DEEPEST:
+    if local_paths.real(path) in behind or len(behind) > DEEPEST:
         text = f"`{show(label)}` leads back to this document" if len(behind) <= DEEPEST else "documents nest too deeply"
         report.error("bad-ncml", text, document.span(element))
         return None
@@ -179,7 +180,7 @@ def _scan(element: XmlElement, document: NcmlDocument) -> list[AggregatedMember]
         for path in _list_files(folder, element, document)
         if (expression is None or expression.fullmatch(path))
         and (newest is None or os.stat(path).st_mtime <= newest)
-        and os.path.realpath(path) not in document.options.following.documents
+        and local_paths.real(path) not in document.options.following.documents
     ]
     if not paths and report.errors == before:
         report.error("unmatched-ncml", f"the scan of `{show(location)}` finds no file", span)
@@ -216,7 +217,7 @@ def _date_members(paths: list[str], element: XmlElement, document: NcmlDocument)
 def _label_file(path: str, document: NcmlDocument) -> str:
     """Return the path of a scanned file from the folder of the document, if it is below it."""
     home = document.policy.home.rstrip(os.sep) + os.sep
-    return os.path.normpath(path).removeprefix(home)
+    return local_paths.absolute(path).removeprefix(home)
 
 
 def _list_files(folder: str, element: XmlElement, document: NcmlDocument) -> Iterator[str]:
@@ -241,9 +242,9 @@ def _list_files(folder: str, element: XmlElement, document: NcmlDocument) -> Ite
 
 def _is_allowed(path: str, folder: str, element: XmlElement, document: NcmlDocument) -> bool:
     """Return whether a scanned file may be read: a link must not lead out of the folder. Reports forbidden-target."""
-    real = os.path.realpath(path)
+    real = local_paths.real(path)
     try:
-        if not real.startswith(os.path.realpath(folder).rstrip(os.sep) + os.sep):
+        if not local_paths.segments_below(path, folder):
             raise ForbiddenTargetError(
                 f"`{_label_file(path, document)}` is a link that leads out of the scanned folder"
             )

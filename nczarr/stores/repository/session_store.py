@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import asyncio
 import errno
-import os
 import re
 from collections.abc import Iterable, Iterator
 from functools import cached_property
@@ -16,6 +15,7 @@ from typing import Any
 
 from nczarr.diagnostics.report import CompileError, Diagnostic, Report, Severity
 from nczarr.diagnostics.secrets import NO_OPTIONS, StorageOptions, show
+from nczarr.stores import local_paths
 from nczarr.stores.base import Reference, Store, cut, next_segments, safe_key
 from nczarr.stores.reference_policy import Policy
 from nczarr.stores.repository.containers import Access, allow, check_locations
@@ -55,7 +55,7 @@ class RepositoryStore(Store):
     def home(self) -> str:
         """Folder or URL that contains the repository."""
         place = self.repository.place
-        return os.path.dirname(os.path.abspath(place)) if self.repository.local else place.rpartition("/")[0]
+        return local_paths.folder_of(place) if self.repository.local else place.rpartition("/")[0]
 
     def get(self, key: str) -> None:
         """Return None."""

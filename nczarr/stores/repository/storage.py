@@ -12,6 +12,7 @@ from threading import Lock
 from typing import Any
 
 from nczarr.diagnostics.secrets import StorageOptions
+from nczarr.stores import local_paths
 from nczarr.stores.repository.library import load_library
 from nczarr.stores.url import BadURLError, Repository
 
@@ -33,7 +34,7 @@ def storage_of(repository: Repository, options: StorageOptions) -> Any:
     """Return icechunk's storage of a repository. Raises BadURLError, MissingProtocolError."""
     ice = load_library()
     if repository.local:
-        return ice.local_filesystem_storage(os.path.abspath(repository.place))
+        return ice.local_filesystem_storage(local_paths.absolute(repository.place))
     protocol, bucket, prefix = _split(repository.place)
     settings = select_options(protocol, options)
     if protocol in S3:

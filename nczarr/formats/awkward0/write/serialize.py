@@ -40,7 +40,7 @@ from nczarr.formats.awkward0.write.compression import DEFAULT, CompressionRule, 
 from nczarr.formats.awkward0.write.encoder import ExpressionEncoder
 from nczarr.formats.common.awkward import expressions
 from nczarr.formats.common.awkward.expressions import Expression
-from nczarr.stores import finish
+from nczarr.stores import finish, local_paths
 from nczarr.stores.base import is_safe, safe_key
 from nczarr.stores.finish import put_in_place
 from nczarr.stores.zip import entry_name, new_entry
@@ -175,7 +175,7 @@ def extend_file(path: str, mode: str, members: Iterable[Member], check: Check) -
     Extends a copy and replaces the original in one rename. Raises OSError, and
     errors of `check` and the members; the original is then unchanged.
     """
-    target = os.path.realpath(path)
+    target = local_paths.real(path)
     if os.path.isdir(target):
         raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), path)
     if mode == "x" and os.path.lexists(target):

@@ -28,6 +28,7 @@ from nczarr.formats.opendap.dmrpp.link_plan import Linked, Refused, ValueEncodin
 from nczarr.formats.opendap.dmrpp.references import FILTER_NAMES, fill_number
 from nczarr.options import Options
 from nczarr.plan.plans import StreamPlan
+from nczarr.stores import local_paths
 from nczarr.stores.target_urls import UnnamedTargetError, UrlNaming
 from nczarr.stores.url import is_remote
 
@@ -63,7 +64,7 @@ class _DmrppWriter(DmrWriter):
         target, writing = self.options.target, self.options.writing
         near = target is not None and not is_remote(target) and not is_remote(source) and writing.base is None
         try:
-            if near and os.path.dirname(os.path.abspath(target or "")) == os.path.dirname(os.path.abspath(source)):
+            if near and local_paths.are_neighbours(target or "", source):
                 self.naming.check(source)
                 return os.path.basename(source)
             return self.naming.url(source)

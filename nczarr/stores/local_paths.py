@@ -1,0 +1,78 @@
+"""Paths of files as the system resolves them: the only module that makes paths absolute, compares or relates them.
+
+`link/../x` is a file beside the folder that `link` leads to, and `sub/../x` does not exist without `sub`. Functions
+that shorten such texts without looking at the disk (`os.path.abspath`, `normpath`) name other files there. Here a text
+is shortened only where that changes nothing. Links keep their names, which users and documents use, except in `real`.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+
+
+def absolute(path: str) -> str:
+    """Return the absolute path of the file that a path names now; links keep their names, unless `..` follows.
+
+    A folder that is missing before `..` stays, so that the system says what is missing.
+    """
+    if os.pardir not in path:
+        return os.path.abspath(path)
+    place = os.sep
+    for name in os.path.join(os.getcwd(), path).split(os.sep):
+        if name == os.pardir:
+            place = os.path.dirname(real(place)) if os.path.isdir(place) else os.path.join(place, name)
+        elif name not in ("", os.curdir):
+            place = os.path.join(place, name)
+    return place
+
+
+def real(path: str, *, must_exist: bool = False) -> str:
+    """Return the path of a file without links. Equal files have equal ones, apart from hard links.
+
+    Raises OSError for a missing file that must exist, and a circle of links to it.
+    """
+    return os.path.realpath(path, strict=must_exist)
+
+
+def entry(path: str) -> str:
+    """Return the place that a path names in its folder: links of the folder are followed, not the last name."""
+    folder, name = os.path.split(absolute(path))
+    return os.path.join(real(folder), name)
+
+
+def folder_of(path: str) -> str:
+    """Return the absolute path of the folder that has a file."""
+    return os.path.dirname(absolute(path))
+
+
+def are_neighbours(path: str, other: str) -> bool:
+    """Return whether two files are in one folder."""
+    return real(folder_of(path)) == real(folder_of(other))
+
+
+def tidy(path: str) -> str:
+    """Return a path without trailing slashes, which still names the same entry: that of a target."""
+    stripped = path.rstrip(os.sep)
+    return absolute(path) if os.path.basename(stripped) in ("", os.curdir, os.pardir) else stripped
+
+
+def relative(path: str, folder: str) -> str:
+    """Return the path of a file from a folder, as the system follows it: `..` leads out of where a link leads."""
+    return os.path.relpath(entry(path), real(folder))
+
+
+def segments_below(path: str, folder: str) -> tuple[str, ...] | None:
+    """Return the names that lead from a folder to a file, whatever links name both; None if it is not below it."""
+    inner, outer = real(path), real(folder).rstrip(os.sep) + os.sep
+    return tuple(filter(None, inner[len(outer) :].split(os.sep))) if f"{inner}{os.sep}".startswith(outer) else None
+
+
+def is_within(path: str, folder: str) -> bool:
+    """Return whether a file is a folder, or below it, whatever links name them."""
+    return segments_below(path, folder) is not None
+
+
+def common_folder(paths: Iterable[str]) -> str:
+    """Return the deepest folder that has all files."""
+    return os.path.commonpath([folder_of(path) for path in paths])
