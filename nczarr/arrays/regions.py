@@ -278,41 +278,6 @@ def ravel(table: NDArray[np.int64], counts: tuple[int, ...]) -> NDArray[np.int64
     return numbers
 
 
-def covering(
-    table: NDArray[np.int64],
-    unit: tuple[int, ...],
-    chunks: tuple[int, ...],
-    shape: tuple[int, ...],
-    box: Region | None = None,
-) -> NDArray[np.int64]:
-    """Return the chunks of another grid that meet some chunks, in C order and without duplicates.
-
-    `table`: int64, shape (chunks, dimensions), in the grid of chunks `unit`; the
-    result has the grid of `chunks`. The array's `shape` bounds both. `box`: indices
-    without steps, which all chunks of the table meet, and which bound the result.
-    """
-    for axis, (unit_length, chunk_length, end) in enumerate(zip(unit, chunks, shape, strict=True)):
-        begin = table[:, axis] * unit_length
-        if isinstance(unit_length, Lengths):
-            last = np.minimum((table[:, axis] + 1) * unit_length, end) - 1
-        else:  # within 64 bits for any length
-            last = np.minimum(begin, max(0, end - unit_length)) + (min(unit_length, end) - 1)
-        if box is not None:
-            begin, last = np.maximum(begin, box[axis].start), np.minimum(last, box[axis].stop - 1)
-        first, last = begin // chunk_length, last // chunk_length
-        spans = last - first + 1
-        if (spans == 1).all():
-            table = table.copy()
-            table[:, axis] = first
-        else:
-            before = np.cumsum(spans) - spans
-            along = np.arange(int(spans.sum())) + np.repeat(first - before, spans)
-            table = np.repeat(table, spans, axis=0)
-            table[:, axis] = along
-        table = distinct_rows(table, tuple(map(max, grid_of(shape, unit), grid_of(shape, chunks))))
-    return table
-
-
 def distinct_rows(table: NDArray[np.int64], counts: tuple[int, ...]) -> NDArray[np.int64]:
     """Return the distinct rows in C order."""
     if math.prod(counts) > LARGEST:

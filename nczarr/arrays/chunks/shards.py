@@ -19,7 +19,7 @@ from nczarr.arrays.chunks.occupancy import chunks_in
 from nczarr.arrays.codecs.chain import DECODING_ERRORS
 from nczarr.arrays.codecs.sharding_indexed import ShardIndex, index_size, index_table, shard_index
 from nczarr.arrays.lazy_numpy import NDArray, np
-from nczarr.arrays.regions import LARGEST, Index, Region, covering, grid_of, indices_of, number_of, ravel, unravel
+from nczarr.arrays.regions import LARGEST, Index, Region, grid_of, indices_of, number_of, ravel, region_or_all, unravel
 from nczarr.arrays.sources.source import Layout
 from nczarr.ast.rectilinear import shape_of, varies
 from nczarr.diagnostics.report import CompileError
@@ -162,10 +162,10 @@ def in_shards(array: KeyedArray, chunks: NDArray[np.int64]) -> Iterator[InShard]
 
 
 def list_stored_in_shards(array: KeyedArray, shards: NDArray[np.int64], region: Region) -> NDArray[np.int64]:
-    """Return the stored chunks of some shards in a region, and all of a shard with an unreadable index.
+    """Return the stored chunks of some shards in a region, and the first one of a shard with an unreadable index.
 
-    Reading a chunk of the latter reports it. `shards`, result: indices, int64, shape
-    (indices, dimensions). Raises OSError.
+    Reading it reports the index. A shard may declare any number of chunks: without an index they are not listed.
+    `shards`, result: indices, int64, shape (indices, dimensions). Raises OSError.
     """
     layout, tables = array.layout, []
     assert layout.shards is not None
@@ -174,7 +174,7 @@ def list_stored_in_shards(array: KeyedArray, shards: NDArray[np.int64], region: 
         try:
             shard = _shard(array, home, math.prod(counts))
         except CompileError:
-            tables.append(_chunks_of(layout, np.array([home], np.int64), region))
+            tables.append(_first_chunk(layout, home, region))
             continue
         if shard is not None:
             lengths = zip(home, layout.shards, layout.chunks, strict=True)
@@ -230,7 +230,7 @@ def columns_in_shards(array: KeyedArray, shards: NDArray[np.int64], region: Regi
         whole = array.store.refer(array.key(tuple(home[0].tolist())))
         if whole is None or whole.url is None:
             continue
-        chunks = _chunks_of(layout, home, region)
+        chunks = list_stored_in_shards(array, home, region_or_all(region, layout.shape))
         for part in in_shards(array, chunks):
             if not part.is_inside:
                 for index in indices_of(chunks):  # the first chunk beyond the end raises
@@ -250,12 +250,11 @@ def _columns(sources: Mapping[str, int], pieces: Sequence[tuple[NDArray[np.int64
     return PlaceColumns(tuple(sources), chunk, source, offset, length, np.zeros(len(chunk), np.int32))
 
 
-def _chunks_of(layout: Layout, shards: NDArray[np.int64], region: Region | None) -> NDArray[np.int64]:
-    """Return the chunks of some shards that contain an index of a region, in C order; forms as above."""
+def _first_chunk(layout: Layout, home: Index, region: Region) -> NDArray[np.int64]:
+    """Return the first chunk of a shard in a region: int64, shape (1, dimensions)."""
     assert layout.shards is not None
-    box = None if region is None else tuple(range(indices[0], indices[-1] + 1) for indices in region)
-    chunks = covering(shards, layout.shards, layout.chunks, layout.shape, box)
-    return chunks if region is None else chunks_in(chunks, layout.chunks, region)
+    lengths = zip(home, layout.shards, layout.chunks, region, strict=True)
+    return np.array([[max(number * shard, asked[0]) // chunk for number, shard, chunk, asked in lengths]], np.int64)
 
 
 def _in_homes(

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import json
 import struct
 import tracemalloc
 import zlib
@@ -230,3 +231,31 @@ def test_the_missing_chunks_of_a_sparse_shard_cost_no_work() -> None:
         found = keys(variable, values, shards={"/v": shape})
     chunks = parsed(found["0/0"], 250_000)
     assert [number for number, chunk in enumerate(chunks) if chunk is not None] == [2, 249_999]
+
+
+def test_a_declared_number_of_chunks_takes_no_memory(tmp_path: Path) -> None:
+    """A shard of 300 bytes that declares 10⁹ chunks of one byte: its index cannot be there."""
+    count = 10**9
+    codecs = [{"name": "bytes"}]
+    index_codecs = [{"name": "bytes", "configuration": {"endian": "little"}}]
+    shards = {"chunk_shape": [1], "codecs": codecs, "index_codecs": index_codecs, "index_location": "end"}
+    array = {
+        "zarr_format": 3, "node_type": "array", "shape": [count], "data_type": "uint8", "fill_value": 0,
+        "chunk_grid": {"name": "regular", "configuration": {"chunk_shape": [count]}},
+        "chunk_key_encoding": {"name": "default"}, "dimension_names": ["x"], "attributes": {},
+        "codecs": [{"name": "sharding_indexed", "configuration": shards}],
+    }  # fmt: skip
+    (tmp_path / "s.zarr/a/c").mkdir(parents=True)
+    (tmp_path / "s.zarr/zarr.json").write_text('{"zarr_format": 3, "node_type": "group", "attributes": {}}')
+    (tmp_path / "s.zarr/a/zarr.json").write_text(json.dumps(array))
+    (tmp_path / "s.zarr/a/c/0").write_bytes(b"abc" * 100)
+    source = str(tmp_path / "s.zarr")
+    tracemalloc.start()
+    try:
+        assert run_command("info", source).status == 0
+        for target in ("t.zarr", "t.json"):
+            ran = run_command("convert", source, str(tmp_path / target))
+            assert (ran.status, "shorter than its index" in ran.err) == (1, True), ran.err
+        assert tracemalloc.get_traced_memory()[1] < 50_000_000
+    finally:
+        tracemalloc.stop()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import random
 import subprocess
 import sys
 from collections.abc import Callable
@@ -15,9 +14,7 @@ import pytest
 
 from nczarr.arrays.regions import (
     BATCH,
-    covering,
     distinct,
-    grid_of,
     indices_of,
     number_of,
     ravel,
@@ -40,33 +37,6 @@ def test_linear_indices(counts: tuple[int, ...]) -> None:
 def test_no_chunks() -> None:
     table = table_of([], 2)
     assert list(indices_of(table)) == []
-    assert covering(table, (2, 3), (3, 2), (7, 8)).shape == (0, 2)
-
-
-@pytest.mark.parametrize("rank", [0, 1, 2, 3])
-def test_chunks_of_another_grid(rank: int) -> None:
-    pick = random.Random(rank)
-    for _ in range(200):
-        shape = tuple(pick.randint(1, 12) for _ in range(rank))
-        unit = tuple(pick.randint(1, 14) for _ in range(rank))
-        chunks = tuple(pick.randint(1, 14) for _ in range(rank))
-        every = list(product(*map(range, grid_of(shape, unit))))
-        some = sorted(pick.sample(every, pick.randint(0, len(every))))
-        cells = {
-            cell
-            for cell in product(*map(range, shape))
-            if tuple(at // each for at, each in zip(cell, unit, strict=True)) in some
-        }
-        wanted = sorted({tuple(at // each for at, each in zip(cell, chunks, strict=True)) for cell in cells})
-        assert list(indices_of(covering(table_of(some, rank), unit, chunks, shape))) == wanted
-
-
-def test_grids_beyond_64_bits() -> None:
-    """Shapes that are declared, not stored."""
-    most = 2**63 - 1
-    found = covering(table_of([(0, 0), (2**61, 2**40)], 2), (2, 2**20), (4, 2**22), (most, most))
-    assert list(indices_of(found)) == [(0, 0), (2**60, 2**38)]
-    assert list(indices_of(covering(table_of([(1,)], 1), (2**62,), (2**61,), (most,)))) == [(2,), (3,)]
 
 
 @pytest.mark.parametrize("values", [[], [3], [2, 2, 2], [5, 1, 5, 0, 1, -7]])

@@ -15,14 +15,11 @@ from hypothesis import strategies as st
 
 import nczarr
 from nczarr.arrays.regions import (
-    covering,
     covering_regions,
     cut_along,
     every_block,
     grid_of,
-    indices_of,
     region_of,
-    table_of,
 )
 from nczarr.ast import Storage
 from nczarr.ast.rectilinear import Lengths, chunk_length, read_lengths, runs_of, shape_of, varies, volume
@@ -149,24 +146,6 @@ def test_regions_of_chunks_divide_the_array(dimensions: list[list[tuple[int, int
     if all(start < stop for start, stop in ends):
         met = {index for index in every_block(shape, chunks) if marked[region_of(index, chunks, shape)].any()}
         assert covering_regions([region], chunks) == met
-
-
-@given(st.lists(st.tuples(RUNS, RUNS), min_size=1, max_size=2))
-def test_chunks_of_another_grid_that_meet_some(
-    dimensions: list[tuple[list[tuple[int, int]], list[tuple[int, int]]]],
-) -> None:
-    shape = tuple(sum(length * count for length, count in runs) for runs, _ in dimensions)
-    own = tuple(chunk_length(runs) for runs, _ in dimensions)
-    other = tuple(
-        length.fit(extent) if isinstance(length := chunk_length(runs), Lengths) else length
-        for (_, runs), extent in zip(dimensions, shape, strict=True)
-    )
-    some = list(every_block(shape, own))[::3]
-    marked = np.zeros(shape, bool)
-    for index in some:
-        marked[region_of(index, own, shape)] = True
-    found = list(indices_of(covering(table_of(some, len(shape)), own, other, shape)))
-    assert found == [index for index in every_block(shape, other) if marked[region_of(index, other, shape)].any()]
 
 
 def test_the_model_takes_lengths() -> None:
