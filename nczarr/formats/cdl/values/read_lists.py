@@ -33,6 +33,10 @@ if TYPE_CHECKING:
     from nczarr.arrays.values.time_units import Units
 
 
+LONGEST_PADDING = 256
+"""Bytes of padding behind a text that are written out, which is quicker than a run for each text."""
+
+
 def read_lists(work: Unchecked, report: Report) -> Unchecked:
     """Read all value lists of a CDL text; other front ends have none."""
     if work.attribute_lists:
@@ -220,7 +224,7 @@ class _VariableReader:
         row = self._row(axis) if rank else 1
         limit = None if rank and self._is_unlimited(axis) else row * (self._size(axis) if rank else 1)
         if self.variable.type == "char":
-            constant = self._chars(literals, axis, limit)
+            runs, count = self._chars(literals, axis, limit)
         else:
             bare = self.encoder.bare(literals, self.variable.type)
             if bare is None and limit is not None and len(literals) > limit:
@@ -229,34 +233,57 @@ class _VariableReader:
             values = self.encoder.constant(literals, self.variable.type, place)
             if values is None:
                 raise _Fault
-            constant = values
+            runs, count = [(0, values)], values.count
         if rank and row:
-            self._extend(axis, -(-constant.count // row))
-        if constant.count:
-            self.columns.add(prefix, constant.count, constant)
+            self._extend(axis, -(-count // row))
+        for start, constant in runs:
+            if constant.count:
+                self.columns.add((*prefix, *self._place(start, axis)), constant.count, constant)
 
-    def _chars(self, literals: Sequence[Literal], axis: int, limit: int | None) -> Constant:
-        """Return the texts of a char variable: joined along one dimension, padded to rows along several."""
+    def _place(self, start: int, axis: int) -> tuple[int, ...]:
+        """Return the index of a cell in the dimensions from `axis` on; the first cell needs none."""
+        if not start:
+            return ()
+        index: list[int] = []
+        for each in reversed(range(axis + 1, len(self.dimensions))):
+            start, at = divmod(start, self._size(each))
+            index.insert(0, at)
+        return (start, *index)
+
+    def _chars(
+        self, literals: Sequence[Literal], axis: int, limit: int | None
+    ) -> tuple[list[tuple[int, Constant]], int]:
+        """Return the texts of a char variable by their first cells, and the number of cells.
+
+        They are joined along one dimension, padded to rows along several. A long padding is not written out: the
+        rows are as long as they are declared, and cells between runs have the fill value.
+        """
         rank = len(self.dimensions)
         pad = self.fill.data if self.fill is not None and isinstance(self.fill.data, bytes) else b"\0"
         row = self._size(rank - 1) if rank - axis >= 2 and not self._is_unlimited(rank - 1) else 0
-        data = bytearray()
+        data, begin, runs_of_texts = bytearray(), 0, list[tuple[int, Constant]]()
         for text in strings(literals):
             runs = [b"" if item.kind == "fill" else self.convert.chars(item, self.what) for item in text]
             if None in runs:
                 raise _Fault
             run = b"".join(piece for piece in runs if piece is not None)
-            data += run.ljust(max(row, -(-len(run) // row) * row), pad) if row else run
-            if limit is not None and len(data) > limit:
+            whole = max(row, -(-len(run) // row) * row) if row else len(run)
+            if limit is not None and begin + len(data) + whole > limit:
                 shape = ", ".join(self._name(k) for k in range(rank))
                 name = f"{self.variable.name}({shape})" if rank else self.variable.name
                 ones = "character" if limit == 1 else "characters"
                 count = sum(len(item.value) for item in literals if isinstance(item.value, bytes))
                 message = f"`{name}` holds {limit} {ones}, {count} are given"
                 self._stop("too-many-values", message, text[0])
+            if whole - len(run) <= LONGEST_PADDING:
+                data += run.ljust(whole, pad)
+                continue
+            runs_of_texts.append((begin, Constant.text(bytes(data + run))))
+            begin += len(data) + whole
+            data = bytearray()
         if not rank and not data:
             data += b"\0"
-        return Constant.text(bytes(data))
+        return [*runs_of_texts, (begin, Constant.text(bytes(data)))], begin + len(data)
 
     def _extend(self, axis: int, length: int) -> None:
         self.columns.extents[axis] = max(self.columns.extents[axis], length)
