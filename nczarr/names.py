@@ -34,10 +34,11 @@ _FQN_PART = re.compile(r"/((?:[^\\/]|\\.)*)", re.DOTALL)
 _CDM_NEEDS = re.compile(r"[\\/.]")
 _CONTROL = re.compile(r"[\x00-\x1f\x7f]")
 _UNSPEAKABLE = re.compile(r"[\x00-\x1f\x7f/]")
-_DECEPTIVE = {code: f"\\x{code:02x}" for code in (*range(32), *range(127, 160))} | {
-    code: f"\\u{code:04x}" for code in (0x061C, 0x200E, 0x200F, *range(0x2028, 0x202F), *range(0x2066, 0x206A))
+_UNSEEN = (0x061C, *range(0x200B, 0x2010), *range(0x2028, 0x202F), *range(0x2060, 0x206A), 0xFEFF)
+DECEPTIVE = {code: f"\\x{code:02x}" for code in (*range(32), *range(127, 160))} | {
+    code: f"\\u{code:04x}" for code in _UNSEEN
 }
-"""Escapes of control characters, ends of lines, and characters that change the direction of text."""
+"""Escapes of control characters, ends of lines, and characters without width or that change the direction of text."""
 
 
 def normal(name: str) -> str:
@@ -83,7 +84,7 @@ def readable(text: str, keep: str = "") -> str:
     """Return a text with control characters, direction marks and lone surrogates escaped, except those in `keep`."""
     if text.isascii() and text.isprintable():
         return text
-    escapes = {code: escape for code, escape in _DECEPTIVE.items() if chr(code) not in keep} if keep else _DECEPTIVE
+    escapes = {code: escape for code, escape in DECEPTIVE.items() if chr(code) not in keep} if keep else DECEPTIVE
     return text.translate(escapes).encode("utf-8", "backslashreplace").decode("utf-8")
 
 

@@ -215,6 +215,8 @@ class Format(NamedTuple):
     """For netCDF files, the format that writes each kind. A format without its own entry only selects."""
     binary: bool = False
     """True if terminals must not display it."""
+    string_escapes: Literal["octal", "hex", "unicode"] | None = None
+    """Spelling of a byte or character in a string of a text, for terminals; None: no strings."""
     losses: str | None = None
     """`(Checked, Options) -> Iterator[Loss]`: losses in single names and values. For texts and single files."""
     opens: str | None = None

@@ -75,7 +75,7 @@ def run(arguments: Sequence[str]) -> int:
         lost = f"standard output: {error.strerror or error}"
     if lost is None:
         return status
-    sys.stderr.write(f"nczarr: {lost}\n")
+    complain(f"nczarr: {lost}")
     return UNREACHABLE
 
 
@@ -148,8 +148,15 @@ def flush_product() -> str | None:
     return None
 
 
-def write_product(pieces: Iterable[bytes]) -> None:
-    """Write a product to standard output in pieces. Raises OSError that names the stream."""
+def write_product(pieces: Iterable[bytes], string_escapes: str | None = None) -> None:
+    """Write a product to standard output in pieces. Raises OSError that names the stream.
+
+    `string_escapes`: those of its format, for a terminal.
+    """
+    if sys.stdout.isatty():
+        from nczarr.cli.terminal import clean
+
+        pieces = clean(pieces, string_escapes)
     for piece in pieces:
         try:
             sys.stdout.buffer.write(piece)
@@ -159,8 +166,15 @@ def write_product(pieces: Iterable[bytes]) -> None:
             raise OSError(error.errno, error.strerror, "<stdout>") from error
 
 
+def complain(message: str) -> None:
+    """Print a line to standard error, without control characters of arguments."""
+    from nczarr.names import readable
+
+    with suppress(OSError):
+        sys.stderr.write(f"{readable(message)}\n")
+
+
 def misuse(command: str, message: str) -> int:
     """Print an error of the command line and return the status of wrong usage."""
-    with suppress(OSError):
-        sys.stderr.write(f"nczarr {command}: {message}\n")
-    return 2
+    complain(f"nczarr {command}: {message}")
+    return MISUSED

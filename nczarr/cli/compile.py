@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import sys
 from collections.abc import Iterator
 from dataclasses import fields
 from functools import partial
@@ -12,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from nczarr.ast.node import Node
 from nczarr.ast.values import Constant
-from nczarr.cli import misuse, write_product
+from nczarr.cli import complain, misuse, write_product
 from nczarr.cli.options import options_of, read_input
 from nczarr.cli.parser import Command
 from nczarr.cli.shared import Messages
@@ -115,7 +114,7 @@ def _compile(arguments: argparse.Namespace, options: Options, messages: Messages
         text = f"format `{ready.form.name}` is not a text format"
         report.error("unknown-target", text, helps=["name a file with `-o`"])
     else:
-        write_product(ready.blocks(report) or ())
+        write_product(ready.blocks(report) or (), ready.form.string_escapes)
 
 
 class _Looker:
@@ -129,9 +128,9 @@ class _Looker:
         """Print the tree if the pass is the requested one."""
         self.seen.append(name)
         if name == self.wanted:
-            sys.stdout.write(text(dataset))
+            write_product([text(dataset).encode("utf-8", "surrogateescape")])
 
     def check(self) -> None:
         """Report an unknown pass."""
         if self.wanted not in self.seen:
-            sys.stderr.write(f"nczarr compile: no pass `{self.wanted}` was run; passes: {', '.join(self.seen)}\n")
+            complain(f"nczarr compile: no pass `{self.wanted}` was run; passes: {', '.join(self.seen)}")

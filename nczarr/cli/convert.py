@@ -235,7 +235,7 @@ class _Conversions:
         if ready is None:
             return
         if target == "-":
-            write_product(ready.blocks(report) or ())
+            write_product(ready.blocks(report) or (), ready.form.string_escapes)
         elif self.arguments.dry_run:
             self._rehearse(ready)
         else:

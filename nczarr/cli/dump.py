@@ -51,6 +51,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _dump(arguments: argparse.Namespace, options: Options, messages: Messages) -> None:
     from nczarr.operations.pipeline import dump
+    from nczarr.registry import find_format
 
     checked = read_input(arguments.source, messages.report, options)
     if checked is None or messages.report.errors:
@@ -59,4 +60,6 @@ def _dump(arguments: argparse.Namespace, options: Options, messages: Messages) -
         from nczarr.names import stem
 
         options = options._replace(name=stem(arguments.source) or None)
-    write_product(dump(checked, arguments.form, messages.report, options) or ())
+    form = find_format(arguments.form)
+    escapes = None if form is None else form.string_escapes
+    write_product(dump(checked, arguments.form, messages.report, options) or (), escapes)

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from nczarr.cli import COMMANDS, DONE, MISUSED, misuse, parser_of, write_product
+from nczarr.cli import COMMANDS, DONE, MISUSED, complain, misuse, parser_of, write_product
 
 if TYPE_CHECKING:
     import argparse
@@ -195,8 +195,8 @@ def without_command(arguments: list[str]) -> int:
         return misuse(first, _not_known(" ".join([first, rest[0]]), family_of) if rest else problem)
     if not first:
         sys.stderr.write(USAGE)
-    sys.stderr.write(f"nczarr: {_not_known(first, list(COMMANDS)) if first else 'name a command'}\n")
-    sys.stderr.write("`nczarr help` lists the commands\n")
+    complain(f"nczarr: {_not_known(first, list(COMMANDS)) if first else 'name a command'}")
+    complain("`nczarr help` lists the commands")
     return MISUSED
 
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 import argparse
 from collections.abc import Callable, Iterator
 from operator import attrgetter
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from nczarr.cli import write_product
+from nczarr.names import readable
 from nczarr.options import OUTPUT, SECTIONS, TABLE, Option, Options, parse_size
 
 if TYPE_CHECKING:
@@ -58,6 +59,10 @@ class Command(argparse.ArgumentParser):
         short = [flag for flag in ("-h",) if flag not in self._option_string_actions]
         self.option(OUTPUT, *short, "--help", action=Help, help="show this help and exit")
         return self
+
+    def error(self, message: str) -> NoReturn:
+        """Print the usage and an error, without control characters of arguments, and exit."""
+        super().error(readable(message))
 
     def actions(self) -> list[argparse.Action]:
         """Return the arguments and options in order."""

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from nczarr.cli import DONE, FAULTY, INTERRUPTED, MISUSED, UNREACHABLE, clear_fetched, flush_product, give_up
 from nczarr.diagnostics.report import OMITTED, UNREAD, CompileError, Diagnostic, Report, Severity
 from nczarr.diagnostics.secrets import show
+from nczarr.names import readable
 
 if TYPE_CHECKING:
     from nczarr.diagnostics.sarif import Log
@@ -147,7 +148,7 @@ class Messages:
     def remark(self, text: str) -> None:
         """Print a line for people, unless only errors or machine-readable diagnostics are asked for."""
         if not self._quiet and self._format == "human":
-            self._write([f"{text}\n"])
+            self._write([readable(text, "\n") + "\n"])
 
     def result(self, text: str, result: Recordable) -> None:
         """Print the result of the command: a line for people, or the last JSON object."""

@@ -15,6 +15,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import IO, Any
 
 from nczarr.diagnostics.report import Diagnostic, Label, Severity, Source, rank
+from nczarr.names import DECEPTIVE
 
 WINDOW = 110
 """Terminal cells of a shown source line; longer lines are clipped around the marked place."""
@@ -27,7 +28,7 @@ ALIKE, LISTED = 3, 8
 
 _COLOURS = {Severity.ERROR: "1;31", Severity.WARNING: "1;33", Severity.NOTE: "1;36"}
 _FRAME, _STRONG = "1;34", "1"
-_HIDDEN = {"\u061c", "\u200e", "\u200f", *map(chr, range(0x202A, 0x202F)), *map(chr, range(0x2066, 0x206A))}
+_HIDDEN = frozenset(map(chr, DECEPTIVE))
 
 
 def wants_colour(stream: IO[str]) -> bool:
@@ -287,7 +288,7 @@ def _show(character: str) -> str:
         return chr(0x2400 + code)
     if code == 0x7F:
         return "\u2421"
-    if 0x80 <= code < 0xA0 or 0xD800 <= code < 0xE000 or character in _HIDDEN:
+    if 0xD800 <= code < 0xE000 or character in _HIDDEN:
         return "\ufffd"
     return character
 

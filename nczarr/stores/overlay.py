@@ -41,6 +41,10 @@ class DerivedStore(Store):
         """Prepare to read the whole base."""
         self.base.survey()
 
+    def check_chunk(self, key: str, decoded: int | None) -> None:
+        """Check the declared length of a chunk of the base, at the same key."""
+        self.base.check_chunk(key, decoded)
+
 
 class Overlay(DerivedStore):
     """Another state of the store `base`, which it reads and never changes."""

@@ -17,8 +17,8 @@ from contextlib import nullcontext, suppress
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, BinaryIO
 
-from nczarr.stores import local_paths, ranges, remote_file
-from nczarr.stores.base import ROOT_KEYS, Store, UnsafeKeyError, is_safe, safe_key, with_prefix
+from nczarr.stores import allowance, local_paths, ranges, remote_file
+from nczarr.stores.base import ROOT_KEYS, Store, UnsafeKeyError, is_metadata, is_safe, safe_key, with_prefix
 from nczarr.stores.finish import delay_signals, partial, put_in_place, unfinished
 from nczarr.stores.ranges import Range
 from nczarr.stores.remote_file import BLOCK, TAIL
@@ -136,6 +136,8 @@ class ZipStore(Store):
             return None
         if info.file_size > LARGEST_ENTRY:
             raise OSError(errno.EFBIG, f"`{key}` has {info.file_size} bytes", self.path)
+        if is_metadata(key):
+            allowance.check_document(info.file_size, info.compress_size, key, self.path)
         from zipfile import BadZipFile
 
         self._fetch([info])
@@ -143,6 +145,12 @@ class ZipStore(Store):
             return self._archive.read(info)
         except (BadZipFile, NotImplementedError, RuntimeError, EOFError, ValueError, zlib.error) as error:
             raise OSError(errno.EIO, f"`{key}` is damaged: {error}", self.path) from None
+
+    def check_chunk(self, key: str, decoded: int | None) -> None:
+        """Raise OSError if a compressed entry declares more bytes than a chunk can have."""
+        info = self._archive.NameToInfo.get(self.folder + safe_key(key))
+        if info is not None and info.compress_type:
+            allowance.check_chunk(info.file_size, decoded, info.compress_size, key, self.path)
 
     def _fetch(self, infos: Iterable[ZipInfo]) -> None:
         """Fetch entries of a remote archive in advance, so that those in a row are one request. Raises OSError."""

@@ -282,7 +282,12 @@ class KeyChunkArray(KeyedArray):
         data = self._at_hand.get(chunk)
         if data is None and self.layout.shards is None:
             self.keys.check_seen()
-            data = self.store.get(self.key(chunk))
+            key = self.key(chunk)
+            if self.store.archive:
+                dtype = self.encoding.dtype
+                decoded = None if dtype == "|O" else measure_decoded(dtype, self.layout_of(chunk).chunks)
+                self.store.check_chunk(key, decoded)
+            data = self.store.get(key)
             if data is None:
                 self.keys.check_absent(chunk)
         elif data is None:

@@ -17,6 +17,7 @@ from nczarr.arrays.chunks.grid import Encoding, kept, unreadable
 from nczarr.arrays.chunks.manifest import KeyListing, PlaceColumns, columns_from
 from nczarr.arrays.chunks.occupancy import chunks_in
 from nczarr.arrays.codecs.chain import DECODING_ERRORS
+from nczarr.arrays.codecs.lengths import measure_decoded
 from nczarr.arrays.codecs.sharding_indexed import ShardIndex, index_size, index_table, shard_index
 from nczarr.arrays.lazy_numpy import NDArray, np
 from nczarr.arrays.regions import LARGEST, Index, Region, grid_of, indices_of, number_of, ravel, region_or_all, unravel
@@ -293,12 +294,15 @@ def _shard(array: KeyedArray, index: Index, count: int) -> tuple[bytes | Range |
             again: tuple[None, ShardIndex] | None = kept.get((array.keys, "shard", index))
             return again or _distant_shard(array, index, key, count)
     place = array.store.locate(key)
+    size = _index_size(array, count)
+    if place is None and array.store.archive:
+        dtype, shards = array.encoding.dtype, shape_of(index, array.layout.shards or array.layout.chunks)
+        array.store.check_chunk(key, None if dtype == "|O" else measure_decoded(dtype, shards) + size)
     shard: bytes | Range | None = place if place is not None else array.store.get(key)
     if shard is None:
         array.keys.check_absent(index)
         return None
     length = shard.length if isinstance(shard, Range) else len(shard)
-    size = _index_size(array, count)
     if length < size:
         array.unreadable(key, "the shard is shorter than its index")
     begin = 0 if array.encoding.index_first else length - size

@@ -11,6 +11,7 @@ FORMAT = Format(
     detects=r'\s*\{\s*"ast"\s*:',
     read="nczarr.formats.ast_json.frontend:read",
     write="nczarr.formats.ast_json.backend:write",
+    string_escapes="unicode",
     dumped=True,
     resident=True,
     only_reader=True,

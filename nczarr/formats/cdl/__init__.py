@@ -16,6 +16,7 @@ FORMAT = Format(
     write="nczarr.formats.cdl.write.backend:write",
     losses="nczarr.formats.cdl.write.losses:losses",
     reformat="nczarr.formats.cdl.write.reformat:reformat",
+    string_escapes="octal",
     language="nczarr.formats.cdl.language:LANGUAGE",
     dumped=True,
     resident=True,

@@ -16,6 +16,7 @@ FORMAT = Format(
     read="nczarr.formats.notation.frontend:read",
     write="nczarr.formats.notation.backend:write",
     reformat="nczarr.formats.notation.reformat:reformat",
+    string_escapes="hex",
     language="nczarr.formats.notation.language:LANGUAGE",
     dumped=True,
     resident=True,
