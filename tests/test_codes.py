@@ -28,6 +28,7 @@ PROVOKED = {
     "finished-target",
     "lossy-filter",
     "internal-error",
+    "out-of-memory",
     "many-files",
     "mismatched-scale",
     "scattered-metadata",

@@ -86,6 +86,7 @@ STATUS = {
     "unreachable-file": UNREACHABLE,
     "unreachable-target": UNREACHABLE,
     "missing-library": UNREACHABLE,
+    "out-of-memory": UNREACHABLE,
 }
 """Exit status of codes that are not input errors; all others are FAULTY."""
 
@@ -177,6 +178,10 @@ class Messages:
                 self._report_crash(error)
             else:
                 self.report.add(found_missing)
+        except MemoryError as error:
+            detail = f": {error}" if str(error) else ""
+            helps = ["read a part (`--section`, `--var`), give less `--memory`, or run it where more memory is free"]
+            self.report.error("out-of-memory", f"the run needs more memory than is free{detail}", helps=helps)
         except Exception as error:
             self._report_crash(error)
 

@@ -235,3 +235,15 @@ def test_dump_of_what_is_not_there() -> None:
     assert "did you mean `temp`?" in run_command("dump", "-", "-v", "tmp", stdin=GOOD.replace(b" v", b" temp")).err
     for flags in (["-v", "v"], ["-v", "/v"], ["-g", "/"]):
         assert "v = 1, 2" in run_command("dump", "-", *flags, stdin=GOOD).text
+
+
+def test_too_little_memory_is_no_fault_of_ours(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*arguments: object, **named: object) -> None:
+        raise MemoryError("Unable to allocate 7 PiB")
+
+    monkeypatch.setattr("nczarr.operations.pipeline.read", fail)
+    ran = run_command("dump", "-", stdin=b"netcdf t { }")
+    assert ran.status == 3
+    assert "out-of-memory" in ran.err
+    assert "7 PiB" in ran.err
+    assert "fault of nczarr" not in ran.err

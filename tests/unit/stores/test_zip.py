@@ -1,10 +1,12 @@
 from __future__ import annotations
 
 import io
+import json
 import os
 import random
 import shutil
 import struct
+import tracemalloc
 import zipfile
 from collections.abc import Callable
 from pathlib import Path
@@ -321,3 +323,45 @@ def test_few_headers_are_read_for_a_missing_key(tmp_path: Path, monkeypatch: pyt
     assert seen == []
     assert archive.get("v/3001") is None
     assert 0 < len(seen) < 10
+
+
+def bomb(path: Path, key: str, size: int) -> None:
+    """Write a small archive with an array of nine bytes, one of whose entries inflates to many."""
+    array = {
+        "zarr_format": 2, "shape": [9], "chunks": [9], "dtype": "|u1", "compressor": None, "fill_value": 0,
+        "filters": None, "order": "C",
+    }  # fmt: skip
+    entries = {".zgroup": b'{"zarr_format": 2}', "a/.zarray": json.dumps(array).encode(), "a/.zattrs": b"{}"}
+    entries[key] = b'{"p": "' + b"a" * size + b'"}' if key.endswith(".zattrs") else bytes(size)
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, data in entries.items():
+            archive.writestr(name, data)
+
+
+@pytest.mark.parametrize("key", ["a/.zattrs", "a/0"])
+def test_what_is_declared_is_not_inflated_without_reason(key: str, tmp_path: Path) -> None:
+    bomb(tmp_path / "t.zip", key, 100_000_000)
+    assert (tmp_path / "t.zip").stat().st_size < 200_000
+    tracemalloc.start()
+    try:
+        ran = run_command("convert", str(tmp_path / "t.zip"), str(tmp_path / "t.zarr"), "--allow-loss", "all")
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert (ran.status, f"`{key}` would inflate" in ran.err) == (3, True), ran.err
+    assert peak < 50_000_000
+    assert not (tmp_path / "t.zarr").exists()
+
+
+def test_chunks_that_shrink_well_are_read(tmp_path: Path) -> None:
+    """Zeros are a thousandth of themselves in a compressed archive; their chunk has as many bytes."""
+    array = {
+        "zarr_format": 2, "shape": [50_000_000], "chunks": [50_000_000], "dtype": "|u1", "compressor": None,
+        "fill_value": 1, "filters": None, "order": "C",
+    }  # fmt: skip
+    with zipfile.ZipFile(tmp_path / "t.zip", "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr(".zgroup", '{"zarr_format": 2}')
+        archive.writestr("a/.zarray", json.dumps(array))
+        archive.writestr("a/0", bytes(50_000_000))
+    with nczarr.open(tmp_path / "t.zip") as found:
+        assert not found["/a"][...].any()

@@ -129,8 +129,10 @@ class Zarr2Reader(NodeReader):
         if document.get("zarr_format", 2) != 2:
             raise BadDocumentError("the document is not of Zarr format 2", "zarr_format")
         shape = lengths(document.get("shape"))
-        if shape is None or not sensible(shape):
+        if shape is None:
             raise BadDocumentError("the shape is not a list of lengths", "shape")
+        if not sensible(shape):
+            raise BadDocumentError("the array has more than 2⁶³ - 1 cells", "shape", "unreadable-array")
         chunks = chunk_lengths(document.get("chunks"), shape)
         if chunks is None:
             raise BadDocumentError("the chunks are not a list of one length for each dimension", "chunks")

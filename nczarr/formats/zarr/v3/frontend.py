@@ -192,8 +192,10 @@ class Zarr3Reader(NodeReader):
             text = f"storage transformers are unknown: {named}"
             raise BadDocumentError(text, "storage_transformers", "unreadable-array")
         shape = lengths(document.get("shape"))
-        if shape is None or not sensible(shape):
+        if shape is None:
             raise BadDocumentError("the shape is not a list of lengths", "shape")
+        if not sensible(shape):
+            raise BadDocumentError("the array has more than 2⁶³ - 1 cells", "shape", "unreadable-array")
         chunks = _grid(document.get("chunk_grid"), shape)
         chunk_keys = _keys(document.get("chunk_key_encoding")).below(prefix)
         written = self._dtype(document.get("data_type"), prefix)
