@@ -395,8 +395,8 @@ class KeyChunkArray(KeyedArray):
 
     @property
     def identity(self) -> object:
-        """Keys of the array: they are made once in a process."""
-        return self.keys
+        """Token of the keys of the array, which are made once in a process."""
+        return self.keys.token
 
     def fail(self, index: Index, reason: str) -> NoReturn:
         """Raise CompileError for the key of a chunk that cannot be decoded."""

@@ -165,7 +165,7 @@ FEW = 256
 
 
 class KeyListing:
-    """Keys of one array in one process; also the identity of the array.
+    """Keys of one array in one process.
 
     `counts`: grid shape. `expected`: the `digest` of another process, until it
     is compared.
@@ -176,6 +176,8 @@ class KeyListing:
     ) -> None:
         self.lock = Lock()
         """For what is looked up once."""
+        self.token = object()
+        """Identity of the array in the cache of chunks, which must not keep the store and its open file."""
         self._store = store
         self.chunk_keys = chunk_keys
         self._counts = counts

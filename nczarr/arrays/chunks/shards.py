@@ -284,14 +284,14 @@ def _shard(array: KeyedArray, index: Index, count: int) -> tuple[bytes | Range |
 
     Raises OSError, CompileError with `unreadable-chunk`.
     """
-    cached: tuple[bytes | Range | None, ShardIndex] | None = kept.get((array.keys, "shard", index))
+    cached: tuple[bytes | Range | None, ShardIndex] | None = kept.get((array.keys.token, "shard", index))
     if cached is not None:
         return cached
     array.keys.check_seen()
     key = array.key(index)
     if array.store.distant:
         with array.keys.lock:  # others that want the same index wait for it
-            again: tuple[None, ShardIndex] | None = kept.get((array.keys, "shard", index))
+            again: tuple[None, ShardIndex] | None = kept.get((array.keys.token, "shard", index))
             return again or _distant_shard(array, index, key, count)
     place = array.store.locate(key)
     size = _index_size(array, count)
@@ -312,7 +312,7 @@ def _shard(array: KeyedArray, index: Index, count: int) -> tuple[bytes | Range |
         table = shard[begin : begin + size]
     shard_and_index = shard, _table(array, table, key, count)
     kept.put(
-        (array.keys, "shard", index),
+        (array.keys.token, "shard", index),
         shard_and_index,
         shard_and_index[1].size + (0 if isinstance(shard, Range) else length),
     )
@@ -327,7 +327,7 @@ def _distant_shard(array: KeyedArray, index: Index, key: str, count: int) -> tup
         array.keys.check_absent(index)
         return None
     shard_and_index = None, _table(array, table, key, count)
-    kept.put((array.keys, "shard", index), shard_and_index, shard_and_index[1].size)
+    kept.put((array.keys.token, "shard", index), shard_and_index, shard_and_index[1].size)
     return shard_and_index
 
 
