@@ -69,7 +69,7 @@ def process() -> None:
     except KeyboardInterrupt:
         status = 130
     except OSError as error:  # of a standard stream; those of files are diagnostics
-        status = 0 if isinstance(error, BrokenPipeError) else 3
+        status = 141 if isinstance(error, BrokenPipeError) else 3
     processes = sys.modules.get("nczarr.arrays.execution.processes")
     for end in () if processes is None else processes.at_exit:
         end()
@@ -77,7 +77,8 @@ def process() -> None:
         try:
             stream.flush()
         except BrokenPipeError:
-            pass  # the reader went away; the status stands
+            if stream is sys.stdout:
+                status = status or 141  # the reader went away before it had all
         except OSError:
             status = status or 3
     os._exit(status)

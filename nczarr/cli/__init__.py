@@ -50,7 +50,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
 }
 """Function that makes the parser, in a module with `run`, and help line of each command, in the order of the help."""
 
-DONE, FAULTY, MISUSED, UNREACHABLE, INTERRUPTED = 0, 1, 2, 3, 130
+DONE, FAULTY, MISUSED, UNREACHABLE, INTERRUPTED, CUT = 0, 1, 2, 3, 130, 141
 
 
 def run(arguments: Sequence[str]) -> int:
@@ -65,9 +65,9 @@ def run(arguments: Sequence[str]) -> int:
         clear_unfinished()
         return INTERRUPTED
     except BrokenPipeError:
-        # The reader went away, which is its right; what is left in the buffer must not fail again at exit.
+        # The reader went away, which is its right, but it has not got all; what is left must not fail again at exit.
         give_up(sys.stdout)
-        return DONE
+        return CUT
     except OSError as error:
         if error.filename != "<stdout>":
             raise
