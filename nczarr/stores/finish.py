@@ -91,13 +91,17 @@ def sibling(path: str, word: str) -> str:
 
 
 def add_end(name: str, end: str) -> str:
-    """Return a name with an end. A long name is cut, and ends with its digest: two targets never share a sibling."""
+    """Return a name with an end. A long name is cut, and ends with its digest: two targets never share a sibling.
+
+    So does one with a backslash, which the netCDF library takes for a separator of folders.
+    """
     data = os.fsencode(name)
-    if len(data) > _LONGEST_NAME - _LONGEST_END:
+    if len(data) > _LONGEST_NAME - _LONGEST_END or b"\\" in data:
         import hashlib
 
         digest = f"~{hashlib.sha256(data).hexdigest()[:16]}"
-        name = os.fsdecode(data[: _LONGEST_NAME - _LONGEST_END - len(digest)]) + digest
+        kept = data[: _LONGEST_NAME - _LONGEST_END - len(digest)].replace(b"\\", b"_")
+        name = os.fsdecode(kept) + digest
     return name + end
 
 

@@ -245,6 +245,9 @@ def _declare(lib: Library, plan: FilePlan, path: str, report: Report) -> tuple[i
     """
     from nczarr.formats.netcdf4.define import define
 
+    if "\\" in path:
+        text = "the netCDF library takes a backslash in the name of a folder for a separator"
+        raise OSError(errno.EINVAL, text, path)
     before = report.errors
     mode = c.NETCDF4 | c.NOCLOBBER | (c.CLASSIC_MODEL if plan.kind == "nc7" else 0)
     ctypes.set_errno(0)
