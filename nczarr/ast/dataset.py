@@ -287,6 +287,10 @@ class Variable(Node):
     """Attributes in definition order."""
     storage: Storage = DEFAULT_STORAGE
     """Layout, codecs and byte order."""
+    axes: tuple[str | None, ...] = ()
+    """Names in a Zarr store of anonymous dimensions, which have another length elsewhere or the name of a group;
+    None for other dimensions. Empty without such a name.
+    """
 
     def __post_init__(self) -> None:
         if not (
@@ -295,8 +299,13 @@ class Variable(Node):
             and (all_are(self.dimensions, str) or _are_references(self.dimensions))
             and all_are(self.attributes, Attribute)
             and type(self.storage) is Storage
+            and (not self.axes or _are_axes(self.axes))
         ):
             self._decide()
+
+
+def _are_axes(candidate: object) -> bool:
+    return type(candidate) is tuple and all(name is None or type(name) is str for name in candidate)
 
 
 def _are_references(candidate: object) -> bool:

@@ -21,7 +21,7 @@ from nczarr.options import AUTO, Options
 from nczarr.plan.chunk_sizes import lengths_of_size
 from nczarr.plan.file_filters import report_plugin_filters, report_pointer_filters
 from nczarr.plan.hdf5_losses import hdf5_losses
-from nczarr.plan.losses import json_losses, unknown_extensions
+from nczarr.plan.losses import axis_losses, json_losses, unknown_extensions
 from nczarr.plan.lossy_filters import drop_from_file
 from nczarr.plan.plans import FilePlan, Loss
 from nczarr.plan.requested_storage import StorageRequests, storage_of, storage_requests
@@ -283,7 +283,7 @@ def plan_file(checked: Checked, form: Format, options: Options, report: Report) 
     if report.errors > before:
         return None
     storage = {path: _request_storage(path, named, requests) for path in named.variables}
-    lost: list[Loss] = [*unknown_extensions(named), *json_losses(named, form)]
+    lost: list[Loss] = [*unknown_extensions(named), *json_losses(named, form), *axis_losses(named, form)]
     if NETCDF_KINDS[kind].storage:
         for path, request in storage.items():
             variable = named.variables[path]

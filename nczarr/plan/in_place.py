@@ -30,7 +30,7 @@ def plan_in_place(checked: Checked, source: Format, form: Format, options: Optio
     report_losses(lost, form, options, report)
     if report.errors > before:
         return None
-    axes, _ = name_axes(checked)
+    axes, _ = name_axes(checked, plain=not form.capabilities.names)
     targets = {
         path: {
             part: PartTarget(_keep_layout(source, fill_needed=arrays.fill_needed), b"", nil=source.nil)

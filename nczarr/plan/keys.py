@@ -25,17 +25,26 @@ CONTENT, ELEMENTS = "_content", "_elements"
 """Names of the ragged dimension: of a vlen's own content, and of arrays that lie inside such content."""
 
 
-def name_axes(checked: Checked) -> tuple[dict[str, tuple[str, ...]], dict[str, str]]:
-    """Return each variable's dimension names by FQN, and notes on renamed ones by FQN."""
+def name_axes(checked: Checked, *, plain: bool = False) -> tuple[dict[str, tuple[str, ...]], dict[str, str]]:
+    """Return each variable's dimension names by FQN, and notes on renamed ones by FQN.
+
+    `plain`: a store whose arrays have names of their own, so that anonymous dimensions keep those of their source.
+    """
     named: dict[str, tuple[str, ...]] = {}
     renamed: dict[str, str] = {}
     for path, group in groups(checked.dataset):
-        _name_group(path, group, checked, named, renamed)
+        _name_group(path, group, checked, named, renamed, plain=plain)
     return named, renamed
 
 
 def _name_group(
-    path: str, group: Group, checked: Checked, named: dict[str, tuple[str, ...]], renamed: dict[str, str]
+    path: str,
+    group: Group,
+    checked: Checked,
+    named: dict[str, tuple[str, ...]],
+    renamed: dict[str, str],
+    *,
+    plain: bool,
 ) -> None:
     lengths = {dimension.name: dimension.size for dimension in group.dimensions}
     aliases: dict[str, str] = {names.join(path, dimension.name): dimension.name for dimension in group.dimensions}
@@ -47,9 +56,10 @@ def _name_group(
             named[fqn] = known[variable.dimensions]
             continue
         axis_names: list[str] = []
-        for reference in variable.dimensions:
+        for axis, reference in enumerate(variable.dimensions):
             if isinstance(reference, int):
-                axis_names.append(_anonymous(reference, axis_names, lengths))
+                own = variable.axes[axis] if plain and variable.axes else None
+                axis_names.append(_anonymous(reference, axis_names, lengths) if own is None else own)
                 continue
             alias = aliases.get(reference)
             if alias is None:

@@ -7,6 +7,7 @@ losses are diagnostic codes; those of annotation losses are keys of
 
 from __future__ import annotations
 
+import itertools
 import json
 from collections.abc import Collection, Iterator, Sequence
 
@@ -84,6 +85,8 @@ def losses(checked: Checked, form: Format) -> Iterator[Loss]:
         yield from unknown_extensions(checked)
     if capabilities.json_attributes != "any":
         yield from json_losses(checked, form)
+    if capabilities.json_attributes == "none":
+        yield from axis_losses(checked, form)
     if (
         capabilities.user_types
         and capabilities.typed_attributes
@@ -121,6 +124,15 @@ def unknown_extensions(checked: Checked) -> Iterator[Loss]:
         for extension in foreign.extensions if owner is not None else ():
             span = owner.span if owner is not None else NOWHERE
             yield Loss("extension", "annotation", fqn, f"`{fqn}`, the extension `{extension.get('extension')}`", span)
+
+
+def axis_losses(checked: Checked, form: Format) -> Iterator[Loss]:
+    """Yield the names that axes of single arrays have in a Zarr store."""
+    for path, variable in checked.variables.items():
+        lost = [name for name in variable.axes if name is not None]
+        if lost:
+            text = f"the names of axes of `{path}` that are no dimensions: {', '.join(f'`{name}`' for name in lost)}"
+            yield Loss("renamed-dimension", "value", path, f"{text}; {form.name} has no place for them", variable.span)
 
 
 def json_losses(checked: Checked, form: Format) -> Iterator[Loss]:
@@ -295,7 +307,9 @@ def _only_trailing_nuls(data: bytes, text: object) -> bool:
 
 def _list_losses(fqn: str, variable: Variable, checked: Checked, form: Format) -> Iterator[Loss]:
     capabilities = form.capabilities
-    sizes = [str(reference) for reference in variable.dimensions if isinstance(reference, int)]
+    keeps = capabilities.json_attributes != "none"  # a store of Zarr
+    axes = itertools.zip_longest(variable.dimensions, variable.axes)
+    sizes = [str(one) for one, name in axes if isinstance(one, int) and not (keeps and name is not None)]
     if sizes and not capabilities.anonymous_dimensions:
         text = f"variable `{fqn}`, anonymous dimension{'s' * (len(sizes) > 1)} of length {', '.join(sizes)}"
         yield Loss("anonymous-dimension", "annotation", fqn, text, variable.span)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
@@ -121,7 +122,7 @@ def plan_store(
     if report.errors > before:
         return None
     lost = [*losses(checked, form), *more]
-    axis_names, renamed = name_axes(checked)
+    axis_names, renamed = name_axes(checked, plain=not form.capabilities.names)
     if not form.capabilities.names:
         lost += _rename(checked, renamed, axis_names)
     targets: dict[str, dict[str, PartTarget]] = {}
@@ -216,7 +217,8 @@ def _nameless(checked: Checked, named: dict[str, tuple[str, ...]]) -> dict[str, 
         taken |= {child.name for child in group.variables if _is_group(child.type, checked)}
         for variable in group.variables:
             fqn = names.join(path, variable.name)
-            lost = [name for name in named[fqn] if name in taken]
+            axes = itertools.zip_longest(named[fqn], variable.axes)  # the name of an axis alone is kept
+            lost = [name for name, own in axes if name in taken and own is None]
             if lost and not _is_group(variable.type, checked):
                 reasons[fqn] = f"`{lost[0]}`"
     return reasons

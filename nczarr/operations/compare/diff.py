@@ -6,6 +6,7 @@ compared.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -167,11 +168,17 @@ def _dimension(path: str, one: Dimension, other: Dimension) -> Iterator[Differen
         yield Difference("dimension", path, _pair("dimension", *words))
 
 
+def _list_axes(variable: Variable) -> Iterator[str]:
+    """Yield the dimensions of a variable; anonymous ones as length, with their name if they have one."""
+    for reference, name in itertools.zip_longest(variable.dimensions, variable.axes):
+        yield str(reference) if name is None else f"{reference} named {name!r}"
+
+
 def _compare_variable(path: str, one: Variable, other: Variable, *, storage: bool) -> Iterator[Difference]:
     if one.type != other.type:
         yield Difference("variable-type", path, _pair("type", one.type, other.type))
-    if one.dimensions != other.dimensions:
-        texts = (f"({', '.join(map(str, variable.dimensions))})" for variable in (one, other))
+    if (one.dimensions, one.axes) != (other.dimensions, other.axes):
+        texts = (f"({', '.join(_list_axes(variable))})" for variable in (one, other))
         yield Difference("variable-dimensions", path, _pair("dimensions", *texts))
     yield from _attributes(path, one.attributes, other.attributes, storage=storage)
     if storage and one.storage != other.storage:

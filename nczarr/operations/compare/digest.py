@@ -59,8 +59,8 @@ def text(value: str) -> bytes:
 def variable_hash(variable: Variable, shape: tuple[int, ...], values: bytes, types: Types) -> bytes:
     """Return the hash of a variable without its name. `values`: the hash of its values."""
     axes = (
-        text(named if isinstance(named, str) else "") + number(length)
-        for named, length in zip(variable.dimensions, shape, strict=True)
+        text(named if isinstance(named, str) else own or "") + number(length)
+        for named, own, length in itertools.zip_longest(variable.dimensions, variable.axes, shape)
     )
     return _hash(
         "variable",

@@ -47,9 +47,19 @@ class _Kind(NamedTuple):
     """Encoding of the first of them."""
     type: str
     references: References
+    axes: tuple[str | None, ...]
+    """Names of anonymous ones; empty if none has a name."""
     shape: tuple[int, ...]
     grows: tuple[bool, ...]
     """True for each axis that can grow; empty if none can."""
+
+
+def _name_anonymous(references: References, written: Sequence[str | None] | None) -> tuple[str | None, ...]:
+    """Return the written names of anonymous dimensions, None for others; empty if none has a name."""
+    if written is None or len(written) != len(references):
+        return ()
+    axes = tuple([name if isinstance(one, int) else None for one, name in zip(references, written, strict=True)])
+    return axes if any(name is not None for name in axes) else ()
 
 
 _NIL = ArrayExtension._fields.index("nil")
@@ -146,6 +156,7 @@ class Variables:
             dimensions=kind.references,
             attributes=attributes,
             storage=storage,
+            axes=kind.axes,
             span=self.documents.span(described.key),
         )
 
@@ -169,7 +180,9 @@ class Variables:
         if type_name is None:
             return None
         references = self._choose_dimensions(extension, plain, described, key)
-        kind = _Kind(described.encoding, type_name, references, self._shape(references), self._grows(references))
+        written = extension.axes if self.has_hidden else described.axes
+        axes = _name_anonymous(references, written)
+        kind = _Kind(described.encoding, type_name, references, axes, self._shape(references), self._grows(references))
         if alike is not None and type_name in ATOMIC and self.documents.findings == findings:  # each is reported
             self._kinds[properties] = kind
         return kind

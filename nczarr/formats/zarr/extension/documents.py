@@ -142,7 +142,8 @@ class HiddenAttributes(Writer):
             self._list_dimensions(variable) if any(isinstance(ref, int) for ref in variable.dimensions) else None,
             {"": target.nil},
         )
-        inner = extension._replace(fill=_find_undeclared_fill(self.plan, path, variable)).to_json()
+        fill = _find_undeclared_fill(self.plan, path, variable)
+        inner = extension._replace(axes=variable.axes or None, fill=fill).to_json()
         return {**document, "nczarr": inner} if inner else document
 
 

@@ -72,6 +72,8 @@ class ArrayExtension(NamedTuple):
     """Run-length coded linear indices of NIL strings, by part."""
     element: Element | None = None
     """Element type in other stores."""
+    axes: tuple[str | None, ...] | None = None
+    """Names of anonymous dimensions in a plain store."""
     fill: str | None = None
     """Base64 of one little-endian element: the fill value of a file's dataset that the array does not declare."""
 
@@ -121,6 +123,11 @@ def _dimension(written: Any) -> Any:
     return written if isinstance(written, str) else _number(written)
 
 
+def _axis(written: Any) -> str | None:
+    name: str | None = _valid(written, when=written is None or isinstance(written, str))
+    return name
+
+
 def _chunk(written: Any) -> Any:
     return read_lengths(written) if isinstance(written, list) else _number(written, least=1)
 
@@ -149,6 +156,7 @@ _READERS: dict[str, Callable[[Any], Any]] = {
         for part, runs in (written if isinstance(written, dict) else {"": written}).items()
     },
     "element": lambda written: _valid(written, when=is_element_name(written)),
+    "axes": lambda written: tuple(map(_axis, _valid(written, when=isinstance(written, list)))),
     "fill": lambda written: written,
 }
 """Readers of the members of the extension of an array."""
