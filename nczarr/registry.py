@@ -123,6 +123,8 @@ class Capabilities(NamedTuple):
     """Position of unlimited dimensions in a variable."""
     anonymous_dimensions: bool = True
     """Dimensions without names."""
+    axis_names: bool = True
+    """Names that axes of a Zarr store have without a dimension."""
     shared_dimensions: bool = True
     """Variables may share a dimension."""
     unused_dimensions: bool = True
@@ -156,6 +158,7 @@ _CLASSIC = Capabilities(
     groups=False,
     unlimited="first",
     anonymous_dimensions=False,
+    axis_names=False,
     storage=False,
 )
 
@@ -178,7 +181,7 @@ NETCDF_KINDS: dict["Kind", Capabilities] = {
     "nc3": _CLASSIC,
     "nc6": _CLASSIC,
     "nc5": _CLASSIC._replace(atomic=CDF5_ATOMIC),
-    "nc4": Capabilities(anonymous_dimensions=False),
+    "nc4": Capabilities(anonymous_dimensions=False, axis_names=False),
     "nc7": _CLASSIC._replace(storage=True),
 }
 """Capabilities of each kind of netCDF file. nc7 is the classic model in an HDF5 file."""

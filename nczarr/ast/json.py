@@ -23,7 +23,7 @@ MAX_JSON_DEPTH = 195
 
 _DEFAULTS: dict[str, Any] = {
     "types": [], "dimensions": [], "variables": [], "attributes": [], "groups": [], "codecs": [], "parameters": [],
-    "shape": [], "unlimited": False, "no_fill": False, "storage": {},
+    "shape": [], "axes": [], "unlimited": False, "no_fill": False, "storage": {},
 }  # fmt: skip
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import errno
 import os
 import sys
-from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
 from nczarr import registry
@@ -376,12 +376,11 @@ def is_free(
     except (BadURLError, MissingProtocolError) as failure:
         report_unusable_url(path, failure, report)
         return False
-    for source in sources if options.source is None else (*sources, options.source):
-        store = location(source)
-        if not store.remote and os.path.isdir(store.path) and local_paths.segments_below(path, store.path):
-            text = f"`{path}` is inside `{trim(store.path)}`, which is read"
-            report.error("nested-target", text, helps=["name a place beside it"])
-            return False
+    every_source = sources if options.source is None else (*sources, options.source)
+    outer = _find_enclosing(path, every_source) if _is_store(path, form) else None
+    if outer is not None:
+        report.error("nested-target", f"`{path}` is inside `{outer}`, which is read", helps=["name a place beside it"])
+        return False
     if os.path.lexists(path):
         problem = obstacle(path, store=_is_store(path, form)) if options.overwrite else "exists"
         if problem is not None:
@@ -394,6 +393,16 @@ def is_free(
         error = errno.ENOTDIR if os.path.lexists(folder) else errno.ENOENT
         raise OSError(error, os.strerror(error), folder)
     return True
+
+
+def _find_enclosing(path: str, sources: Iterable[str]) -> str | None:
+    """Return the folder among the sources in which a path is; None without one."""
+    for source in sources:
+        with suppress(BadURLError):  # reported when it is read
+            place = location(source)
+            if not place.remote and os.path.isdir(place.path) and local_paths.segments_below(path, place.path):
+                return trim(place.path)
+    return None
 
 
 def is_finished(path: str, form: Format, options: Options) -> bool:

@@ -85,7 +85,7 @@ def losses(checked: Checked, form: Format) -> Iterator[Loss]:
         yield from unknown_extensions(checked)
     if capabilities.json_attributes != "any":
         yield from json_losses(checked, form)
-    if capabilities.json_attributes == "none":
+    if not capabilities.axis_names:
         yield from axis_losses(checked, form)
     if (
         capabilities.user_types
@@ -307,9 +307,9 @@ def _only_trailing_nuls(data: bytes, text: object) -> bool:
 
 def _list_losses(fqn: str, variable: Variable, checked: Checked, form: Format) -> Iterator[Loss]:
     capabilities = form.capabilities
-    keeps = capabilities.json_attributes != "none"  # a store of Zarr
     axes = itertools.zip_longest(variable.dimensions, variable.axes)
-    sizes = [str(one) for one, name in axes if isinstance(one, int) and not (keeps and name is not None)]
+    nameless = [one for one, name in axes if name is None or not capabilities.axis_names]
+    sizes = [str(reference) for reference in nameless if isinstance(reference, int)]
     if sizes and not capabilities.anonymous_dimensions:
         text = f"variable `{fqn}`, anonymous dimension{'s' * (len(sizes) > 1)} of length {', '.join(sizes)}"
         yield Loss("anonymous-dimension", "annotation", fqn, text, variable.span)

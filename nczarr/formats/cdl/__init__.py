@@ -10,7 +10,7 @@ FORMAT = Format(
     title="CDL (netCDF text)",
     suffixes=(".cdl",),
     spec="docs/reference/formats/cdl.md",
-    capabilities=Capabilities(anonymous_dimensions=False),
+    capabilities=Capabilities(anonymous_dimensions=False, axis_names=False),
     detects=r"(?:\xef\xbb\xbf)?(?:\s|//[^\n]*\n|/\*.*?\*/)*(?:netcdf|NETCDF|netCDF)(?![A-Za-z0-9_.@+\-])",
     read="nczarr.formats.cdl.read.frontend:read",
     write="nczarr.formats.cdl.write.backend:write",

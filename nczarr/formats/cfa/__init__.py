@@ -9,7 +9,7 @@ FORMAT = Format(
     title="CF aggregation: a netCDF file that names the files with its values, by `nczarr combine`",
     suffixes=(".cfa", ".nca"),
     spec="https://cfconventions.org/cf-conventions/cf-conventions.html#aggregation-variables",
-    capabilities=Capabilities(anonymous_dimensions=False, unlimited="none"),
+    capabilities=Capabilities(anonymous_dimensions=False, axis_names=False, unlimited="none"),
     kinds={"nc4": "netcdf4"},
     aggregates=True,
 )

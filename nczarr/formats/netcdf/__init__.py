@@ -9,6 +9,6 @@ FORMAT = Format(
     title="netCDF, of the kind asked for or the smallest that holds the dataset",
     suffixes=(".nc", ".nc4"),
     spec="https://docs.unidata.ucar.edu/nug/current/",
-    capabilities=Capabilities(anonymous_dimensions=False),
+    capabilities=Capabilities(anonymous_dimensions=False, axis_names=False),
     kinds={"nc3": "netcdf3", "nc6": "netcdf3", "nc5": "netcdf3", "nc4": "netcdf4", "nc7": "netcdf4"},
 )

@@ -11,7 +11,7 @@ FORMAT = Format(
     title="NCZarr notation",
     suffixes=(".ncz",),
     spec="docs/reference/formats/notation.md",
-    capabilities=Capabilities(data=False),
+    capabilities=Capabilities(axis_names=False, data=False),
     detects=r"(?:\s|//[^\n]*\n|\xef\xbb\xbf)*dataset(?![!#-.0-\[\]-z|~\x80-\xff])",
     read="nczarr.formats.notation.frontend:read",
     write="nczarr.formats.notation.backend:write",

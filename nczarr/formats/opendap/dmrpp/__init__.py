@@ -7,13 +7,14 @@
 
 from __future__ import annotations
 
-from nczarr.registry import Format
+from nczarr.registry import Capabilities, Format
 
 FORMAT = Format(
     name="dmrpp",
     title="DMR++ documents: byte ranges of HDF5 files",
     suffixes=(".dmrpp",),
     spec="https://github.com/OPENDAP/bes/tree/master/modules/dmrpp_module",
+    capabilities=Capabilities(axis_names=False),
     detects=r"(?:\xef\xbb\xbf)?\s*(?:<\?(?:[^?]|\?(?!>))*\?>\s*|<!--(?:[^-]|-(?!->))*-->\s*)*"
     r"<(?:\w+:)?Dataset\s[^>]*xml\.opendap\.org/dap/dmrpp/",
     read="nczarr.formats.opendap.dmrpp.frontend:read",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import math
 import struct
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any, Literal, NamedTuple
 
 from nczarr import names
@@ -173,6 +173,14 @@ def record(fields: Iterable[tuple[Any, Descr, Any]]) -> Descr:
     if not members:
         raise ValueError("a record without fields")
     return tuple(members.values())
+
+
+def name_anonymous(references: Sequence[str | int], written: Sequence[str | None] | None) -> tuple[str | None, ...]:
+    """Return the written names of anonymous dimensions, None for others; empty if none has a name."""
+    if written is None or len(written) != len(references):
+        return ()
+    axes = tuple([name if isinstance(one, int) else None for one, name in zip(references, written, strict=True)])
+    return axes if any(name is not None for name in axes) else ()
 
 
 def sensible(shape: tuple[int, ...]) -> bool:

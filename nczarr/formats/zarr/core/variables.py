@@ -26,7 +26,7 @@ from nczarr.check.check_types import default_fill
 from nczarr.check.infer_shapes import check_storage
 from nczarr.diagnostics.report import Report
 from nczarr.formats.common.documents import Json
-from nczarr.formats.zarr.core.array_metadata import ArrayMetadata, Inventor, build_storage, holds
+from nczarr.formats.zarr.core.array_metadata import ArrayMetadata, Inventor, build_storage, holds, name_anonymous
 from nczarr.formats.zarr.core.attributes import NodeAttributes, with_fill
 from nczarr.formats.zarr.core.reader import NodeReader
 from nczarr.formats.zarr.extension.model import ArrayExtension
@@ -52,14 +52,6 @@ class _Kind(NamedTuple):
     shape: tuple[int, ...]
     grows: tuple[bool, ...]
     """True for each axis that can grow; empty if none can."""
-
-
-def _name_anonymous(references: References, written: Sequence[str | None] | None) -> tuple[str | None, ...]:
-    """Return the written names of anonymous dimensions, None for others; empty if none has a name."""
-    if written is None or len(written) != len(references):
-        return ()
-    axes = tuple([name if isinstance(one, int) else None for one, name in zip(references, written, strict=True)])
-    return axes if any(name is not None for name in axes) else ()
 
 
 _NIL = ArrayExtension._fields.index("nil")
@@ -181,7 +173,7 @@ class Variables:
             return None
         references = self._choose_dimensions(extension, plain, described, key)
         written = extension.axes if self.has_hidden else described.axes
-        axes = _name_anonymous(references, written)
+        axes = name_anonymous(references, written)
         kind = _Kind(described.encoding, type_name, references, axes, self._shape(references), self._grows(references))
         if alike is not None and type_name in ATOMIC and self.documents.findings == findings:  # each is reported
             self._kinds[properties] = kind

@@ -47,7 +47,9 @@ def test_plain_stores_keep_them(pyramid: Path, form: str, tmp_path: Path, peer: 
     assert found == expected
 
 
-@pytest.mark.parametrize("target", ["nczarr", "nczarr3", "zarr3-2019", "zarr2 zip", "json", "icechunk"])
+@pytest.mark.parametrize(
+    "target", ["nczarr", "nczarr3", "zarr3-2019", "zarr2 zip", "json", "icechunk", "ncstream ncs", "awkward0 awkd"]
+)
 def test_they_come_back(pyramid: Path, target: str, tmp_path: Path, peer: Callable[[str], ModuleType]) -> None:
     zarr = peer("zarr")
     form, _, suffix = target.partition(" ")
@@ -63,7 +65,7 @@ def test_they_come_back(pyramid: Path, target: str, tmp_path: Path, peer: Callab
     assert found == expected
 
 
-@pytest.mark.parametrize("suffix", ["nc", "ncs", "awkd", "dmrpp", "cdl"])
+@pytest.mark.parametrize("suffix", ["nc", "dmrpp", "cdl", "ncz"])
 def test_other_formats_name_the_loss(pyramid: Path, suffix: str, tmp_path: Path) -> None:
     with pytest.raises(CompileError) as refused:
         nczarr.convert(pyramid, tmp_path / f"t.{suffix}")
