@@ -82,6 +82,9 @@ def find_json(constant: Constant, value: Any, *, typed: bool = True) -> str | No
 
     `typed`: the document states the type, so that words among numbers are NaN and infinities, not texts.
     """
+    is_plain = type(value) is str and constant.type == "char" and value.isascii() and value.isprintable()
+    if is_plain and constant.data == value.encode():
+        return None  # the most frequent attribute: its plain form is this text
     is_mixed = not typed and constant.type == "double" and isinstance(value, list) and str in set(map(type, value))
     if not is_mixed and _prints(plain(constant).value, value):
         return None

@@ -36,6 +36,8 @@ class DocumentCache:
         self.consolidated: dict[str, Any] = {}
         """Documents in the consolidated metadata by key."""
         self._is_consolidated = False
+        self._compared_key: str | None = None
+        """Document of consolidated metadata that were read without the spelling of numbers."""
         self.extra: dict[str, Any] = {}
         """Those that stand for documents missing in the store."""
         self.missing: list[str] = []
@@ -98,6 +100,25 @@ class DocumentCache:
         keys = (prefix + document for prefix in prefixes for document in documents)
         self.store.expect(key for key in keys if key not in self._known and is_safe(key))
 
+    def consolidate_document(self, key: str, *, whole: bool) -> None:
+        """Take the consolidated metadata in a document, as `consolidate`. Raises OSError.
+
+        Where they are only compared, they are read by the quickest decoder, without the spelling of numbers.
+        """
+        self._compared_key = key if whole and self.store.listed else None
+        document = None if self._compared_key is None else self._read_quickly(key)
+        if document is None:
+            self._compared_key, document = None, self.get(key) or {}
+        self.consolidate(document.get("metadata"), whole=whole)
+
+    def _read_quickly(self, key: str) -> Json | None:
+        data = self.store.get(key)
+        try:
+            document = None if data is None else json.loads(data)
+        except (ValueError, RecursionError):  # `get` reads what is nearly JSON, or says what is wrong
+            return None
+        return document if isinstance(document, dict) else None
+
     def consolidate(self, members: Any, *, whole: bool) -> None:
         """Take consolidated metadata. They are the documents of a store that is not `whole` or not listed."""
         self.consolidated = members if isinstance(members, dict) else {}
@@ -109,15 +130,18 @@ class DocumentCache:
         """Let consolidated metadata stand for missing documents of nodes that have other keys. Raises OSError."""
         if not (self.consolidated and self.store.listed):
             return
-        inner = [key for key in self.consolidated if "/" in key and is_safe(key)]
-        self.store.expect(inner)
+        keys = [key for key in self.consolidated if is_safe(key)]
+        self.store.expect(key for key in keys if "/" in key)
+        gaps = [key for key in keys if self.get(key) is None and key not in self._present]
+        if gaps and self._compared_key is not None:
+            self.consolidated = (self.get(self._compared_key) or {}).get("metadata") or {}
         self.extra = {key: self.consolidated[key] for key in self.consolidated if "/" not in key}
-        for key in inner:
-            if self.get(key) is None and key not in self._present:
+        for key in gaps:
+            del self._known[key]
+            if "/" in key:
                 self.missing.append(key)
                 if self.store.children(key[: key.rindex("/") + 1]):
                     self.extra[key] = self.consolidated[key]
-                    del self._known[key]
 
     def compare_consolidated(self, key: str) -> None:
         """Report consolidated metadata of a document that differ from those that were read."""
@@ -125,13 +149,14 @@ class DocumentCache:
         if not (self._is_consolidated and self.store.listed):
             return
         shown = [name for name in sorted(self._present) if is_metadata(name) and name != key]
-        stored = {name: find_content(documents[name], name) for name in shown}
-        missing = sorted(name for name in self.missing if find_content(listed[name], name))
         both = [name for name in shown if name in listed]
         lists = (
-            ("have documents that do not exist", missing),
-            ("lack", [name for name in shown if name not in listed and stored[name]]),
-            ("differ from", [name for name in both if find_content(listed[name], name) != stored[name]]),
+            (
+                "have documents that do not exist",
+                sorted(name for name in self.missing if find_content(listed[name], name)),
+            ),
+            ("lack", [name for name in shown if name not in listed and find_content(documents[name], name)]),
+            ("differ from", [name for name in both if _are_unequal(listed[name], documents[name], name)]),
         )
         phrases = [f"{what}: {names.list_first(found, 5)}" for what, found in lists if found]
         if phrases:
@@ -196,6 +221,11 @@ class DocumentCache:
         code = "bad-metadata" if what == "an attribute" else "unreadable-array"
         self.report_lost(code, f"{what}: {problem}", key, pointer)
         return None
+
+
+def _are_unequal(one: Any, other: Any, key: str) -> bool:
+    """Return whether two states of a document differ, apart from redundant members. Most are equal as they stand."""
+    return bool(one != other) and find_content(one, key) != find_content(other, key)
 
 
 def find_content(document: Any, key: str) -> str | None:

@@ -77,7 +77,7 @@ class Zarr2Reader(NodeReader):
         self._described: dict[int, ArrayMetadata] = {}
         """Metadata by the document's `id`: equal documents are mostly one object, which `documents` keeps alive."""
         whole = documents.has(".zgroup") or documents.has(".zarray")
-        documents.consolidate((documents.get(".zmetadata") or {}).get("metadata"), whole=whole)
+        documents.consolidate_document(".zmetadata", whole=whole)
 
     def is_array(self, prefix: str) -> bool:
         return self.documents.has(prefix + ".zarray")
