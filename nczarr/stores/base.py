@@ -124,6 +124,7 @@ class Store(Protocol):
 
     def check_chunk(self, key: str, decoded: int | None) -> None:
         """Raise OSError if a chunk declares more bytes than so many decoded ones can have; None: their texts tell."""
+        return
 
     def part(self, key: str, offset: int, length: int) -> bytes | None:
         """Return a range of a key, or None; negative offsets count from the end. Raises OSError if too short."""
