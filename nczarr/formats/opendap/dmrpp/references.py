@@ -180,7 +180,7 @@ def chunk_lengths(block: XmlElement, shape: tuple[int, ...]) -> tuple[int, ...] 
 def targets_of(rows: ChunkColumns, url: str | None) -> tuple[tuple[str | None, ...], array[int] | None]:
     """Return the targets of chunks, and the index of each chunk's target."""
     if not rows.hrefs:
-        return (url,), None
+        return (url,) if len(rows) else (), None  # without chunks nothing is asked of the file
     places: dict[str | None, int] = {}
     targets = array("q", (places.setdefault(rows.hrefs.get(row, url), len(places)) for row in range(len(rows))))
     return tuple(places), targets
