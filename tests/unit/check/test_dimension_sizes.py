@@ -75,3 +75,14 @@ def test_the_classic_model_in_hdf5_grows_along_any_dimension(
         assert found["v"][:].tolist() == ([[], [], []] if kind is None else [[1, 2], [3, 4], [5, 6]])
     with pytest.raises(nczarr.CompileError, match=r"must come first|has length 0"):
         nczarr.convert(source, tmp_path / "c.nc", kind="nc3")
+
+
+@pytest.mark.parametrize("lengths", [(2**31, 2**31, 2), (2**32, 2**32), (2**40, 2**23), (2**62, 2, 0)])
+def test_more_cells_than_there_can_be(lengths: tuple[int, ...]) -> None:
+    found = Report()
+    names = [f"d{axis}" for axis in range(len(lengths))]
+    declared = " ; ".join(f"{name} = {length}" for name, length in zip(names, lengths, strict=True))
+    text = f"netcdf t {{ dimensions: {declared} ; variables: short v({', '.join(names)}) ; }}"
+    run = pipeline.read(Source("t.cdl", text.encode()), found, Options())
+    assert [one.code for one in found.list_sorted() if one.severity == "error"] == ["oversized-array"]
+    assert run is None
