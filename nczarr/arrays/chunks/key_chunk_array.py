@@ -29,7 +29,7 @@ from nczarr.arrays.chunks.shards import (
 )
 from nczarr.arrays.chunks.small_chunks import EncodedChunks
 from nczarr.arrays.codecs.chain import DECODING_ERRORS, decode
-from nczarr.arrays.codecs.lengths import is_plain, measure_decoded, measure_encoded, misfit, texts_end
+from nczarr.arrays.codecs.lengths import is_plain, measure_decoded, measure_encoded, measure_fixed, misfit, texts_end
 from nczarr.arrays.codecs.table import of_config_id
 from nczarr.arrays.lazy_numpy import NDArray, np
 from nczarr.arrays.regions import (
@@ -284,9 +284,7 @@ class KeyChunkArray(KeyedArray):
             self.keys.check_seen()
             key = self.key(chunk)
             if self.store.archive:
-                dtype = self.encoding.dtype
-                decoded = None if dtype == "|O" else measure_decoded(dtype, self.layout_of(chunk).chunks)
-                self.store.check_chunk(key, decoded)
+                self.store.check_chunk(key, measure_fixed(self.encoding.dtype, self.layout_of(chunk).chunks))
             data = self.store.get(key)
             if data is None:
                 self.keys.check_absent(chunk)

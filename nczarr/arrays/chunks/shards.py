@@ -17,7 +17,7 @@ from nczarr.arrays.chunks.grid import Encoding, kept, unreadable
 from nczarr.arrays.chunks.manifest import KeyListing, PlaceColumns, columns_from
 from nczarr.arrays.chunks.occupancy import chunks_in
 from nczarr.arrays.codecs.chain import DECODING_ERRORS
-from nczarr.arrays.codecs.lengths import measure_decoded
+from nczarr.arrays.codecs.lengths import measure_fixed
 from nczarr.arrays.codecs.sharding_indexed import ShardIndex, index_size, index_table, shard_index
 from nczarr.arrays.lazy_numpy import NDArray, np
 from nczarr.arrays.regions import LARGEST, Index, Region, grid_of, indices_of, number_of, ravel, region_or_all, unravel
@@ -296,8 +296,8 @@ def _shard(array: KeyedArray, index: Index, count: int) -> tuple[bytes | Range |
     place = array.store.locate(key)
     size = _index_size(array, count)
     if place is None and array.store.archive:
-        dtype, shards = array.encoding.dtype, shape_of(index, array.layout.shards or array.layout.chunks)
-        array.store.check_chunk(key, None if dtype == "|O" else measure_decoded(dtype, shards) + size)
+        decoded = measure_fixed(array.encoding.dtype, shape_of(index, array.layout.shards or array.layout.chunks))
+        array.store.check_chunk(key, None if decoded is None else decoded + size)
     shard: bytes | Range | None = place if place is not None else array.store.get(key)
     if shard is None:
         array.keys.check_absent(index)

@@ -173,6 +173,11 @@ def measure_decoded(dtype: Descr, chunks: tuple[int, ...]) -> int:
     return 4 if dtype == "|O" else math.prod(chunks) * itemsize(dtype)
 
 
+def measure_fixed(dtype: Descr, chunks: tuple[int, ...]) -> int | None:
+    """Return the bytes of every decoded chunk; None for variable-length texts."""
+    return None if dtype == "|O" else measure_decoded(dtype, chunks)
+
+
 def misfit(length: int, expected: int) -> str:
     """Return the message for a chunk of wrong length."""
     return f"there are {length} bytes, and a chunk has {expected}"

@@ -1,4 +1,4 @@
-"""Handles that nobody closes leave no open file behind."""
+"""A handle that is dropped without being closed leaves no file open."""
 
 from __future__ import annotations
 

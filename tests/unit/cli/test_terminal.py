@@ -44,7 +44,7 @@ def write_store(path: Path) -> None:
 
 
 def on_terminal(*arguments: str) -> str:
-    """What a command writes to a terminal."""
+    """Run a command on a pseudo-terminal, and return the text that it writes there."""
     process, terminal = pty.fork()
     if not process:
         os.execv(sys.executable, [sys.executable, "-m", "nczarr", *arguments])
