@@ -27,15 +27,18 @@ NOTE = "_nczarr_json"
 
 
 class Real(float):
-    """A number with point or exponent, with its spelling."""
+    """A number with point or exponent that is not spelled as Python does, with its spelling."""
 
     __slots__ = ("spelled",)
     spelled: str
 
     @classmethod
-    def of(cls, spelled: str) -> Real:
-        """Return the number of a JSON text."""
-        number = cls(spelled)
+    def of(cls, spelled: str) -> float:
+        """Return the number of a JSON text: a `Real`, or a float if Python spells it so."""
+        plain = float(spelled)
+        if repr(plain) == spelled:
+            return plain
+        number = cls(plain)
         number.spelled = spelled
         return number
 
@@ -82,9 +85,6 @@ def find_json(constant: Constant, value: Any, *, typed: bool = True) -> str | No
 
     `typed`: the document states the type, so that words among numbers are NaN and infinities, not texts.
     """
-    is_plain = type(value) is str and constant.type == "char" and value.isascii() and value.isprintable()
-    if is_plain and constant.data == value.encode():
-        return None  # the most frequent attribute: its plain form is this text
     is_mixed = not typed and constant.type == "double" and isinstance(value, list) and str in set(map(type, value))
     if not is_mixed and _prints(plain(constant).value, value):
         return None
@@ -96,12 +96,31 @@ def find_json(constant: Constant, value: Any, *, typed: bool = True) -> str | No
     return text
 
 
+def is_kept(constant: Constant, value: Any) -> bool:
+    """Return whether a constant that was made of a JSON value has it as its plain form: most texts and numbers.
+
+    Quick; False if that is not certain.
+    """
+    kind: type | None = type(value)
+    if kind is str:
+        return value.isascii() and value.isprintable() and constant.type == "char" and value != ""
+    if kind is list:
+        kinds = set(map(type, value))
+        kind = kinds.pop() if len(kinds) == 1 and len(value) > 1 else None  # the plain form of one item is the item
+    if kind is int:
+        return ATOMIC[constant.type].is_integer
+    values = value if type(value) is list else (value,)
+    if kind is not float or not all(map(math.isfinite, values)):
+        return False
+    return constant.type == "double" or (constant.type == "float" and constant.as_numbers() == tuple(values))
+
+
 def _prints(shown: Any, value: Any) -> bool:
     """Return whether a plain form and a JSON value have the same text."""
     if isinstance(shown, list):
         return type(value) is list and len(shown) == len(value) and all(map(_prints, shown, value))
-    if isinstance(value, Real):
-        return type(shown) is float and repr(shown) == value.spelled
+    if type(shown) is float and type(value) is float:
+        return repr(shown) == repr(value)  # -0.0 equals 0.0
     return type(shown) is type(value) and type(shown) in (str, int) and bool(shown == value)
 
 
@@ -139,8 +158,8 @@ def is_narrowed(constant: Constant, value: Any) -> bool:
 
 
 def flatten(value: Any) -> Iterator[Any]:
-    """Yield the values in nested lists in order."""
-    for item in value if isinstance(value, list) else ():
+    """Yield the values in nested lists in order; a value that is no list as it is."""
+    for item in value if isinstance(value, list) else (value,):
         yield from flatten(item) if isinstance(item, list) else (item,)
 
 

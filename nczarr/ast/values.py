@@ -23,6 +23,8 @@ from nczarr.ast.types import ATOMIC
 
 _TEXTS = frozenset({bytes, type(None)})
 
+_SIZES = {name: atomic.size for name, atomic in ATOMIC.items()}
+
 SPECIAL_FLOATS = {"NaN": math.nan, "Infinity": math.inf, "-Infinity": -math.inf}
 
 
@@ -46,7 +48,10 @@ class Constant(Node):
     """Canonical content, as described above."""
 
     def __post_init__(self) -> None:
-        data, atomic = self.data, ATOMIC.get(self.type) if type(self.type) is str else None
+        data, count, size = self.data, self.count, _SIZES.get(self.type) if type(self.type) is str else None
+        if type(data) is bytes and size and type(count) is int and len(data) == count * size:
+            return  # by far the most
+        atomic = ATOMIC.get(self.type) if type(self.type) is str else None
         if not is_natural(self.count):
             right = False
         elif type(data) is bytes:

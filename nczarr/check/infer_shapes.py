@@ -135,7 +135,7 @@ def shapes_of(work: Unchecked, report: Report) -> Shapes:
         if len(present) < len(dimensions):
             continue
         shapes[path] = tuple(dimension.size for dimension in present)
-        cells = math.prod(length or 1 for length in shapes[path])
+        cells = math.prod(filter(None, shapes[path]))
         if cells > LONGEST >= max(shapes[path]):
             message = f"`{variable.name}` has {cells} cells; an array has at most {LONGEST}"
             report.error("oversized-array", message, variable.span)

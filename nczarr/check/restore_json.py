@@ -21,8 +21,8 @@ def restore_json(work: Unchecked, report: Report) -> Unchecked:
     Expects: the tree of a front end. Ensures: no owner has a valid note; an attribute
     that has another value by now has no JSON. Reports nothing.
     """
-    noted = {path for path, owner in _owners(work.dataset) if any(one.name == NOTE for one in owner.attributes)}
-    if noted:
+    if any(_has_note(owner) for _, group in groups(work.dataset) for owner in (group, *group.variables)):
+        noted = {path for path, owner in _owners(work.dataset) if _has_note(owner)}
 
         def change(path: str, attributes: Attributes) -> Attributes:
             return _restore(attributes) if path in noted else attributes
@@ -30,6 +30,10 @@ def restore_json(work: Unchecked, report: Report) -> Unchecked:
         work.dataset = _map_attributes(work.dataset, change)
         work.noted = frozenset(noted)
     return work
+
+
+def _has_note(owner: Any) -> bool:
+    return NOTE in [attribute.name for attribute in owner.attributes]
 
 
 def note_json(checked: Checked) -> Checked:

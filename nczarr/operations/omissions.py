@@ -7,14 +7,17 @@ the first byte, unless the reason of each omission is accepted.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from typing import TYPE_CHECKING
 
 from nczarr import names
 from nczarr.check.checked import Checked, Omission
 from nczarr.diagnostics.report import OMITTED, Diagnostic, Report, Severity
 from nczarr.diagnostics.secrets import show
 from nczarr.options import Options
-from nczarr.plan.plans import Loss
 from nczarr.select.selection import Subset
+
+if TYPE_CHECKING:
+    from nczarr.plan.plans import Loss
 
 DOCUMENTS = frozenset({".zarray", ".zgroup", ".zattrs", "zarr.json"})
 """Documents of one node of a store."""
@@ -71,6 +74,8 @@ def concerning(part: Checked | None, subset: Subset) -> Callable[[Diagnostic], b
 
 def losses_of(checked: Checked) -> tuple[Loss, ...]:
     """Return what is left out as losses of a conversion."""
+    from nczarr.plan.plans import Loss
+
     return tuple(Loss(one.code, "value", one.path, one.text) for one in checked.omitted)
 
 

@@ -229,13 +229,13 @@ class UnsafeKeyError(ValueError):
     """A key that is not a relative path, or would leave the store."""
 
 
-_NO_SEGMENTS = frozenset({"", ".", ".."})
+NO_SEGMENTS = frozenset({"", ".", ".."})
 """Invalid segments."""
 
 
 def safe_key(key: str) -> str:
     """Return the key. Raises UnsafeKeyError if it has an empty, `.` or `..` segment, or a NUL."""
-    if "\0" in key or not _NO_SEGMENTS.isdisjoint(key.split("/")):
+    if "\0" in key or not NO_SEGMENTS.isdisjoint(key.split("/")):
         raise UnsafeKeyError(f"not a key of a store: {key!r}")
     return key
 

@@ -19,7 +19,7 @@ from contextlib import suppress
 from typing import Any
 
 from nczarr.stores import local_paths, ranges
-from nczarr.stores.base import JOURNAL, Store, safe_key
+from nczarr.stores.base import JOURNAL, NO_SEGMENTS, Store, safe_key
 from nczarr.stores.finish import StoreJournal, delay_signals, leftovers, parse, partial, put_in_place, unfinished
 from nczarr.stores.ranges import Range
 
@@ -28,14 +28,30 @@ _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_CLOEXEC", 0) | geta
 _READ = os.O_RDONLY | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0) | getattr(os, "O_NOFOLLOW", 0)
 _READ |= getattr(os, "O_NONBLOCK", 0)  # a pipe is opened, and left, without waiting for who writes to it
 
+_HAS_PREAD = hasattr(os, "pread")
+_SEES_LINKS = os.access in os.supports_follow_symlinks
+
 _ENDLESS = (stat.S_IFIFO, stat.S_IFCHR, stat.S_IFBLK)
 
 GROWING = ".nczarr-growing-"
 """Prefix of incomplete files that are renamed at the end."""
 
 
+_BLOCK = 1 << 14
+"""Bytes of most documents at most, which one call reads."""
+
+
 def _whole(file: int) -> bytes | None:
     """Return the bytes of an open file; None for a pipe or device, which may never end. Raises OSError."""
+    if _HAS_PREAD:
+        try:
+            data = os.pread(file, _BLOCK, 0)
+        except OSError as error:
+            if error.errno != errno.ESPIPE:
+                raise
+            return None
+        if 0 < len(data) < _BLOCK:  # a regular file gives less than asked for only at its end
+            return data
     status = os.fstat(file)
     if stat.S_IFMT(status.st_mode) in _ENDLESS:
         return None
@@ -62,15 +78,17 @@ class DirectoryStore(Store):
 
     def lacks(self, key: str) -> bool:
         """Return whether no such file exists."""
-        return not os.path.lexists(f"{self._real}{os.sep}{key}")
+        path = f"{self._real}/{key}"
+        return not (os.access(path, os.F_OK, follow_symlinks=False) if _SEES_LINKS else os.path.lexists(path))
 
     def get(self, key: str) -> bytes | None:
         """Return the bytes of a key, or None. Raises OSError, UnsafeKeyError."""
-        folder = safe_key(key).rpartition("/")[0]
+        folder, _, name = key.rpartition("/")
         try:
-            if not (self._folders.get(folder) or self._is_inside(folder)):
+            is_known = name not in NO_SEGMENTS and "\0" not in name and self._folders.get(folder)
+            if not (is_known or self._is_inside(safe_key(key).rpartition("/")[0])):
                 raise self._link(key)
-            file = os.open(f"{self._real}{os.sep}{key}", _READ)
+            file = os.open(f"{self._real}/{key}", _READ)
             try:
                 return _whole(file)
             finally:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import functools
 import json
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from typing import Any
 
 from nczarr import names
@@ -17,6 +18,7 @@ from nczarr.arrays.chunks.key_segments import is_own
 from nczarr.check.check_names import make_unique, namesakes
 from nczarr.check.checked import Namesake
 from nczarr.diagnostics.report import Diagnostic, Label, Report, Severity, Source, Span
+from nczarr.formats.common.consolidated import match_documents
 from nczarr.names import name_problem
 from nczarr.options import Options
 from nczarr.stores.base import Store, UnsafeKeyError, is_metadata, is_safe
@@ -36,8 +38,14 @@ class DocumentCache:
         self.consolidated: dict[str, Any] = {}
         """Documents in the consolidated metadata by key."""
         self._is_consolidated = False
-        self._compared_key: str | None = None
-        """Document of consolidated metadata that were read without the spelling of numbers."""
+        self._are_repeated = False
+        """True if they are the documents as they stand: then `consolidated` has their keys alone."""
+        self._compared_key = ""
+        """Document of consolidated metadata that are only compared with the documents."""
+        self._compared_text: bytes | None = None
+        """Its bytes, until `fill_gaps` compares them."""
+        self._texts: dict[str, bytes] = {}
+        """Bytes of documents that were compared and are not yet decoded."""
         self.extra: dict[str, Any] = {}
         """Those that stand for documents missing in the store."""
         self.missing: list[str] = []
@@ -46,6 +54,7 @@ class DocumentCache:
         self._options = options
         self._known: dict[str, Json | None] = {}
         self._present: set[str] = set()
+        self._listed: dict[str, tuple[list[str], list[str]]] = {}
         self._spans: dict[str, Span] = {}
         self.namesakes: list[Namesake] = []
         """Things that got another name, because theirs was taken."""
@@ -61,10 +70,7 @@ class DocumentCache:
             return document
 
     def _read(self, key: str) -> Json | None:
-        try:
-            data = self.store.get(key)
-        except UnsafeKeyError:
-            data = None
+        data = self._get_text(key)
         if data is None:
             document = self.extra.get(key)
             return document if isinstance(document, dict) else None
@@ -72,6 +78,8 @@ class DocumentCache:
         parsed = self.parse(key, data)
         if parsed is None:
             return None
+        if type(parsed.value) is dict and not (parsed.remarks or parsed.repeated):
+            return parsed.value
         for remark in parsed.remarks:
             self.warn("untidy-metadata", f"the document {remark}", key)
         for name in parsed.repeated:
@@ -103,21 +111,47 @@ class DocumentCache:
     def consolidate_document(self, key: str, *, whole: bool) -> None:
         """Take the consolidated metadata in a document, as `consolidate`. Raises OSError.
 
-        Where they are only compared, they are read by the quickest decoder, without the spelling of numbers.
+        Those that are only compared are decoded by `fill_gaps`, unless they are the documents as they stand.
         """
-        self._compared_key = key if whole and self.store.listed else None
-        document = None if self._compared_key is None else self._read_quickly(key)
-        if document is None:
-            self._compared_key, document = None, self.get(key) or {}
-        self.consolidate(document.get("metadata"), whole=whole)
+        self._compared_text = self.store.get(key) if whole and self.store.listed else None
+        if self._compared_text is None:
+            self.consolidate((self.get(key) or {}).get("metadata"), whole=whole)
+        else:
+            self._compared_key = key
 
-    def _read_quickly(self, key: str) -> Json | None:
-        data = self.store.get(key)
+    def _compare_text(self, text: bytes) -> bool:
+        """Return whether consolidated metadata are the documents as they stand. Else take them, decoded quickly."""
+        if self.store.distant:
+            listed = None
+        else:
+            with suppress(PermissionError):  # which the reader finds, if it must list
+                self._entries("")  # a folder knows then which of its folders are links
+            listed = match_documents(text, self._prepare_text)
+        self._compared_text = None
+        if listed is not None:
+            self.consolidate(dict.fromkeys(listed), whole=True)
+            self._are_repeated = True
+            return True
+        document = _decode_quickly(text)
+        if document is None:  # `get` reads what is nearly JSON, or says what is wrong
+            document, self._compared_key = self.get(self._compared_key) or {}, ""
+        self.consolidate(document.get("metadata"), whole=True)
+        return False
+
+    def _get_text(self, key: str) -> bytes | None:
+        """Return the bytes of a document; None without one. Raises OSError."""
+        text = self._texts.pop(key, None)
         try:
-            document = None if data is None else json.loads(data)
-        except (ValueError, RecursionError):  # `get` reads what is nearly JSON, or says what is wrong
+            return self.store.get(key) if text is None else text
+        except UnsafeKeyError:
             return None
-        return document if isinstance(document, dict) else None
+
+    def _prepare_text(self, key: str) -> bytes | None:
+        """Return the bytes of a document, and keep them until it is decoded. Raises OSError."""
+        text = self._get_text(key)
+        if text is not None and key not in self._known:
+            self._texts[key] = text
+        return text
 
     def consolidate(self, members: Any, *, whole: bool) -> None:
         """Take consolidated metadata. They are the documents of a store that is not `whole` or not listed."""
@@ -128,12 +162,14 @@ class DocumentCache:
 
     def fill_gaps(self) -> None:
         """Let consolidated metadata stand for missing documents of nodes that have other keys. Raises OSError."""
+        if self._compared_text is not None and self._compare_text(self._compared_text):
+            return
         if not (self.consolidated and self.store.listed):
             return
         keys = [key for key in self.consolidated if is_safe(key)]
         self.store.expect(key for key in keys if "/" in key)
         gaps = [key for key in keys if self.get(key) is None and key not in self._present]
-        if gaps and self._compared_key is not None:
+        if gaps and self._compared_key:
             self.consolidated = (self.get(self._compared_key) or {}).get("metadata") or {}
         self.extra = {key: self.consolidated[key] for key in self.consolidated if "/" not in key}
         for key in gaps:
@@ -148,7 +184,8 @@ class DocumentCache:
         listed, documents = self.consolidated, self._known
         if not (self._is_consolidated and self.store.listed):
             return
-        shown = [name for name in sorted(self._present) if is_metadata(name) and name != key]
+        others = self._present.difference(listed) if self._are_repeated else self._present
+        shown = [name for name in sorted(others) if is_metadata(name) and name != key]
         both = [name for name in shown if name in listed]
         lists = (
             (
@@ -163,9 +200,16 @@ class DocumentCache:
             text = f"the consolidated metadata {'; they '.join(phrases)}. The documents are read"
             self.warn("stale-consolidation", text, key)
 
+    def _entries(self, prefix: str) -> tuple[list[str], list[str]]:
+        """Return what `entries` of the store returned first."""
+        entries = self._listed.get(prefix)
+        if entries is None:
+            entries = self._listed[prefix] = self.store.entries(prefix)
+        return entries
+
     def children(self, prefix: str) -> list[str]:
         """Return possible node names below a prefix in byte order; reports unreadable-array without listing."""
-        below, links = self.store.entries(prefix)
+        below, links = self._entries(prefix)
         names_below = set(below)
         if not names_below and not self.extra and not self.store.listed:
             text = "the server cannot list keys, and there are no consolidated metadata: the nodes below are unknown"
@@ -221,6 +265,15 @@ class DocumentCache:
         code = "bad-metadata" if what == "an attribute" else "unreadable-array"
         self.report_lost(code, f"{what}: {problem}", key, pointer)
         return None
+
+
+def _decode_quickly(text: bytes) -> Json | None:
+    """Return a JSON object, without the spelling of numbers; None if the text is not one."""
+    try:
+        document = json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+    return document if isinstance(document, dict) else None
 
 
 def _are_unequal(one: Any, other: Any, key: str) -> bool:

@@ -54,7 +54,7 @@ class _NotStrictError(ValueError):
 
 
 def parse(data: bytes) -> Parsed:
-    """Return the JSON value of a document, with `Real` for numbers with point or exponent. Raises StrictError."""
+    """Return the JSON value of a document; numbers keep their spelling as `Real`. Raises StrictError."""
     text, shift = _decode(data)
     try:
         value = _DECODER.decode(text)

@@ -96,7 +96,7 @@ def parse(data: bytes) -> Parsed:
 def _parse(data: bytes) -> Parsed:
     text = data.decode("utf-8", "surrogateescape").removeprefix("\ufeff").lstrip(_BLANK)
     remarks: list[str] = []
-    if lone_surrogate(text) is not None:
+    if "\\u" in text and lone_surrogate(text) is not None:
         text = re.sub(_ESCAPE, lambda match: "\\ufffd" if match[2] else match[0], text)
         remarks.append("has escapes of lone surrogates, which are read as U+FFFD")
     repeated: list[str] = []
@@ -116,7 +116,7 @@ def _parse(data: bytes) -> Parsed:
         remarks.append(f"has {rest} characters after its end, which are ignored")
     if text.count("[") + text.count("{") > DEEPEST and too_deep(value):
         raise NotJsonError(f"it is nested more than {DEEPEST} deep")
-    return Parsed(value, tuple(remarks), tuple(dict.fromkeys(repeated)))
+    return Parsed(value, tuple(remarks), tuple(dict.fromkeys(repeated)) if repeated else ())
 
 
 _known = functools.lru_cache(maxsize=256)(_parse)

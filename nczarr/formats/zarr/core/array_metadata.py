@@ -177,7 +177,7 @@ def record(fields: Iterable[tuple[Any, Descr, Any]]) -> Descr:
 
 def name_anonymous(references: Sequence[str | int], written: Sequence[str | None] | None) -> tuple[str | None, ...]:
     """Return the written names of anonymous dimensions, None for others; empty if none has a name."""
-    if written is None or len(written) != len(references):
+    if written is None or len(written) != len(references) or int not in map(type, references):
         return ()
     axes = tuple([name if isinstance(one, int) else None for one, name in zip(references, written, strict=True)])
     return axes if any(name is not None for name in axes) else ()

@@ -22,7 +22,7 @@ from nczarr.arrays.values.elements import element_of, is_record, model_bytes
 from nczarr.arrays.values.parts import NUMPY, Types, is_fixed
 from nczarr.arrays.values.value_lists import find_problem
 from nczarr.ast import ATOMIC, Attribute, Constant
-from nczarr.ast.json_text import Real, find_json, flatten, is_same_plain, narrow, spell
+from nczarr.ast.json_text import Real, find_json, flatten, is_kept, is_same_plain, narrow, spell
 from nczarr.ast.plain import HIDDEN, JsonConstant, encode, plain
 from nczarr.ast.values import single
 from nczarr.check.check_types import default_fill
@@ -91,13 +91,15 @@ def _constant(type_name: str, count: int, data: bytes) -> Constant:
 
 def type_value(dtype: Any, value: Any) -> Constant | None:
     """Return the constant of a JSON value with a dtype of the map of types, or None."""
-    name = _type_named(dtype) if isinstance(dtype, str) else None
+    name = _type_named(dtype) if type(dtype) is str else None
     if name == "char":
         return chars(encode(spell(value)) or b"\0")  # as the netCDF library means it
-    values = list(flatten(value)) if isinstance(value, list) else [value]
     if name == "string":
-        return Constant.strings([encode(spell(text)) for text in values])
-    return None if name is None else numbers(name, values)
+        return Constant.strings([encode(spell(text)) for text in flatten(value)])
+    if name is None:
+        return None
+    constant = numbers(name, value if type(value) is list else [value])
+    return constant or numbers(name, list(flatten(value)))
 
 
 @functools.lru_cache(maxsize=256)
@@ -170,7 +172,7 @@ class NodeAttributes:
                 continue
             if name in attributes:
                 name = self._namesake(name, written, document, attributes, key)
-            constant = None
+            constant, made = None, False
             if written in extensions:
                 constant = self._say(
                     extensions[written], value, shown_fill if name == "_FillValue" else plain, key, written
@@ -178,13 +180,14 @@ class NodeAttributes:
             if constant is None and name == "_FillValue" and own_fill is not None:
                 constant = own_fill(value)
             if constant is None and written in types:
-                constant = type_value(types[written], value)
+                constant, made = type_value(types[written], value), True
                 if constant is None:
                     text = f"attribute `{name}` is not of type {types[written]!r}; its type is inferred from its value"
                     self.documents.warn("stale-extension", text, key, _pointer(key, written))
             typed = constant is not None
-            constant = constant or type_untyped(value)
-            json = find_json(constant, value, typed=typed)
+            if constant is None:
+                constant, made = type_untyped(value), True
+            json = None if made and is_kept(constant, value) else find_json(constant, value, typed=typed)
             attributes[name] = Attribute(name=name, value=constant, json=json, span=span)
         shown = attributes.values()
         return self._insert(list(shown), extensions, document, key) if extensions else tuple(shown)

@@ -39,11 +39,6 @@ def encode(document: Any) -> bytes:
     return text.encode("utf-8", "surrogateescape")
 
 
-def members(documents: Iterable[Entry]) -> bytes:
-    """Join encoded documents as the members of a JSON object, without re-encoding."""
-    return b", ".join(encode(key) + b": " + document for key, document in documents)
-
-
 class Writer:
     """One emission. Subclasses define `group` and `array`, and perhaps other methods."""
 

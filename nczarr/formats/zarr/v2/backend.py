@@ -21,8 +21,9 @@ from nczarr.arrays.sources.source import Descr, itemsize
 from nczarr.ast import Constant
 from nczarr.ast.plain import JsonConstant, is_finite, plain
 from nczarr.diagnostics.report import Report
+from nczarr.formats.common import consolidated
 from nczarr.formats.zarr.core.fill_values import Json, json_of
-from nczarr.formats.zarr.core.writer import Entry, Writer, encode, members
+from nczarr.formats.zarr.core.writer import Entry, Writer, encode
 from nczarr.plan.plans import PartTarget, StorePlan
 from nczarr.stores.base import is_metadata
 
@@ -67,8 +68,8 @@ class Zarr2Writer(Writer):
         entries: list[Entry] = []
         for key, document in documents:
             if key == ".zattrs":  # the root is next and last: all others are known
-                every = members(sorted([*entries, (".zattrs", document), (".zgroup", GROUP)]))
-                yield ".zmetadata", b'{"metadata": {' + every + b'}, "zarr_consolidated_format": 1}'
+                every = sorted([*entries, (".zattrs", document), (".zgroup", GROUP)])
+                yield ".zmetadata", consolidated.consolidate(every)
             if is_metadata(key):
                 entries.append((key, document))
             yield key, document

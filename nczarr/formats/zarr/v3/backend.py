@@ -14,8 +14,9 @@ from nczarr.ast import Constant
 from nczarr.ast.plain import JsonConstant
 from nczarr.ast.rectilinear import Lengths, runs_of, varies, write_runs
 from nczarr.diagnostics.report import Report
+from nczarr.formats.common.consolidated import join_documents
 from nczarr.formats.zarr.core.fill_values import Json
-from nczarr.formats.zarr.core.writer import Entry, Writer, encode, members
+from nczarr.formats.zarr.core.writer import Entry, Writer, encode
 from nczarr.formats.zarr.v3 import DOCUMENT, codecs, dtypes, geo, nz
 from nczarr.plan.plans import PartTarget, StorePlan
 from nczarr.stores.base import is_metadata
@@ -72,7 +73,7 @@ class Zarr3Writer(Writer):
         for key, document in documents:
             if key == DOCUMENT:
                 head = b', "consolidated_metadata": {"kind": "inline", "must_understand": false, "metadata": {'
-                document = document.removesuffix(b"}") + head + members(sorted(entries)) + b"}}}"
+                document = document.removesuffix(b"}") + head + join_documents(sorted(entries)) + b"}}}"
             if is_metadata(key):
                 entries.append((key.removesuffix(DOCUMENT).removesuffix("/"), document))
             yield key, document

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from nczarr.ast.json_text import Real
+from nczarr.ast.json_text import Real, write_json
 from nczarr.formats.common.strict_json import StrictError, parse, place
 
 
@@ -67,7 +67,8 @@ def test_pairs_of_surrogates_and_escaped_backslashes_are_right() -> None:
 
 def test_numbers_keep_their_spelling() -> None:
     found = parse(b"[1, 1.0, 1e0, -0]").value
-    assert [type(each) for each in found] == [int, Real, Real, int]
+    assert write_json(found) == "[1, 1.0, 1e0, 0]"
+    assert [type(each) for each in found] == [int, float, Real, int]
 
 
 @pytest.mark.parametrize(
