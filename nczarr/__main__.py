@@ -67,9 +67,9 @@ def process() -> None:
     try:
         status = main()
     except KeyboardInterrupt:
-        status = 130
+        status = _settle(130)
     except OSError as error:  # of a standard stream; those of files are diagnostics
-        status = 141 if isinstance(error, BrokenPipeError) else 3
+        status = 141 if isinstance(error, BrokenPipeError) else _settle(3)
     processes = sys.modules.get("nczarr.arrays.execution.processes")
     for end in () if processes is None else processes.at_exit:
         end()
@@ -80,8 +80,14 @@ def process() -> None:
             if stream is sys.stdout:
                 status = status or 141  # the reader went away before it had all
         except OSError:
-            status = status or 3
+            status = status or _settle(3)
     os._exit(status)
+
+
+def _settle(status: int) -> int:
+    from nczarr.cli import settle
+
+    return settle(status)
 
 
 if __name__ == "__main__":

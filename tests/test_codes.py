@@ -26,6 +26,7 @@ PROVOKED = {
     "dropped-filter",
     "failed-edit",
     "finished-target",
+    "incomplete-change",
     "lossy-filter",
     "internal-error",
     "out-of-memory",

@@ -50,7 +50,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
 }
 """Function that makes the parser, in a module with `run`, and help line of each command, in the order of the help."""
 
-DONE, FAULTY, MISUSED, UNREACHABLE, INTERRUPTED, CUT = 0, 1, 2, 3, 130, 141
+DONE, FAULTY, MISUSED, UNREACHABLE, CHANGED, INTERRUPTED, CUT = 0, 1, 2, 3, 4, 130, 141
 
 
 def run(arguments: Sequence[str]) -> int:
@@ -63,7 +63,7 @@ def run(arguments: Sequence[str]) -> int:
             clear_fetched()
     except KeyboardInterrupt:
         clear_unfinished()
-        return INTERRUPTED
+        return settle(INTERRUPTED)
     except BrokenPipeError:
         # The reader went away, which is its right, but it has not got all; what is left must not fail again at exit.
         give_up(sys.stdout)
@@ -76,7 +76,21 @@ def run(arguments: Sequence[str]) -> int:
     if lost is None:
         return status
     complain(f"nczarr: {lost}")
-    return UNREACHABLE
+    return settle(UNREACHABLE)
+
+
+def settle(status: int) -> int:
+    """Return the status of a run that failed or was interrupted, perhaps after its target was complete."""
+    if status in (DONE, CUT) or name_committed() is None:
+        return status
+    return DONE if status == INTERRUPTED else CHANGED
+
+
+def name_committed() -> str | None:
+    """Return the target that the present task has committed; None without any."""
+    commitment = sys.modules.get("nczarr.stores.commitment")
+    target: str | None = None if commitment is None else commitment.name_committed()
+    return target
 
 
 def clear_fetched() -> None:

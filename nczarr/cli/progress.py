@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import stat
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -95,7 +96,11 @@ def summary(done: Sequence[Conversion]) -> str:
 
 def _size(path: str) -> int:
     """Return the size of a single-file target."""
-    return os.path.getsize(path) if os.path.isfile(path) else 0
+    try:
+        status = os.stat(path)
+    except OSError:  # a URL, or a target that is gone again
+        return 0
+    return status.st_size if stat.S_ISREG(status.st_mode) else 0
 
 
 def _chunks(done: Sequence[Conversion]) -> dict[str, int]:

@@ -8,10 +8,23 @@ import sys
 from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, Any, Protocol
 
-from nczarr.cli import DONE, FAULTY, INTERRUPTED, MISUSED, UNREACHABLE, clear_fetched, flush_product, give_up
+from nczarr.cli import (
+    CHANGED,
+    DONE,
+    FAULTY,
+    INTERRUPTED,
+    MISUSED,
+    UNREACHABLE,
+    clear_fetched,
+    flush_product,
+    give_up,
+    name_committed,
+    settle,
+)
 from nczarr.diagnostics.report import OMITTED, UNREAD, CompileError, Diagnostic, Report, Severity
 from nczarr.diagnostics.secrets import show
 from nczarr.names import readable
+from nczarr.stores.commitment import CommittedError, forget_commits
 
 if TYPE_CHECKING:
     from nczarr.diagnostics.sarif import Log
@@ -87,6 +100,7 @@ STATUS = {
     "unreachable-target": UNREACHABLE,
     "missing-library": UNREACHABLE,
     "out-of-memory": UNREACHABLE,
+    "incomplete-change": CHANGED,
 }
 """Exit status of codes that are not input errors; all others are FAULTY."""
 
@@ -130,6 +144,7 @@ class Messages:
             for number, work in enumerate(works):
                 if number:
                     self._begin(strict=self.report.strict)
+                forget_commits()
                 self._attempt(work)
                 status = max(status, self._print())
                 clear_fetched()
@@ -138,11 +153,15 @@ class Messages:
             self._close(DONE)
             raise
         except KeyboardInterrupt as interrupt:
-            self._print()
+            status = max(status, self._print(), settle(INTERRUPTED) if work is works[-1] else INTERRUPTED)
+            done = f"`{name_committed()}` is complete" if status == DONE else None
+            notes = getattr(interrupt, "__notes__", ()) if done is None else (done,)
             if self._format == "human":
-                self._write(f"nczarr: interrupted; {note}\n" for note in getattr(interrupt, "__notes__", ()))
-            self._close(INTERRUPTED)
-            raise
+                self._write(f"nczarr: interrupted; {note}\n" for note in notes)
+            self._close(status)
+            if status == INTERRUPTED:
+                raise
+            return status
         self._close(status)
         return status
 
@@ -164,11 +183,11 @@ class Messages:
             work()
             lost = flush_product()
             if lost is not None:
-                self.report.error("unreachable-file", lost)
+                self._report_failure(None, lost)
         except BrokenPipeError:
             raise
         except OSError as error:
-            self.report.error("unreachable-file", _reason(error), helps=getattr(error, "__notes__", ()))
+            self._report_failure(error, _reason(error))
         except CompileError as error:  # chunks are found to be damaged when their values are asked for
             for diagnostic in error.diagnostics:
                 self.report.add(diagnostic)
@@ -184,6 +203,16 @@ class Messages:
             self.report.error("out-of-memory", f"the run needs more memory than is free{detail}", helps=helps)
         except Exception as error:
             self._report_crash(error)
+
+    def _report_failure(self, error: OSError | None, reason: str) -> None:
+        """Report what the system refused, before or after the commit of a target."""
+        helps = getattr(error, "__notes__", ())
+        target = name_committed()
+        if target is None:
+            self.report.error("unreachable-file", reason, helps=helps)
+            return
+        place = "not all of it is in its place: " if isinstance(error, CommittedError) else ""
+        self.report.error("incomplete-change", f"`{target}` has its new content, but {place}{reason}", helps=helps)
 
     def _announce(self) -> None:
         """Print the diagnostics of a task before its long work; SARIF is one document at the end."""
@@ -210,7 +239,7 @@ class Messages:
             self._log.add(diagnostics, self.report.dropped, self.report.subject)
         elif diagnostics:
             self._write([*self._lines(self._take_unprinted()), *self._summary(diagnostics)])
-        return max(
+        status = max(
             (
                 STATUS.get(diagnostic.code, FAULTY)
                 for diagnostic in diagnostics
@@ -218,6 +247,7 @@ class Messages:
             ),
             default=DONE,
         )
+        return settle(status)
 
     def _lines(self, diagnostics: list[Diagnostic]) -> Iterator[str]:
         from nczarr.diagnostics import render

@@ -10,14 +10,14 @@ from __future__ import annotations
 import difflib
 import itertools
 import json
-import os
 from collections.abc import Iterator
 from typing import NamedTuple
 
 from nczarr import registry
-from nczarr.diagnostics.report import CompileError, Report, Source
+from nczarr.diagnostics.report import Report, Source
 from nczarr.diagnostics.secrets import show
 from nczarr.operations import endpoints
+from nczarr.operations.edit.carry_out import carry_out
 from nczarr.operations.edit.undo_file import FORMS, can_write_undo, parse_undo, write_undo
 from nczarr.options import Options
 from nczarr.plan.document_commit import prepare_patch, report_interrupted
@@ -25,7 +25,6 @@ from nczarr.stores import documents, extension, file_patch
 from nczarr.stores.base import Store
 from nczarr.stores.documents import Action, DocumentPatch
 from nczarr.stores.memory import pretty
-from nczarr.stores.url import is_remote
 
 LARGEST_TEXT = 1 << 16
 """Maximum bytes of a document that a rehearsal shows line by line."""
@@ -110,13 +109,7 @@ def commit(
     prepared = prepare_patch(path, store, patch, options, documents.undo_of(patch, command))
     members = {"target": show(path), "header": "", "previous": "", **prepared.undo()}
     undo = write_undo(path, undo_file, members)
-    try:
-        prepared.commit()
-    except (CompileError, OSError) as error:
-        if isinstance(error, CompileError) or not is_remote(path):  # a server may have got the journal in spite of it
-            os.unlink(undo)
-        raise
-    prepared.conclude()
+    carry_out(prepared, path, undo)
     return change._replace(undo=undo)
 
 
@@ -137,8 +130,7 @@ def take_back(path: str, name: str, report: Report, options: Options) -> Documen
         prepared = registry.load(FORMS[members["form"]])(path, members, report, options)
         if prepared is None:
             return None
-        prepared.commit()
-        prepared.conclude()
+        carry_out(prepared, path, None)
         patch = getattr(prepared, "patch", None)
         return DocumentChange(path, patch if isinstance(patch, DocumentPatch) else DocumentPatch({}, {}))
 

@@ -16,6 +16,7 @@ from nczarr.diagnostics.secrets import StorageOptions, show
 from nczarr.options import Options
 from nczarr.stores import documents, extension
 from nczarr.stores.base import JOURNAL, Store
+from nczarr.stores.commitment import note_commit
 from nczarr.stores.documents import DocumentPatch, Undo
 from nczarr.stores.extension import ExtendJournal
 from nczarr.stores.file_patch import PreparedFilePatch
@@ -111,7 +112,8 @@ class PreparedCommit(PreparedDocumentPatch):
             PreparedCommit(self.path, store, reverse, self.options, self._undo).commit()
 
     def conclude(self) -> None:
-        """Do nothing: the commit is whole."""
+        """Do nothing more: the commit is whole."""
+        note_commit(self.path)
 
 
 def find_repository(path: str) -> Repository | None:

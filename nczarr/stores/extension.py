@@ -31,6 +31,7 @@ from typing import Literal, NamedTuple, Protocol
 
 from nczarr.diagnostics.secrets import NO_OPTIONS, StorageOptions
 from nczarr.stores.base import JOURNAL, Store, safe_key
+from nczarr.stores.commitment import after_commit
 from nczarr.stores.directory import GROWING, DirectoryStore, DirectoryTarget
 from nczarr.stores.finish import delay_signals
 from nczarr.stores.folder_moves import Moves, StoreWithMoves
@@ -172,8 +173,8 @@ def turn(key: str) -> tuple[int, bool, bool]:
 
 
 def apply(store: Extensible, extension: ExtendJournal) -> None:
-    """Put a committed extension in its place, and remove the journal. Raises OSError."""
-    with delay_signals():
+    """Put a committed extension in its place, remove the journal, then what is incomplete. Raises CommittedError."""
+    with delay_signals(), after_commit(store.path):
         for old, new in extension.folders:
             store.move_folder(old, new)
         for key in extension.staged:
@@ -182,6 +183,8 @@ def apply(store: Extensible, extension: ExtendJournal) -> None:
             store.put_several(documents)
         store.remove(extension.removed)
         store.remove([JOURNAL])
+        if extension.staged:
+            store.tidy()
 
 
 def _turns(documents: Mapping[str, str]) -> Iterator[dict[str, bytes]]:
@@ -219,7 +222,7 @@ class ExtensibleFolder(DirectoryTarget):
             error.filename = error.filename or self._real
             raise
         finally:
-            with suppress(FileNotFoundError):
+            with suppress(OSError):  # `tidy` removes it later
                 os.unlink(growing)
 
     def _place(self, growing: str) -> bool:

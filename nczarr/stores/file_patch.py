@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from nczarr.diagnostics.secrets import show
 from nczarr.stores import local_paths
+from nczarr.stores.commitment import note_commit
 from nczarr.stores.finish import delay_signals, edit_journal, partial, unfinished
 from nczarr.stores.url import is_remote
 
@@ -132,7 +133,8 @@ class PreparedFilePatch:
                 _apply(number, self.patch)
             except OSError:
                 _restore(number, self.patch)
-                self.conclude()
+                os.unlink(edit_journal(self.path))
+                _sync_folder(self.path)
                 raise
 
     def abandon(self) -> None:
@@ -141,9 +143,14 @@ class PreparedFilePatch:
             recover(self.path)
 
     def conclude(self) -> None:
-        """Remove the journal. Raises OSError."""
-        with suppress(FileNotFoundError):
-            os.unlink(edit_journal(self.path))
+        """Remove the journal. Raises OSError; then the old bytes are restored, because readers refuse the file."""
+        try:
+            with suppress(FileNotFoundError):
+                os.unlink(edit_journal(self.path))
+        except OSError:
+            self.abandon()
+            raise
+        note_commit(self.path)
         _sync_folder(self.path)
 
 

@@ -21,6 +21,7 @@ from nczarr.diagnostics.report import Report
 from nczarr.diagnostics.secrets import StorageOptions, show
 from nczarr.stores import local_paths
 from nczarr.stores.base import ROOT_KEYS
+from nczarr.stores.commitment import after_commit
 from nczarr.stores.lock import CLOSED, BusyTargetError, Lock, LockFile, NoLock, busy, lock_file
 from nczarr.stores.url import is_remote
 
@@ -271,13 +272,14 @@ def put_in_place(partial: str, target: str, *, overwrite: bool) -> None:
 
     Signals are delayed, so that an old target never remains under another name.
     Raises OSError, FileExistsError if an old target may not be overwritten;
-    then it is unchanged.
+    then it is unchanged. Raises CommittedError if an old one cannot be removed.
     """
     with delay_signals():
         old = _put_in_place(partial, target, overwrite=overwrite)
         unfinished.discard(partial)
-        if old is not None:
-            _remove(old)
+        with after_commit(target):
+            if old is not None:
+                _remove(old)
 
 
 def _put_in_place(partial: str, target: str, *, overwrite: bool) -> str | None:

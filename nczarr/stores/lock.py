@@ -326,9 +326,9 @@ def _is_there(path: str, file: int) -> bool:
     """Return whether a path names an open file."""
     try:
         status = os.stat(path, follow_symlinks=False)
+        return stat.S_ISREG(status.st_mode) and os.path.samestat(status, os.fstat(file))
     except OSError:
         return False
-    return stat.S_ISREG(status.st_mode) and os.path.samestat(status, os.fstat(file))
 
 
 def exclusive(file: int) -> bool:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple, cast
 from nczarr.diagnostics.report import HEAD, Buffer, Source
 from nczarr.diagnostics.secrets import NO_OPTIONS, StorageOptions
 from nczarr.stores.base import ROOT_KEYS, Store
+from nczarr.stores.commitment import note_commit
 from nczarr.stores.url import BadURLError, is_remote, location
 
 if TYPE_CHECKING:
@@ -72,13 +73,18 @@ def write_beside(path: str, storage: StorageOptions = NO_OPTIONS) -> Iterator[Un
 
     growing = finish.partial(path)
     discarded: list[bool] = []
+    published = False
     try:
         yield Unfinished(growing, lambda: discarded.append(True))
         if not discarded:
-            os.replace(growing, path)
+            with finish.delay_signals():
+                os.replace(growing, path)
+                published = True
+                note_commit(path)
     finally:
-        with finish.delay_signals(), suppress(FileNotFoundError):
-            os.unlink(growing)
+        if not published:
+            with finish.delay_signals(), suppress(FileNotFoundError):
+                os.unlink(growing)
         finish.unfinished.discard(growing)
 
 
@@ -109,6 +115,7 @@ def _send(url: str, storage: StorageOptions) -> Iterator[Unfinished]:
         yield Unfinished(path, lambda: discarded.append(True))
         if not discarded:
             send(connection, path)
+            note_commit(url)
     finish.unfinished.discard(folder)
 
 

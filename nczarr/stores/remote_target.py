@@ -25,6 +25,7 @@ from nczarr.diagnostics.report import CompileError
 from nczarr.diagnostics.secrets import NO_OPTIONS, StorageOptions
 from nczarr.stores import ranges
 from nczarr.stores.base import HELD, JOURNAL, is_metadata, safe_key
+from nczarr.stores.commitment import note_commit
 from nczarr.stores.connection import FileConnection
 from nczarr.stores.finish import StoreJournal, parse
 from nczarr.stores.lock import report_changed
@@ -208,6 +209,7 @@ class RemoteTarget(RemoteStore):
         """Check the store and remove the journal. Raises OSError, CompileError with busy-target."""
         self.seal()
         self.connection.remove([JOURNAL])
+        note_commit(self.path)
         self._open = False
 
     def suspend(self) -> bool:
@@ -243,6 +245,7 @@ class SentZip(ZipTarget):
     """An unfinished archive in a temporary folder, sent when finished; it appears remotely whole or not at all."""
 
     def __init__(self, url: str, options: StorageOptions = NO_OPTIONS) -> None:
+        self._url = url
         self._connection = FileConnection(url, options)
         self._folder = tempfile.mkdtemp(prefix="nczarr-")
         super().__init__(os.path.join(self._folder, os.path.basename(self._connection.root)))
@@ -251,6 +254,7 @@ class SentZip(ZipTarget):
         """Write the central directory, and send the archive. Raises OSError."""
         self.seal()
         send(self._connection, self.path)
+        note_commit(self._url)
         self._open = False
         shutil.rmtree(self._folder, ignore_errors=True)
 

@@ -29,6 +29,7 @@ from nczarr.diagnostics.secrets import StorageOptions, show
 from nczarr.options import Options
 from nczarr.plan.plans import StorePlan
 from nczarr.stores.base import Store, is_metadata, safe_key
+from nczarr.stores.commitment import note_commit
 from nczarr.stores.finish import delay_signals, obstacle, partial, put_in_place, unfinished
 from nczarr.stores.lock import report_changed
 from nczarr.stores.repository.library import failing, is_conflict, is_foreign, list_yielded, load_library, result
@@ -282,7 +283,9 @@ class RepositoryTarget(Store):
         self.seal()
         with delay_signals():
             self._publish()
-            if self._growing != self._repository:
+            if self._growing == self._repository:
+                note_commit(self._repository.text)
+            else:
                 put_in_place(self._growing.place, self._repository.place, overwrite=self._overwrite)
             self._finished = True
 

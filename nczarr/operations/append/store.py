@@ -144,8 +144,6 @@ class _StoreExtension:
         journal = self.journal._replace(state="committed", documents=documents, staged=staged, removed=removed)
         self.store.put(JOURNAL, journal.bytes())
         extension.apply(self.store, journal)
-        if staged:
-            self.store.tidy()
 
     def _begin(self) -> frozenset[str] | None:
         """Put the journal; return the keys that an interrupted run of the same command has put.

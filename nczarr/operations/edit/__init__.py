@@ -19,6 +19,7 @@ from nczarr.diagnostics.secrets import show, word
 from nczarr.operations import endpoints, pipeline
 from nczarr.operations.compare.diff import model
 from nczarr.operations.edit.apply_changes import apply_changes
+from nczarr.operations.edit.carry_out import carry_out
 from nczarr.operations.edit.compare_headers import HeaderComparison, RewriteNeed, compare_headers
 from nczarr.operations.edit.header_cdl import compile_header, print_header, read_value
 from nczarr.operations.edit.instructions import (
@@ -34,7 +35,7 @@ from nczarr.operations.edit.resolve_instructions import (
     change_attributes_as_instructed,
     resolve_nodes,
 )
-from nczarr.operations.edit.undo_file import FORMS, can_write_undo, fingerprint, parse_undo, write_undo
+from nczarr.operations.edit.undo_file import FORMS, can_write_undo, fingerprint, parse_undo, replace_undo, write_undo
 from nczarr.operations.rename_tree import complete_renames, rename_arrays
 from nczarr.options import Options
 from nczarr.plan.header_changes import (
@@ -309,23 +310,23 @@ def _commit(
         "previous": fingerprint(work.before),
         **prepared.undo(),
     }
-    prepared.commit()
-    try:
+    undo_path = None
+    if request.merge is None or request.undo_file is not None:  # a merge leaves both states where they came from
+        undo_path = write_undo(request.target, request.undo_file, undo_record)
+    ordered = any(isinstance(change, AttributeOrder) for change in work.changes)
+
+    def is_right() -> bool:
         written = _read_again(request)
-        ordered = any(isinstance(change, AttributeOrder) for change in work.changes)
         reason = "it cannot be read" if written is None else _find_difference(work.after, written, ordered=ordered)
         if written is None or reason is not None:
             report.error("failed-edit", f"`{show(request.target)}` is unchanged: after the edit, {reason}")
-            prepared.abandon()
-            return None
-        if request.merge is None or request.undo_file is not None:  # a merge leaves both states where they came from
-            undo_path = write_undo(request.target, request.undo_file, {**undo_record, "header": fingerprint(written)})
-            result = result._replace(undo_file=undo_path)
-    except BaseException:
-        prepared.abandon()
-        raise
-    prepared.conclude()
-    return result
+            return False
+        if undo_path is not None and (header := fingerprint(written)) != undo_record["header"]:
+            replace_undo(undo_path, {**undo_record, "header": header})
+        return True
+
+    changed = carry_out(prepared, request.target, undo_path, is_right)
+    return result._replace(undo_file=undo_path) if changed else None
 
 
 def _find_difference(expected: Checked, written: Checked, *, ordered: bool) -> str | None:
@@ -363,15 +364,12 @@ def _undo(request: EditRequest, target: _Target, data: bytes, report: Report) ->
     lines = tuple(prepared.describe())
     if request.rehearsal:
         return EditResult(request.target, (), lines)
-    prepared.commit()
-    try:
+
+    def is_right() -> bool:
         now = _read_again(request)
         if now is None or fingerprint(now) != members["previous"]:
-            prepared.abandon()
             report.error("failed-edit", f"`{show(request.target)}` is unchanged: it would not read as before the edit")
-            return None
-    except BaseException:
-        prepared.abandon()
-        raise
-    prepared.conclude()
-    return EditResult(request.target, (), lines)
+            return False
+        return True
+
+    return EditResult(request.target, (), lines) if carry_out(prepared, request.target, None, is_right) else None

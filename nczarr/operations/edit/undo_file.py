@@ -12,6 +12,7 @@ import hashlib
 import json
 import os
 from collections.abc import Mapping
+from contextlib import suppress
 from itertools import count
 from typing import Any
 
@@ -19,6 +20,7 @@ from nczarr.check.checked import Checked
 from nczarr.diagnostics.report import Report
 from nczarr.diagnostics.secrets import show
 from nczarr.stores import local_paths
+from nczarr.stores.finish import partial, unfinished
 from nczarr.stores.url import is_remote, location, trim
 
 VERSION = 1
@@ -68,7 +70,7 @@ def can_write_undo(target: str, path: str | None, report: Report) -> bool:
 
 def write_undo(target: str, path: str | None, members: Mapping[str, Any]) -> str:
     """Write an undo file and return its path: a new one beside the target if no path is given. Raises OSError."""
-    data = (json.dumps({"nczarr_undo": VERSION, **members}, indent=1) + "\n").encode()
+    data = _encode(members)
     if path is not None:
         _write(path, data)
         return path
@@ -84,6 +86,22 @@ def write_undo(target: str, path: str | None, members: Mapping[str, Any]) -> str
             continue
         return place
     raise AssertionError
+
+
+def replace_undo(path: str, members: Mapping[str, Any]) -> None:
+    """Write an undo file of this run again, whole or not at all. Raises OSError."""
+    growing = partial(path)
+    try:
+        _write(growing, _encode(members))
+        os.replace(growing, path)
+    finally:
+        unfinished.discard(growing)
+        with suppress(FileNotFoundError):
+            os.unlink(growing)
+
+
+def _encode(members: Mapping[str, Any]) -> bytes:
+    return (json.dumps({"nczarr_undo": VERSION, **members}, indent=1) + "\n").encode()
 
 
 def _write(path: str, data: bytes) -> None:
