@@ -14,7 +14,7 @@ from nczarr.check.outline import StoredChunks, codec_text, count_stored
 from nczarr.diagnostics.report import CompileError, Report, Source
 from nczarr.operations import endpoints, pipeline, readers
 from nczarr.operations.check import advise
-from nczarr.operations.readers.layouts import count_requests
+from nczarr.operations.readers.layouts import StoredDataset
 from nczarr.options import Options
 from nczarr.select.coordinate_summary import CoordinateSummary, summarize_coordinate
 from nczarr.select.physical import attributes_of, text_of
@@ -168,8 +168,7 @@ def collect_facts(request: InfoRequest, report: Report) -> Informed | None:
         variables,
         sum(entry.size or 0 for entry in variables),
         _measure(source, variables),
-        count_requests(source) if form.ranged else None,
-        tuple(_list_warnings(checked, source, form)),
+        *_look_at_storage(checked, source, form),
     )
     return Informed(facts, checked, not isinstance(source, Source))
 
@@ -223,11 +222,18 @@ def _measure(source: Source | Store, variables: tuple[VariableFacts, ...]) -> in
     return None if None in sizes else sum(stored or 0 for stored in sizes)
 
 
-def _list_warnings(checked: Checked, source: Source | Store, form: Format) -> list[str]:
-    """Return the advice of `check`, and the faults of `check --for cloud` where the dataset has encoded values."""
+def _look_at_storage(
+    checked: Checked, source: Source | Store, form: Format
+) -> tuple[tuple[int, int] | None, tuple[str, ...]]:
+    """Return the requests and bytes of `count_requests`, and warnings: the advice of `check`.
+
+    Where the dataset has encoded values, they are the faults of `check --for cloud`.
+    """
     report, cloud = Report(), readers.find_peer("cloud")
+    opened = StoredDataset(checked, source, form)
     if cloud is not None and (form.binary or not isinstance(source, Source)):
-        readers.check(cloud, source, report)
+        opened = StoredDataset.of(source, report) or opened
+        readers.check(cloud, source, report, opened)
     else:
         advise(checked, report)
-    return [f"{warning.code}: {warning.message}" for warning in report.list_sorted()]
+    return opened.opening, tuple(f"{warning.code}: {warning.message}" for warning in report.list_sorted())

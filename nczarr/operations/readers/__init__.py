@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from nczarr import registry
 from nczarr.diagnostics.catalog import CODES
@@ -17,6 +17,9 @@ from nczarr.diagnostics.report import Diagnostic, Label, Report, Source, Span
 from nczarr.operations.endpoints import detect_format
 from nczarr.operations.readers.rule import Find, Finding, Peer, ReaderFault
 from nczarr.stores.base import Store
+
+if TYPE_CHECKING:
+    from nczarr.operations.readers.layouts import StoredDataset
 
 ROWS: dict[str, str] = {
     "netcdf-c": "nczarr.operations.readers.netcdf_c:PEER",
@@ -70,12 +73,15 @@ def suits(peer: Peer, source: Source | Store) -> bool:
     return not isinstance(source, Source) and peer.reads(StoreDocuments(source))
 
 
-def check(peer: Peer, source: Source | Store, report: Report) -> int:
-    """Report a reader's faults with a source, and return their number. Raises OSError."""
+def check(peer: Peer, source: Source | Store, report: Report, opened: StoredDataset | None = None) -> int:
+    """Report a reader's faults with a source, and return their number. Raises OSError.
+
+    `opened`: the source, if it was opened before.
+    """
     if peer.of_datasets:
         from nczarr.operations.readers.layouts import StoredDataset
 
-        opened = StoredDataset.of(source, report)
+        opened = opened or StoredDataset.of(source, report)
         name = source.name if isinstance(source, Source) else source.path
         return 0 if opened is None else _report(peer, peer.files or (), peer.find_in_files, opened, name, report)
     if isinstance(source, Source):

@@ -12,6 +12,7 @@ the metadata of a node in Zarr v3 counts as the object in it.
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from typing import Any
 
 from nczarr.ast.plain import CARRIED
@@ -19,10 +20,10 @@ from nczarr.ast.plain import CARRIED
 _MISSING = object()
 
 
-def _find_renamed(document: Any, before: Any, after: Any, name: str) -> Any:
+def _find_renamed(document: Any, vanishing: Mapping[str, Any], value: Any) -> Any:
     """Return the value of a new member: as the document spells it, if it had the value under a name that vanishes."""
-    old = [other for other in before if other not in after and before[other] == after[name] and other in document]
-    return document[old[0]] if len(old) == 1 else after[name]
+    old = [name for name, other in vanishing.items() if other == value]
+    return document[old[0]] if len(old) == 1 else value
 
 
 def apply_difference(document: Any, before: Any, after: Any) -> Any:
@@ -32,6 +33,7 @@ def apply_difference(document: Any, before: Any, after: Any) -> Any:
     if not all(isinstance(value, dict) for value in (document, before, after)):
         return after
     members: dict[str, Any] = {}
+    vanishing = {name: value for name, value in before.items() if name not in after and name in document}
     for name in _order(document, before, after):
         value = document.get(name, _MISSING)
         if value is _MISSING and name in before and before[name] == after.get(name, _MISSING):
@@ -39,7 +41,7 @@ def apply_difference(document: Any, before: Any, after: Any) -> Any:
         if name not in after:  # a member that the back end does not write
             members[name] = value
         elif value is _MISSING or name not in before:
-            members[name] = _find_renamed(document, before, after, name)
+            members[name] = _find_renamed(document, vanishing, after[name])
         elif name == CARRIED:
             members[name] = _apply_in_text(value, before[name], after[name])
         else:
@@ -65,12 +67,14 @@ def _order(document: dict[str, Any], before: dict[str, Any], after: dict[str, An
         names, sequence = [name for name in document if name in after or name not in before], list(after)
     else:
         names, sequence = list(after), list(document)
-    for place, name in enumerate(sequence):
-        if name in names or (not same_order and name in before):
-            continue
-        neighbours = [names.index(earlier) for earlier in sequence[:place] if earlier in names]
-        names.insert(neighbours[-1] + 1 if neighbours else 0, name)
-    return names
+    present, followers = set(names), dict[str | None, list[str]]()
+    neighbour = None  # the last name before that is in both
+    for name in sequence:
+        if name in present:
+            neighbour = name
+        elif same_order or name not in before:
+            followers.setdefault(neighbour, []).append(name)
+    return [*followers.get(None, ()), *(each for name in names for each in (name, *followers.get(name, ())))]
 
 
 def _apply_in_text(text: Any, before: str, after: str) -> str:

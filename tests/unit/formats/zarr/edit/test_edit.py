@@ -343,6 +343,38 @@ def test_differences_of_documents(document: Any, before: Any, after: Any, wanted
     assert list(apply_difference(document, before, after).items()) == list(wanted.items())
 
 
+class _Name(str):
+    """A name that counts how often it is compared or looked up."""
+
+    __slots__ = ()
+    looks = 0
+
+    def __eq__(self, other: object) -> bool:
+        _Name.looks += 1
+        return str.__eq__(self, other)  # type: ignore[arg-type]
+
+    def __hash__(self) -> int:
+        _Name.looks += 1
+        return str.__hash__(self)
+
+
+@pytest.mark.parametrize("reordered", [False, True])
+@pytest.mark.parametrize("added", [False, True])
+def test_the_work_for_a_member_does_not_grow_with_their_number(*, reordered: bool, added: bool) -> None:
+    looks = []
+    for number in (500, 2000):
+        before = {_Name(f"a{place}"): place for place in range(number)}
+        after = dict(reversed(before.items()) if reordered else before.items()) | {_Name("a5"): -1}
+        if added:
+            after |= {_Name(f"b{place}"): place for place in range(number)}
+        _Name.looks = 0
+        changed = apply_difference(dict(before), before, after)
+        looks.append(_Name.looks / len(after))
+        assert changed == after
+        assert not reordered or list(changed) == list(after)
+    assert looks[1] <= looks[0] * 1.1
+
+
 def test_a_repository_gets_a_commit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     icechunk = pytest.importorskip("icechunk")
     monkeypatch.chdir(tmp_path)
