@@ -393,13 +393,14 @@ def _classes_of_sources_and_stores() -> set[str]:
 def test_one_module_resolves_paths() -> None:
     """Paths that are made absolute, compared or related elsewhere name other files where links and `..` meet."""
     resolving = re.compile(r"\bos\.path\.(abspath|realpath|normpath|relpath|commonpath)\b|\.(resolve|absolute)\(\)")
+    silent = re.compile(r"\bos\.walk\((?!.*topdown=False)")  # it leaves out folders that it cannot list
     home = PACKAGE / "stores" / "local_paths.py"
     found = [
         f"{path.relative_to(PACKAGE)}: {line.strip()}"
         for path in PACKAGE.rglob("*.py")
         if path != home and "_generated" not in path.parts
         for line in path.read_text().splitlines()
-        if resolving.search(line) and "__file__" not in line
+        if silent.search(line) or (resolving.search(line) and "__file__" not in line)
     ]
     assert found == []
 

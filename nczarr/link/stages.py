@@ -177,7 +177,7 @@ def _remove_others(path: str, own: str | None = None) -> None:
 def _check_room(part: PartPasses, store: DirectoryTarget) -> None:
     """Raise OSError if the file system has less room than the scratch array still needs."""
     folder = local_paths.folder_of(store.path)
-    folders = os.walk(os.path.join(store.path, KEYS.lead))
+    folders = local_paths.walk(os.path.join(store.path, KEYS.lead))
     present = sum(os.path.getsize(os.path.join(place, name)) for place, _, names in folders for name in names)
     needed, free = part.passes.scratch_size - present, shutil.disk_usage(folder).free
     if needed > free:

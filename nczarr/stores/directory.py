@@ -135,7 +135,7 @@ class DirectoryStore(Store):
     def keys(self, prefix: str = "") -> Iterator[str]:
         """Return all keys with `prefix`, sorted. Raises OSError for a link to a folder below a prefix."""
         keys = []
-        for folder, below, files in os.walk(os.path.join(self._real, prefix.rpartition("/")[0])):
+        for folder, below, files in local_paths.walk(os.path.join(self._real, prefix.rpartition("/")[0])):
             relative = folder.removeprefix(self._real).replace(os.sep, "/").strip("/")
             start = f"{relative}/" if relative else ""
             keys += [start + name for name in files]
@@ -269,7 +269,7 @@ class DirectoryTarget(DirectoryStore):
 
     def _remove_halves(self) -> None:
         """Remove incomplete files of killed processes."""
-        for folder, _, files in os.walk(self._real):
+        for folder, _, files in local_paths.walk(self._real):
             for name in files:
                 if name.startswith(GROWING):
                     os.unlink(os.path.join(folder, name))

@@ -7,8 +7,9 @@ is shortened only where that changes nothing. Links keep their names, which user
 
 from __future__ import annotations
 
+import errno
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 
 def absolute(path: str) -> str:
@@ -49,6 +50,19 @@ def folder_of(path: str) -> str:
 def are_neighbours(path: str, other: str) -> bool:
     """Return whether two files are in one folder."""
     return real(folder_of(path)) == real(folder_of(other))
+
+
+def walk(folder: str) -> Iterator[tuple[str, list[str], list[str]]]:
+    """Yield each folder below one with the names of its folders and files, as `os.walk`.
+
+    A missing folder is empty. Raises OSError for one that cannot be listed: what is in it is not missing.
+    """
+
+    def fail(error: OSError) -> None:
+        if error.errno not in (errno.ENOENT, errno.ENOTDIR, errno.ENAMETOOLONG):
+            raise error
+
+    return os.walk(folder, onerror=fail)
 
 
 def tidy(path: str) -> str:

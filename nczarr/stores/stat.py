@@ -13,6 +13,7 @@ from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from nczarr.diagnostics.secrets import NO_OPTIONS, StorageOptions
+from nczarr.stores import local_paths
 from nczarr.stores.ranges import describe_object
 from nczarr.stores.url import location
 
@@ -154,7 +155,7 @@ def identity(path: str, storage: StorageOptions = NO_OPTIONS) -> str | None:
     if not os.path.isdir(place.path):
         return _line("", os.stat(place.path))
     lines = []
-    for folder, _, files in os.walk(place.path):
+    for folder, _, files in local_paths.walk(place.path):
         for name in files:
             whole = os.path.join(folder, name)
             lines.append(_line(whole.removeprefix(place.path).lstrip(os.sep), os.lstat(whole)))

@@ -223,7 +223,7 @@ def _label_file(path: str, document: NcmlDocument) -> str:
 def _list_files(folder: str, element: XmlElement, document: NcmlDocument) -> Iterator[str]:
     """Yield the files below a folder with the suffix of a scan, and folders with it; hidden ones are left out."""
     suffix, count = element.attributes.get("suffix", ""), 0
-    for place, folders, files in os.walk(folder):
+    for place, folders, files in local_paths.walk(folder):
         stores = [name for name in folders if suffix and name.endswith(suffix)]
         deeper = is_true(element, "subdirs", "true")
         folders[:] = sorted(name for name in folders if deeper and name[0] != "." and name not in stores)

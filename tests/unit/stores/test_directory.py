@@ -1,14 +1,18 @@
 from __future__ import annotations
 
+import errno
 import os
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+import nczarr
 from nczarr.stores import finish
 from nczarr.stores.base import UnsafeKeyError, safe_key
 from nczarr.stores.directory import DirectoryStore, DirectoryTarget
 from nczarr.stores.memory import MeasuringStore, MemoryStore, blocks
+from tests.conftest import run_command
 
 
 @pytest.mark.parametrize("key", ["", "/etc/passwd", "../x", "a/../b", "a//b", "./a", "a/.", "a\0b", "a/"])
@@ -119,3 +123,24 @@ def test_what_a_killed_process_was_at_is_removed(tmp_path: Path) -> None:
     copy.abort()
     target.finish()
     assert sorted(path.name for path in (tmp_path / "t.zarr").rglob("*")) == [".zgroup", "0", "v"]
+
+
+def test_chunks_of_a_folder_that_cannot_be_listed_are_not_missing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Missing chunks read as fill: a folder that the system does not list is a failure."""
+    made = nczarr.from_cdl("netcdf t { dimensions: x = 4 ; variables: int v(x) ; data: v = 1, 2, 3, 4 ; }")
+    nczarr.write(made, tmp_path / "a.zarr", chunks={"x": 2})
+    scan = os.scandir
+
+    def failing(path: Any = ".") -> Any:
+        if str(path).endswith("v"):
+            raise OSError(errno.EIO, "it fails", str(path))
+        return scan(path)
+
+    monkeypatch.setattr(os, "scandir", failing)
+    with pytest.raises(OSError, match="it fails"):
+        list(DirectoryStore(str(tmp_path / "a.zarr")).keys("v/"))
+    for command in (("convert",), ("rechunk", "--chunks", "x=1")):
+        ran = run_command(*command, str(tmp_path / "a.zarr"), str(tmp_path / "b.zarr"))
+        assert (ran.status, "it fails" in ran.err, (tmp_path / "b.zarr").exists()) == (3, True, False)
