@@ -3,8 +3,8 @@
 The parent forks before it starts threads or loads libraries, and handles
 nothing but signals: SIGTERM and SIGINT end the processes, SIGHUP replaces them one
 after the other, without refused clients, and is passed on to a single one. A
-process that ends by itself is replaced; a server whose processes end at once
-gives up.
+process that ends is replaced; a server whose processes do not get as far as to
+accept clients gives up.
 """
 
 from __future__ import annotations
@@ -19,11 +19,8 @@ from contextlib import suppress
 from types import FrameType
 from typing import NamedTuple, NoReturn
 
-AT_ONCE = 5.0
-"""Seconds within which the end of a process counts as a failed start."""
-
 MOST_FAILURES = 3
-"""Failed starts in a row after which the server gives up."""
+"""Processes in a row that end before they accept clients, after which the server gives up."""
 
 READY = 60.0
 """Seconds for a process to accept clients."""
@@ -43,10 +40,14 @@ class _Child(NamedTuple):
     """Its number."""
     row: int
     """Its place among the processes."""
-    started: float
-    """Time of its start."""
     ready: int
     """Pipe that tells when it accepts clients."""
+
+    def has_started(self) -> bool:
+        """Return whether the process accepted clients, now that it has ended; close the pipe."""
+        told = os.read(self.ready, 1)
+        os.close(self.ready)
+        return bool(told)
 
 
 class Supervisor:
@@ -105,26 +106,24 @@ class Supervisor:
 
     def _replace_ended(self) -> None:
         """Start a process for each that ended. Raises FailedStartError."""
-        for child in self._collect_ended():
+        for child, has_started in self._collect_ended():
             if self._ends:
                 return
+            self._failures = 0 if has_started else self._failures + 1
             if any(each.row == child.row for each in self.children.values()):
                 continue  # it made room for another
-            at_once = time.monotonic() - child.started < AT_ONCE
-            self._failures = self._failures + 1 if at_once else 0
             if self._failures >= MOST_FAILURES:
                 raise FailedStartError("the processes of the server end as soon as they start")
             self._wait(self._start(child.row))
 
-    def _collect_ended(self) -> list[_Child]:
-        """Return the processes that have ended, and forget them."""
+    def _collect_ended(self) -> list[tuple[_Child, bool]]:
+        """Return the processes that have ended, and whether each accepted clients; forget them."""
         found = []
         for child in list(self.children.values()):
             with suppress(ChildProcessError):
                 if os.waitpid(child.pid, os.WNOHANG)[0] == 0:
                     continue
-            found.append(self.children.pop(child.pid))
-            os.close(child.ready)
+            found.append((self.children.pop(child.pid), child.has_started()))
         return found
 
     def _pass_on(self, number: int) -> None:
@@ -153,7 +152,7 @@ class Supervisor:
             os.close(reading)
             self._serve(row, writing)
         os.close(writing)
-        made = _Child(pid, row, time.monotonic(), reading)
+        made = _Child(pid, row, reading)
         self.children[pid] = made
         return made
 

@@ -231,7 +231,7 @@ def test_processes_share_work_and_counts(folder: Path) -> None:
 @needs_proc
 def test_a_single_process_is_replaced_when_it_ends(folder: Path) -> None:
     with serving(folder) as server:
-        for number in (signal.SIGKILL, signal.SIGSEGV):
+        for number in (signal.SIGKILL, signal.SIGSEGV, *[signal.SIGKILL] * 4):  # each of them has started
             (killed,) = server.children()
             os.kill(killed, number)
             wait_for(lambda killed=killed: server.children() and killed not in server.children())
