@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 from collections.abc import Iterable
 
@@ -50,6 +51,8 @@ def describe_refusal(error: Exception, home: str) -> RefusedRequestError:
             return RefusedRequestError(status, words(error.diagnostics, home))
         case ReplacedError():
             return RefusedRequestError(BUSY, "the dataset has changed in the meantime", RETRY)
+        case OSError(errno=errno.ELOOP):
+            return RefusedRequestError(403, f"a part of the dataset is {error.strerror}")
         case OSError():
             return RefusedRequestError(500, f"the dataset cannot be reached: {error.strerror or 'no reason given'}")
         case _:

@@ -109,3 +109,15 @@ def test_pipes_in_stores_hold_nobody_up(tmp_path: Path) -> None:
             for _ in range(3):
                 assert served.get(f"/zarr2/{name}.zarr/.zgroup").status == 200
             assert served.get(f"/zarr3/{name}.zarr/v/c/0").status == status
+
+
+def test_a_chunk_that_is_a_link_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "root" / "a.zarr" / "v").mkdir(parents=True)
+    (tmp_path / "root" / "a.zarr" / ".zgroup").write_text('{"zarr_format": 2}')
+    (tmp_path / "root" / "a.zarr" / "v" / ".zarray").write_text(json.dumps(ARRAY))
+    (tmp_path / "raw").write_bytes(SECRET)
+    (tmp_path / "root" / "a.zarr" / "v" / "0").symlink_to(tmp_path / "raw")
+    with serving(tmp_path / "root") as served:
+        for way in ("/zarr2/a.zarr/v/0", "/dap2/a.zarr.dods?v", "/cdmremote/a.zarr?req=data&var=v", "/view/a.zarr"):
+            reply = served.get(way)
+            assert (reply.status, "symbolic link" in reply.text, "kept" in reply.text) == (403, True, False), way
