@@ -7,6 +7,7 @@ without secrets, without its own trace and without advice on its API.
 from __future__ import annotations
 
 import errno
+import os
 import re
 import sys
 from collections.abc import Coroutine, Iterator
@@ -39,9 +40,32 @@ def load_library() -> Any:
     return icechunk
 
 
+class _ThisProcess:
+    """This process, as far as icechunk is concerned: its threads are not in a forked one, whose calls wait for them."""
+
+    uses = False
+    is_lost = False
+    """True if it was forked from one that had used icechunk."""
+
+
+def _forget_threads() -> None:
+    _ThisProcess.is_lost = _ThisProcess.is_lost or _ThisProcess.uses
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_forget_threads)
+
+
 @contextmanager
 def failing(place: str, options: StorageOptions) -> Iterator[None]:
-    """Turn exceptions of icechunk in the block into OSError. Other exceptions pass."""
+    """Turn exceptions of icechunk in the block into OSError. Other exceptions pass.
+
+    Raises OSError in a process that was forked from one that had used icechunk.
+    """
+    if _ThisProcess.is_lost:
+        text = "this process was forked from one that had used icechunk, which would wait for ever: start it by `spawn`"
+        raise OSError(errno.EDEADLK, text, show(place))
+    _ThisProcess.uses = True
     try:
         yield
     except BaseException as error:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import pickle
+import signal
 import sys
 from pathlib import Path
 
@@ -158,3 +159,27 @@ def test_an_empty_repository(tmp_path: Path) -> None:
     ran = run_command("dump", f"icechunk:{tmp_path}/r")
     assert ran.status == 1
     assert "error[unknown-format]" in ran.err
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="the system has no fork")
+def test_a_process_that_was_forked_after_use_says_so(tmp_path: Path) -> None:
+    """Icechunk's threads are not in it: a call would wait for ever."""
+    made = nczarr.from_cdl("netcdf t { dimensions: x = 2 ; variables: int v(x) ; data: v = 1, 2 ; }")
+    nczarr.write(made, f"icechunk:{tmp_path}/repo")
+    reading, writing = os.pipe()
+    child = os.fork()
+    if child == 0:
+        signal.alarm(20)
+        try:
+            nczarr.open(tmp_path / "repo")
+            os.write(writing, b"opened")
+        except OSError as error:
+            os.write(writing, str(error).encode())
+        finally:
+            os._exit(0)
+    os.close(writing)
+    with open(reading, "rb") as pipe:
+        said = pipe.read().decode()
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+    assert "forked from one that had used icechunk" in said
+    assert "`spawn`" in said
