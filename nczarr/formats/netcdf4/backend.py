@@ -23,6 +23,7 @@ from nczarr.formats.netcdf4 import library as c
 from nczarr.formats.netcdf4.define import chunk_lengths
 from nczarr.formats.netcdf4.fill_values import own_fill
 from nczarr.formats.netcdf4.filter_plugins import BUILT_IN, available, is_registered, list_registrable, register_filter
+from nczarr.formats.netcdf4.hdf5 import close_written, hdf5
 from nczarr.formats.netcdf4.header.messages import FILL
 from nczarr.formats.netcdf4.library import Library, MissingLibraryError, library
 from nczarr.formats.netcdf4.object_headers import Change, addresses, change_messages
@@ -206,7 +207,7 @@ def build(plan: FilePlan, path: str, report: Report, counts: Counts) -> bool:
     with chunk_writer(lib, path, plan, counts) as chunks:
         write_data(lib, plan, ids, chunks, counts)
     with LOCK:
-        lib.do("nc_close", number)
+        close_written(hdf5(lib), number, path)
     take_fills(path, list_unfilled(plan))
     define_fills(path, list_undefined(plan))
     take_times(path, plan.checked.types)
@@ -228,7 +229,7 @@ def _declare_in_block(lib: Library, plan: FilePlan, path: str, report: Report) -
     def declare(scratch: str) -> bool:
         file = _declare(lib, plan, scratch, report)
         if file is not None:
-            lib.do("nc_close", file[0])
+            close_written(hdf5(lib), file[0], scratch)
         return file is not None
 
     size = metadata_bytes(plan, declare)

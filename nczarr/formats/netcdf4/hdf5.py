@@ -53,6 +53,7 @@ _PROTOTYPES: dict[str, tuple[Any, ...]] = {
     "H5Pget_virtual_filename": (c_int64, _ID, c_size_t, c_void_p, c_size_t),
     "H5Fopen": (_ID, c_char_p, c_uint, _ID),
     "H5Fclose": (_HERR, _ID),
+    "H5Freopen": (_ID, _ID),
     "H5Fget_intent": (_HERR, _ID, POINTER(c_uint)),
     "H5Fflush": (_HERR, _ID, c_int),
     "H5Fget_filesize": (_HERR, _ID, c_void_p),
@@ -185,6 +186,21 @@ def flush_written(h5: Hdf5, path: str) -> None:
     for file in open_ids(h5, path):
         if h5.H5Fget_intent(file, byref(intent)) >= 0 and intent.value & _WRITABLE:
             h5.H5Fflush(file, _GLOBAL)
+
+
+def close_written(h5: Hdf5, number: int, path: str) -> None:
+    """Close a file that the netCDF library has written. Raises OSError, CallError.
+
+    HDF5 writes for the last time when the last identifier of a file is closed. If that fails in `nc_close`, the library
+    looks at what HDF5 has given up, and crashes. So another identifier is closed after its own.
+    """
+    others = [h5.H5Freopen(file) for file in open_ids(h5, path)[:1]]
+    try:
+        h5.lib.do("nc_close", number)
+    finally:
+        failed = any(h5.H5Fclose(other) < 0 for other in others)
+    if failed:
+        h5.lib.fail_hdf5("H5Fclose")
 
 
 class closing:  # noqa: N801 - it reads as a function, like contextlib's

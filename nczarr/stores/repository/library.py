@@ -41,7 +41,7 @@ def load_library() -> Any:
 
 
 class _ThisProcess:
-    """This process, as far as icechunk is concerned: its threads are not in a forked one, whose calls wait for them."""
+    """State of icechunk in the present process: its threads are not in a forked one, whose calls wait for them."""
 
     uses = False
     is_lost = False
