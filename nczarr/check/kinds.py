@@ -20,8 +20,12 @@ from nczarr.check.checked import Checked, Tables, Unchecked, remaining, tables_o
 from nczarr.diagnostics.report import Diagnostic, Label, Report, Severity, Span
 from nczarr.registry import CDF5_ATOMIC, CLASSIC_ATOMIC, NETCDF_KINDS
 
-LONGEST: dict[Kind, int] = {"nc3": 2**31 - 4, "nc7": 2**63 - 1, "nc6": 2**32 - 4}
-"""Maximum dimension of a kind: the library counts bytes, rounded up to four (NC_EDIMSIZE)."""
+LONGEST: dict[Kind, int] = {"nc3": 2**31 - 4, "nc6": 2**32 - 4, "nc7": 2**32 - 1, "nc4": 2**62 - 1}
+"""Maximum dimension of a kind, as the library has it (NC_EDIMSIZE); HDF5 stores four bytes for each place of one."""
+_WIDER: dict[Kind, str] = {
+    "nc3": "netCDF-4, CDF-5 or perhaps 64-bit offset", "nc6": "netCDF-4 or CDF-5", "nc7": "netCDF-4", "nc4": "a store",
+}  # fmt: skip
+"""Targets with longer dimensions."""
 SIZES: tuple[Kind, ...] = ("nc3", "nc5", "nc4")
 """Default kinds, from the smallest model to the largest."""
 _ARTICLES = {"enum": "an enum", "opaque": "an opaque", "vlen": "a vlen", "compound": "a compound"}
@@ -153,6 +157,10 @@ class _KindChecker:
         """Report all conflicts. `reserved`: those of names too."""
         if self.kind != "nc4":
             self._model()
+        else:
+            accepted, self.accepted = self.accepted, False  # no dimension is left out of such a file
+            self._report_long()
+            self.accepted = accepted
         if reserved and self.kind in HDF5_KINDS:
             self._report_reserved()
 
@@ -166,15 +174,20 @@ class _KindChecker:
             for attribute in group.attributes:
                 self._attribute(path, attribute)
         for path, dimension in self.known.dimensions.items():
-            place = self.use(path + "=", 0, dimension.span)
-            longest = LONGEST.get(self.kind, dimension.size)
             if dimension.unlimited:
-                self._list_unlimited(place, dimension.name)
-            elif dimension.size > longest:
-                wider = "netCDF-4 or CDF-5" if self.kind == "nc6" else "netCDF-4, CDF-5 or perhaps 64-bit offset"
-                self._conflict(f"dimension `{dimension.name}` is longer than {longest} and needs {wider}", place)
+                self._list_unlimited(self.use(path + "=", 0, dimension.span), dimension.name)
+        self._report_long()
         for path, variable in self.known.variables.items():
             self._check_variable(path, variable)
+
+    def _report_long(self) -> None:
+        """Report fixed dimensions that are too long."""
+        for path, dimension in self.known.dimensions.items():
+            longest = LONGEST.get(self.kind, dimension.size)
+            if not dimension.unlimited and dimension.size > longest:
+                text = f"dimension `{dimension.name}` is longer than {longest} and needs {_WIDER[self.kind]}"
+                help_ = "use --kind nc4" if self.kind != "nc4" else "write a store"
+                self._conflict(text, self.use(path + "=", 0, dimension.span), help_=help_)
 
     def _report_reserved(self) -> None:
         """Report attributes with names reserved by HDF5 files."""

@@ -5,7 +5,8 @@ digits, `-`, `_` and `.`, is not only periods, has at most 255 characters, and
 differs from siblings by more than case. Every other byte of a name's UTF-8 form
 is written `_xHH`, and so is a `_` that would begin such an escape. Beyond the
 draft: a name that ends like a document key gets an escape there, so that in a
-folder no file of one node is a folder of another.
+folder no file of one node is a folder of another, and one that is a document of
+other stores gets one at its start.
 """
 
 from __future__ import annotations
@@ -44,6 +45,8 @@ def escape(name: str) -> str:
         raise ValueError("a name cannot be empty")
     if not name.strip("."):
         return "_x2E" * len(name)
+    if is_own(name):
+        return "_x2E" + escape(name[1:])
     text = _LIKE_DOCUMENT.sub("_x2E", _LIKE_ESCAPE.sub("_x5F", name))
     if text.isascii() and _PORTABLE.issuperset(text.encode()):
         return text

@@ -221,7 +221,11 @@ class DocumentCache:
         for key in self.extra:
             if key.startswith(prefix):
                 names_below.add(key[len(prefix) :].split("/", 1)[0])
-        return sorted(name for name in names_below if name and not is_own(name) and name != "zarr.json")
+        return sorted(name for name in names_below if name and not is_own(name) and self._may_be_node(prefix, name))
+
+    def _may_be_node(self, prefix: str, name: str) -> bool:
+        """Return whether a name is not that of a document of Zarr v3, which a node of Zarr v2 may have."""
+        return name != "zarr.json" or self.has(f"{prefix}{name}/.zarray") or self.has(f"{prefix}{name}/.zgroup")
 
     def span(self, key: str) -> Span:
         """Return a document as a place, shared by everything that it describes."""

@@ -155,9 +155,9 @@ class _HeaderReader:
         self._at = stop
         return bytes(self._data[start:stop])
 
-    def _number(self, width: int, what: str) -> int:
+    def _number(self, width: int, what: str, *, signed: bool = True) -> int:
         """Return a nonnegative number of `width` bytes."""
-        number = int.from_bytes(self._take(width, what), "big", signed=True)
+        number = int.from_bytes(self._take(width, what), "big", signed=signed)
         if number < 0:
             raise BadHeaderError("bad-header", f"{what} is negative ({number})", self._at - width, self._at)
         return number
@@ -218,7 +218,8 @@ class _HeaderReader:
     def _dimension(self, before: list[DimensionEntry]) -> DimensionEntry:
         start = self._at
         name = self._name("a dimension")
-        length = self._number(self._width, f"the length of dimension `{name}`")
+        # files with 64-bit offsets have lengths up to 2³² - 4, as the netCDF library writes and reads them
+        length = self._number(self._width, f"the length of dimension `{name}`", signed=self._kind != "nc6")
         if not length:
             first = next((other.name for other in before if not other.length), None)
             if first is not None:
