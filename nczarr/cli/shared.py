@@ -250,8 +250,11 @@ class Messages:
         return settle(status)
 
     def _lines(self, diagnostics: list[Diagnostic]) -> Iterator[str]:
-        from nczarr.diagnostics import render
-
+        try:
+            from nczarr.diagnostics import render
+        except MemoryError:  # what used it up may still be held
+            yield from (f"{one.severity.value}[{one.code}]: {readable(one.message)}\n" for one in diagnostics)
+            return
         if self._format == "json":
             yield from render.json_lines(diagnostics)
             return
@@ -261,8 +264,9 @@ class Messages:
         yield from render.human(diagnostics, colour=render.wants_colour(sys.stderr))
 
     def _summary(self, diagnostics: list[Diagnostic]) -> Iterator[str]:
-        from nczarr.diagnostics import render
-
+        render = sys.modules.get("nczarr.diagnostics.render")
+        if render is None:
+            return
         counts = render.summary(diagnostics, self.report.dropped)
         if counts and self._format == "human":
             yield f"{counts}\n"

@@ -277,6 +277,8 @@ class Dense(ValueHasher):
             return
         cells = None if self.scalar else choose_decoding_chunk(self.source)
         if cells is not None and volume(cells) * self.element > memory:
+            if next(iter(self.source.list_occupied(cells)), None) is None:
+                return  # all leaves are fill
             self._refuse_size(volume(cells) * self.element, memory)
         block = region_shape(self.shape, self.leaf, None if cells is None else largest(cells), self.element, memory)
         size = math.prod(block) * self.element

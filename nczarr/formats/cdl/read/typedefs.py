@@ -83,9 +83,11 @@ def _read_enum(assembler: Assembler, base_word: Token, context: Any) -> None:
         message = f"the enum type `{declared}` has no constants; it needs at least one"
         assembler.report.error("empty-type", message, assembler.span(context.children[-1].symbol))
     constants: list[EnumConstant] = []
+    taken: set[int] = set()
     for child in context.enumconst():
         if child.exception is None:
-            constants += _read_enum_constant(assembler, base, child, {constant.value for constant in constants})
+            constants += _read_enum_constant(assembler, base, child, taken)
+            taken.update(constant.value for constant in constants[-1:])
     if not constants:
         constants.append(EnumConstant(name="_", value=0))
     assembler.scope.types.append(
