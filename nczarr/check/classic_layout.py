@@ -178,12 +178,13 @@ def find_problems(checked: Checked, kind: Kind, room: int = 0) -> Iterator[tuple
             text = f"dimension `{dimension.name}` has length {dimension.size}; the limit is {longest}"
             yield text, dimension.span
     unbounded = _find_unbounded(layout)
-    too_large = [path for path, place in layout.places.items() if place.size > _LARGEST[kind] and path != unbounded]
+    limits = {path: _LARGEST["nc5" if path == unbounded else kind] for path in layout.places}
+    too_large = [path for path, place in layout.places.items() if place.size > limits[path]]
     for path in too_large:
         place = layout.places[path]
-        what = f"{'one record of ' if place.record else ''}`{names.last(path)}`"
-        text = f"{what} takes {place.size} bytes and is not the last one; the limit is then {_LARGEST[kind]}"
-        yield text, checked.variables[path].span
+        what = f"{'one record of ' if place.record else ''}`{names.last(path)}` takes {place.size} bytes"
+        why = "; the limit is" if path == unbounded else " and is not the last one; the limit is then"
+        yield f"{what}{why} {limits[path]}", checked.variables[path].span
     if not too_large:
         yield from _find_too_far(checked, layout, kind)
 
