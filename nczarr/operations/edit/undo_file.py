@@ -20,7 +20,7 @@ from nczarr.check.checked import Checked
 from nczarr.diagnostics.report import Report
 from nczarr.diagnostics.secrets import show
 from nczarr.stores import local_paths
-from nczarr.stores.finish import partial, unfinished
+from nczarr.stores.finish import add_end, partial, unfinished
 from nczarr.stores.url import is_remote, location, trim
 
 VERSION = 1
@@ -78,8 +78,9 @@ def write_undo(target: str, path: str | None, members: Mapping[str, Any]) -> str
     base = (trim(target) if repository is None else repository.place).rstrip("/")
     if is_remote(base):
         base = os.path.basename(base) or "dataset"
+    folder, name = os.path.split(base)
     for number in count(1):
-        place = f"{base}.undo-{number}.json"
+        place = os.path.join(folder, add_end(name, f".undo-{number}.json"))
         try:
             _write(place, data)
         except FileExistsError:

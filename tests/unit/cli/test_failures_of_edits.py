@@ -146,3 +146,18 @@ def test_an_old_target_that_cannot_be_removed_is_no_failure_to_write(
     ran = _run("compile", target.parent / "b.cdl", "-o", target, "--overwrite")
     assert (ran.status, "incomplete-change" in ran.err) == (4, True)
     assert [int(each) for each in nczarr.open(target)["v"][...]] == [4, 5, 6]
+
+
+@pytest.mark.parametrize("end", [".nc", ".zarr"])
+def test_targets_of_the_longest_names_are_edited(tmp_path: Path, end: str) -> None:
+    """The names of the undo file and of the journal are no longer than those that a file system takes."""
+    target = tmp_path / ("n" * (255 - len(end)) + end)
+    (tmp_path / "a.cdl").write_text(SCHEMA)
+    assert _run("convert", tmp_path / "a.cdl", target).status == 0
+    before = nczarr.digest(target)
+    for number in (1, 2):
+        assert _run("edit", target, "--set", f"@title={number}").status == 0
+        assert len(_undo_files(target)) == number
+    for undo in sorted(_undo_files(target), reverse=True):
+        assert _run("edit", target, "--undo", tmp_path / undo).status == 0
+    assert nczarr.digest(target) == before
