@@ -53,6 +53,10 @@ def describe_refusal(error: Exception, home: str) -> RefusedRequestError:
             return RefusedRequestError(BUSY, "the dataset has changed in the meantime", RETRY)
         case OSError(errno=errno.ELOOP):
             return RefusedRequestError(403, f"a part of the dataset is {error.strerror}")
+        case OSError(errno=errno.EBADMSG | errno.EFBIG | errno.EINVAL):  # the content, not the system, is at fault
+            return RefusedRequestError(UNREADABLE, f"the dataset cannot be read: {error.strerror}")
+        case MemoryError():
+            return RefusedRequestError(413, "the answer needs more memory than the server has: ask for a part")
         case OSError():
             return RefusedRequestError(500, f"the dataset cannot be reached: {error.strerror or 'no reason given'}")
         case _:

@@ -136,7 +136,7 @@ class ZipStore(Store):
             return None
         if info.file_size > LARGEST_ENTRY:
             raise OSError(errno.EFBIG, f"`{key}` has {info.file_size} bytes", self.path)
-        if is_metadata(key):
+        if is_metadata(key) or key.rpartition("/")[2].startswith("."):  # chunks are checked by `check_chunk`
             allowance.check_document(info.file_size, info.compress_size, key, self.path)
         from zipfile import BadZipFile
 
@@ -144,7 +144,7 @@ class ZipStore(Store):
         try:
             return self._archive.read(info)
         except (BadZipFile, NotImplementedError, RuntimeError, EOFError, ValueError, zlib.error) as error:
-            raise OSError(errno.EIO, f"`{key}` is damaged: {error}", self.path) from None
+            raise OSError(errno.EBADMSG, f"`{key}` is damaged: {error}", self.path) from None
 
     def check_chunk(self, key: str, decoded: int | None) -> None:
         """Raise OSError if a compressed entry declares more bytes than a chunk can have."""
@@ -236,7 +236,7 @@ class ZipStore(Store):
             return header
         name = header[LOCAL_HEADER:].decode("utf-8", "backslashreplace")
         where = f"the directory of the archive has `{info.orig_filename}`, and the entry at byte {info.header_offset}"
-        raise OSError(errno.EIO, f"a name is damaged: {where} has `{name}`", self.path)
+        raise OSError(errno.EBADMSG, f"a name is damaged: {where} has `{name}`", self.path)
 
     def _header(self, info: ZipInfo, length: int, file: BinaryIO | None) -> bytes:
         """Return the first bytes of an entry. `file`: the open archive, if it is open. Raises OSError."""

@@ -5,12 +5,15 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import http.client
+import json
+import os
 import signal
 import socket
 import subprocess
 import sys
 import threading
 import time
+import zipfile
 from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
@@ -399,3 +402,28 @@ def test_what_is_put_away_comes_back(tmp_path: Path) -> None:
     short = DeliveredBody((Range(str(path), 0, len(data) + 1),))
     with pytest.raises(OSError, match="ends before"):
         b"".join(iter(short.next, None))
+
+
+@pytest.mark.long
+def test_what_the_content_makes_impossible_is_no_fault_of_the_server(tmp_path: Path) -> None:
+    """Archives that are cut or inflate without measure are 422, arrays larger than the memory 413; nothing is 500."""
+    array = {
+        "zarr_format": 2, "shape": [10**18], "chunks": [10**18], "dtype": "|u1", "compressor": None, "filters": None,
+        "fill_value": 0, "order": "C",
+    }  # fmt: skip
+    (tmp_path / "large.zarr" / "a").mkdir(parents=True)
+    (tmp_path / "large.zarr" / ".zgroup").write_text('{"zarr_format": 2}')
+    (tmp_path / "large.zarr" / "a" / ".zarray").write_text(json.dumps(array))
+    with zipfile.ZipFile(tmp_path / "bomb.zip", "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr(".zgroup", '{"zarr_format": 2}')
+        archive.writestr("a/.zarray", json.dumps({**array, "shape": [9], "chunks": [9]}))
+        archive.writestr("a/.zattrs", b'{"p": "' + b"a" * 100_000_000 + b'"}')
+    (tmp_path / "cut.zip").write_bytes((tmp_path / "bomb.zip").read_bytes()[:-30])
+    for path in tmp_path.glob("*.zip"):
+        os.utime(path, (10**9, 10**9))  # one that was just changed may be unfinished: 503
+    with serving(tmp_path) as served:
+        for name in ("bomb.zip", "cut.zip"):
+            for way in (f"/browse/{name}", f"/zarr3/{name}/zarr.json", f"/dap2/{name}.dds", f"/view/{name}"):
+                assert served.get(way).status == 422, way
+        assert served.get("/browse/large.zarr").status == 200
+        assert served.get("/view/large.zarr").status == 413
