@@ -7,11 +7,9 @@ its own text without decoding it.
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Callable, Iterable
 
 _BEFORE, _BETWEEN, _AFTER = b'{"metadata": {', b", ", b'}, "zarr_consolidated_format": 1}'
-_KEY = re.compile(rb'"([^"\\]*)": ')
 
 
 def join_documents(documents: Iterable[tuple[str, bytes]]) -> bytes:
@@ -38,15 +36,16 @@ def match_documents(text: bytes, get: Callable[[str], bytes | None]) -> list[str
     if not (text.startswith(_BEFORE) and text.endswith(_AFTER)):
         return None
     while place < end:
-        found = _KEY.match(text, place)
-        if found is None:
+        colon = text.find(b'": ', place)
+        written = text[place + 1 : colon]
+        if colon < 0 or text[place : place + 1] != b'"' or b"\\" in written or b'"' in written:
             return None
-        key = found[1].decode("utf-8", "surrogateescape")
+        key = written.decode("utf-8", "surrogateescape")
         document = get(key)
-        if document is None or not text.startswith(document, found.end()):
+        if document is None or not text.startswith(document, colon + 3):
             return None
         keys.append(key)
-        place = found.end() + len(document)
+        place = colon + 3 + len(document)
         if not text.startswith(_BETWEEN, place):
             break
         place += len(_BETWEEN)

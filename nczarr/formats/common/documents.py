@@ -148,7 +148,10 @@ class DocumentCache:
 
     def _prepare_text(self, key: str) -> bytes | None:
         """Return the bytes of a document, and keep them until it is decoded. Raises OSError."""
-        text = self._get_text(key)
+        try:
+            text = self.store.get(key)
+        except UnsafeKeyError:
+            return None
         if text is not None and key not in self._known:
             self._texts[key] = text
         return text
