@@ -160,6 +160,7 @@ class Messages:
                 self._write(f"nczarr: interrupted; {note}\n" for note in notes)
             self._close(status)
             if status == INTERRUPTED:
+                forget_commits()
                 raise
             return status
         self._close(status)

@@ -89,6 +89,7 @@ def _store(
 ) -> bool:
     """Make a store, on a cluster if one is given; as `store`."""
     from nczarr.link.target import begin_store, fill, has_room, warn_of_files
+    from nczarr.stores.commitment import CommittedError
     from nczarr.stores.finish import delay_signals
     from nczarr.stores.lock import assure
     from nczarr.stores.url import is_remote
@@ -121,7 +122,7 @@ def _store(
             return False
         target.store.finish()
     except (OSError, KeyboardInterrupt) as failure:
-        if target is None:
+        if target is None or isinstance(failure, CommittedError):
             raise
         if isinstance(failure, OSError) and failure.errno and failure.filename is None:
             failure.filename = target.place  # the system says why, not where

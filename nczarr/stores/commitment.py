@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from nczarr.diagnostics.secrets import show
 
 _committed: list[str] = []
-"""Targets that were committed since `forget_commits`."""
+"""The target that was committed last since `forget_commits`, if there is one."""
 
 
 class CommittedError(OSError):
@@ -21,7 +21,7 @@ class CommittedError(OSError):
 
 def note_commit(target: str) -> None:
     """Note that the target at a path or URL is changed, or exists now."""
-    _committed.append(show(target))
+    _committed[:] = [show(target)]
 
 
 def forget_commits() -> None:
@@ -31,7 +31,7 @@ def forget_commits() -> None:
 
 def name_committed() -> str | None:
     """Return the target that was committed last since `forget_commits`; None without any."""
-    return _committed[-1] if _committed else None
+    return _committed[0] if _committed else None
 
 
 @contextmanager

@@ -20,6 +20,7 @@ from typing import Any
 
 from nczarr.stores import local_paths, ranges
 from nczarr.stores.base import JOURNAL, NO_SEGMENTS, Store, safe_key
+from nczarr.stores.commitment import CommittedError
 from nczarr.stores.finish import StoreJournal, delay_signals, leftovers, parse, partial, put_in_place, unfinished
 from nczarr.stores.ranges import Range
 
@@ -264,7 +265,11 @@ class DirectoryTarget(DirectoryStore):
         if self._whole:
             os.unlink(f"{self._real}/{JOURNAL}")
         with delay_signals():
-            put_in_place(self.path, self.target, overwrite=self.overwrite)
+            try:
+                put_in_place(self.path, self.target, overwrite=self.overwrite)
+            except CommittedError:  # the old target stays under another name
+                self._open = False
+                raise
             self._open = False
 
     def _remove_halves(self) -> None:

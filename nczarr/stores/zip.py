@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 
 from nczarr.stores import allowance, local_paths, ranges, remote_file
 from nczarr.stores.base import ROOT_KEYS, Store, UnsafeKeyError, is_metadata, is_safe, safe_key, with_prefix
+from nczarr.stores.commitment import CommittedError
 from nczarr.stores.finish import delay_signals, partial, put_in_place, unfinished
 from nczarr.stores.ranges import Range
 from nczarr.stores.remote_file import BLOCK, TAIL
@@ -381,7 +382,11 @@ class ZipTarget(Store):
         """Write the central directory and rename the archive to its final name. Raises OSError."""
         self.seal()
         with delay_signals():
-            put_in_place(self.path, self.target, overwrite=self.overwrite)
+            try:
+                put_in_place(self.path, self.target, overwrite=self.overwrite)
+            except CommittedError:  # the old target stays under another name
+                self._open = False
+                raise
             self._open = False
 
     def abort(self) -> None:
