@@ -64,7 +64,9 @@ def edit(
         If the new header has errors, or needs values written again. Nothing is written
         then.
     OSError
-        If the target is unreachable or cannot be written.
+        If the target is unreachable or cannot be written: it is as it was. A
+        `nczarr.stores.commitment.CommittedError` says that it is changed, but not all of
+        a store is in its place; its notes say what completes and what reverses it.
 
     Examples
     --------
