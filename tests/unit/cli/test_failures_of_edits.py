@@ -6,7 +6,7 @@ import errno
 import os
 import shutil
 import signal
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
@@ -68,6 +68,14 @@ def _run(*words: str | Path) -> Ran:
 
 
 @pytest.fixture
+def heard() -> Iterator[None]:
+    """Signals interrupt the run: a shell lets what it starts in the background ignore them."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.fixture
 def made(tmp_path: Path) -> Callable[[str], Path]:
     """Function that makes a target of a format anew."""
 
@@ -116,6 +124,7 @@ def test_the_status_of_an_edit_says_what_the_target_is(made: Callable[[str], Pat
     assert found == ({0, 3, 4} if target.suffix == ".zarr" else {0, 3} if name != "b.nc" else {0, 1, 3})
 
 
+@pytest.mark.usefixtures("heard")
 @pytest.mark.parametrize("name", ["a.nc", "b.zarr"])
 def test_an_interruption_after_the_commit_is_none(made: Callable[[str], Path], name: str) -> None:
     """Interrupted anywhere, a run ends with 130 and the old target, or with 0 and the new one."""
