@@ -123,14 +123,10 @@ def run(arguments: argparse.Namespace) -> int:
     if sum(ways) > 1:
         return misuse("edit", "--merge, --undo and --recover take no other instructions")
     messages = Messages(arguments)
-    finished: list[EditResult] = []
-    status = messages.guard(lambda: _edit(arguments, messages, finished, use_editor=not any(ways)))
-    for done in finished:
-        messages.result(f"`{show(arguments.target)}`: {_summarize(arguments, done)}", EditRecord(done))
-    return status
+    return messages.guard(lambda: _edit(arguments, messages, use_editor=not any(ways)))
 
 
-def _edit(arguments: argparse.Namespace, messages: Messages, finished: list[EditResult], *, use_editor: bool) -> None:
+def _edit(arguments: argparse.Namespace, messages: Messages, *, use_editor: bool) -> None:
     """Parse, compare, write. Raises OSError."""
     from nczarr.operations.edit import EditRequest, edit, parse_instruction
 
@@ -151,9 +147,11 @@ def _edit(arguments: argparse.Namespace, messages: Messages, finished: list[Edit
     done = _edit_text(request, messages) if use_editor else edit(request, report)
     if done is None or report.errors:
         return
-    if not arguments.quiet:
-        write_product(f"{line}\n".encode("utf-8", "surrogateescape") for line in done.lines)
-    finished.append(done)
+    try:
+        if not arguments.quiet:
+            write_product(f"{line}\n".encode("utf-8", "surrogateescape") for line in done.lines)
+    finally:  # the target is changed, whether or not anybody reads the lines
+        messages.result(f"`{show(arguments.target)}`: {_summarize(arguments, done)}", EditRecord(done))
 
 
 def _read(path: str) -> bytes:
