@@ -45,15 +45,19 @@ def hdf5_losses(checked: Checked) -> Iterator[Loss]:
 
 
 def _list_confused_types(checked: Checked) -> Iterator[Loss]:
-    """Yield the types in use that the library takes for an earlier one of the same structure (4.10.1, tested)."""
+    """Yield the types that the library confuses with an earlier one of the same structure (4.10.1, tested).
+
+    Variables and attributes get the first one. A type in another one has no name in the file, and gets the nearest.
+    """
     holders: list[Group | Variable] = [*checked.groups.values(), *checked.variables.values()]
     named = {attribute.value.type for holder in holders for attribute in holder.attributes}
     named |= {variable.type for variable in checked.variables.values()}
     used = {inner for name in named for inner in inner_types(name, checked.types)}
+    nameless = {inner for path in checked.types for inner in inner_types(path, checked.types) if inner != path}
     structures: dict[object, str] = {}
     for path, declared in checked.types.items():
         first = structures.setdefault(_structure_of(path, checked.types), path)
-        if first != path and path in used:
+        if first != path and (path in used or not nameless.isdisjoint((path, first))):
             text = f"type `{path}` is like `{first}`: the netCDF library tells types apart by their structure"
             yield Loss("type-name", "annotation", path, text, declared.span)
 
