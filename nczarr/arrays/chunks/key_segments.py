@@ -32,7 +32,7 @@ _NUMBERED = r"_c[1-9][0-9]*"
 
 def is_own(segment: str) -> bool:
     """Return whether a segment is one of the store's own documents, never a node."""
-    return segment in OWN or segment.startswith(OWN_PREFIXES)
+    return segment[:1] == "." and (segment in OWN or segment.startswith(OWN_PREFIXES))
 
 
 def escape(name: str) -> str:

@@ -224,11 +224,13 @@ class DocumentCache:
         for key in self.extra:
             if key.startswith(prefix):
                 names_below.add(key[len(prefix) :].split("/", 1)[0])
-        return sorted(name for name in names_below if name and not is_own(name) and self._may_be_node(prefix, name))
+        if "zarr.json" in names_below and not self._is_old_node(f"{prefix}zarr.json/"):
+            names_below.discard("zarr.json")
+        return sorted([name for name in names_below if name and not is_own(name)])
 
-    def _may_be_node(self, prefix: str, name: str) -> bool:
-        """Return whether a name is not that of a document of Zarr v3, which a node of Zarr v2 may have."""
-        return name != "zarr.json" or self.has(f"{prefix}{name}/.zarray") or self.has(f"{prefix}{name}/.zgroup")
+    def _is_old_node(self, prefix: str) -> bool:
+        """Return whether there is a node of Zarr v2, which may be called like the document of one of Zarr v3."""
+        return self.has(f"{prefix}.zarray") or self.has(f"{prefix}.zgroup")
 
     def span(self, key: str) -> Span:
         """Return a document as a place, shared by everything that it describes."""
