@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from nczarr import names
-from nczarr.arrays.values.parts import Types, inner_types, struct
+from nczarr.arrays.values.parts import Types, struct
 from nczarr.ast import CompoundType, EnumType, Group, OpaqueType, Variable, VlenType
 from nczarr.ast.dataset import DimensionRef
+from nczarr.ast.types import list_parts
 from nczarr.check.checked import Checked
 from nczarr.plan.losses import cut_strings, without_nil
 from nczarr.plan.plans import Loss
@@ -45,19 +46,18 @@ def hdf5_losses(checked: Checked) -> Iterator[Loss]:
 
 
 def _list_confused_types(checked: Checked) -> Iterator[Loss]:
-    """Yield the types that the library confuses with an earlier one of the same structure (4.10.1, tested).
+    """Yield the types that the library takes for an earlier one of the same structure where they are used (4.10.1).
 
-    Variables and attributes get the first one. A type in another one has no name in the file, and gets the nearest.
+    They are used by variables and attributes, and by other types, which need not be used themselves.
     """
     holders: list[Group | Variable] = [*checked.groups.values(), *checked.variables.values()]
     named = {attribute.value.type for holder in holders for attribute in holder.attributes}
     named |= {variable.type for variable in checked.variables.values()}
-    used = {inner for name in named for inner in inner_types(name, checked.types)}
-    nameless = {inner for path in checked.types for inner in inner_types(path, checked.types) if inner != path}
+    used = named.union(*(list_parts(declared) for declared in checked.types.values()))
     structures: dict[object, str] = {}
     for path, declared in checked.types.items():
         first = structures.setdefault(_structure_of(path, checked.types), path)
-        if first != path and (path in used or not nameless.isdisjoint((path, first))):
+        if first != path and path in used:
             text = f"type `{path}` is like `{first}`: the netCDF library tells types apart by their structure"
             yield Loss("type-name", "annotation", path, text, declared.span)
 
