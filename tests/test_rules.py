@@ -42,10 +42,11 @@ ROOMS = (
     "ast",
     "diagnostics",
     "names",
+    "frozen",
 )
 """Modules and folders directly under `nczarr`, from the top floor down: each imports only what stands below it."""
 
-BOTTOM = ("diagnostics", "names")
+BOTTOM = ("diagnostics", "names", "frozen")
 """Rooms that need the standard library alone."""
 
 ENVIRONMENT = {**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT), *filter(None, sys.path)])}

@@ -4,7 +4,7 @@ Invariant: a node is a value. It is frozen, strictly validated at construction,
 and has no parent reference. Its span is excluded from equality, hash, repr,
 JSON and schema, so that `read(write(x)) == x` is the plain `==`.
 
-Nodes are slotted dataclasses. `__post_init__` accepts the usual members by a
+Nodes are classes of `frozen.py`. `__post_init__` accepts the usual members by a
 few comparisons; pydantic decides about all others, and does JSON and schema. It
 is imported only then (`validation.py`), because its import takes longer than a
 small run.
@@ -13,11 +13,12 @@ small run.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import MISSING, FrozenInstanceError, dataclass, field, fields
+from dataclasses import field, fields
 from operator import attrgetter
 from typing import Annotated, Any, ClassVar, Literal, Self, TypeVar, cast, dataclass_transform
 
 from nczarr.diagnostics.report import NOWHERE, Span
+from nczarr.frozen import freeze
 
 T = TypeVar("T")
 
@@ -73,32 +74,10 @@ converts it to a FQN.
 """
 
 
-def _refuse(node: Any, name: str, *value: Any) -> None:
-    """Refuse to change a node. Raises FrozenInstanceError."""
-    raise FrozenInstanceError(f"cannot change `{name}` of a node: make another one with `model_copy`")
-
-
-def _make_constructor(node_class: Any) -> Callable[..., None]:
-    """Return `__init__`: sets members through their slots, in a third of the time of a frozen dataclass's own."""
-    arguments, statements, scope = [], [], dict[str, Any]()
-    for member in fields(node_class):
-        name = member.name
-        scope[f"set_{name}"], scope[f"default_{name}"] = getattr(node_class, name).__set__, member.default
-        arguments.append(name if member.default is MISSING else f"{name}=default_{name}")
-        statements.append(f" set_{name}(self, {name})")
-    if hasattr(node_class, "__post_init__"):
-        statements.append(" self.__post_init__()")
-    exec("\n".join([f"def __init__(self, *, {', '.join(arguments)}):", *statements]), scope)
-    constructor: Callable[..., None] = scope["__init__"]
-    return constructor
-
-
 @dataclass_transform(frozen_default=True, kw_only_default=True, field_specifiers=(field,))
 def node(cls: type[T]) -> type[T]:
     """Make a class of nodes: frozen and slotted, with keyword arguments."""
-    node_class: Any = dataclass(slots=True, kw_only=True, init=False, repr=False, eq=False)(cls)
-    node_class.__init__ = _make_constructor(node_class)
-    node_class.__setattr__, node_class.__delattr__ = _refuse, _refuse
+    node_class: Any = freeze(cls, keywords=True)
     node_class._members = tuple(member.name for member in fields(node_class))
     node_class._value = staticmethod(attrgetter("__class__", *(name for name in node_class._members if name != "span")))
     return cast("type[T]", node_class)

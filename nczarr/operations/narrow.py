@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from nczarr import names
@@ -24,6 +23,7 @@ from nczarr.check import check
 from nczarr.check.check_types import default_fill
 from nczarr.check.checked import Checked, Unchecked
 from nczarr.diagnostics.report import Diagnostic, Label, Report, Severity
+from nczarr.frozen import frozen
 from nczarr.operations.legal_names import rename_illegal
 from nczarr.options import Options
 from nczarr.registry import NETCDF_KINDS, Format
@@ -266,7 +266,7 @@ def _measure(source: ArraySource) -> tuple[int, bool]:
     return longest, is_text
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen
 class NarrowedNumbers(DerivedSource):
     """Integers of another array in a narrower type."""
 
@@ -314,7 +314,7 @@ class NarrowedNumbers(DerivedSource):
         return self.source.list_occupied(chunks, region)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen
 class TextBytes(DerivedSource):
     """Bytes of texts of another array along one more dimension, padded with NUL."""
 

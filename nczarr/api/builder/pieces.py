@@ -12,6 +12,7 @@ from typing import Any
 from nczarr import names
 from nczarr.ast import Dimension, Storage, UserType
 from nczarr.diagnostics.report import Report, Source, Span
+from nczarr.frozen import frozen
 
 _PACKAGE = __name__.rpartition(".builder.")[0]
 """The modules between a program and the builder."""
@@ -61,7 +62,7 @@ class UnsuitedValueError(ValueError):
         super().__init__(message)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen
 class DeclaredDimension:
     """A declared dimension, for `variable(…, dimensions=[…])`."""
 
@@ -71,7 +72,7 @@ class DeclaredDimension:
     """The declaration."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen
 class TypeHandle:
     """A declared type, usable in place of a type name."""
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from heapq import merge
 from itertools import groupby
 from typing import Any, NoReturn, Self
@@ -49,12 +49,13 @@ from nczarr.arrays.regions import (
 from nczarr.arrays.sources.memory import put_nil
 from nczarr.arrays.sources.source import ArraySource, Descr, Stored, itemsize, numpy_dtype
 from nczarr.ast.rectilinear import largest, varies
+from nczarr.frozen import frozen
 from nczarr.registry import ChunkKeys
 from nczarr.stores import ranges
 from nczarr.stores.ranges import GAP, Range
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen
 class KeyChunkArray(KeyedArray):
     """One array of a store."""
 

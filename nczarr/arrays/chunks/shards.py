@@ -9,7 +9,6 @@ import errno
 import math
 from bisect import bisect_left
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, NamedTuple, NoReturn
 
 from nczarr.arrays.chunks.chunk_grid_array import ChunkGridArray
@@ -24,13 +23,14 @@ from nczarr.arrays.regions import LARGEST, Index, Region, grid_of, indices_of, n
 from nczarr.arrays.sources.source import Layout
 from nczarr.ast.rectilinear import shape_of, varies
 from nczarr.diagnostics.report import CompileError
+from nczarr.frozen import frozen
 from nczarr.registry import ChunkKeys
 from nczarr.stores import ranges
 from nczarr.stores.base import Store
 from nczarr.stores.ranges import Range, neighbours
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen
 class KeyedArray(ChunkGridArray):
     """Array of a store in which each chunk, or each shard of chunks, has a key."""
 

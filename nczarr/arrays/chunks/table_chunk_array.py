@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from threading import Lock
 from typing import Any, NamedTuple, NoReturn, Self
 
@@ -37,6 +37,7 @@ from nczarr.arrays.sources.source import ArraySource, Descr, Layout, Stored, ite
 from nczarr.ast.dataset import SHUFFLE
 from nczarr.ast.rectilinear import varies
 from nczarr.diagnostics.secrets import StorageOptions
+from nczarr.frozen import frozen
 from nczarr.stores import ranges
 from nczarr.stores.ranges import Range
 from nczarr.stores.spool import origin
@@ -75,7 +76,7 @@ class LocatedForm(NamedTuple):
         return Layout(self.dtype, shape, self.stored.chunks, self.stored.codecs, self.fill)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen
 class TableChunkArray(ChunkGridArray):
     """An array of chunks at known places."""
 

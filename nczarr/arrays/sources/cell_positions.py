@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 from nczarr.arrays.chunks.manifest import ChunkPlace, Manifest, PlaceColumns, columns_of, some
@@ -13,6 +13,7 @@ from nczarr.arrays.regions import Index, Region, Selection, bounds_of, grid_of, 
 from nczarr.arrays.sources.memory import fill_array
 from nczarr.arrays.sources.source import ArraySource, DerivedSource, Layout, Stored
 from nczarr.ast.rectilinear import largest, varies
+from nczarr.frozen import frozen
 
 GAP = -1
 """Number of the source of cells that no source has."""
@@ -54,7 +55,7 @@ Positions = tuple["NDArray[np.int64] | None", ...]
 """Position of each index of an array in the result, by axis: int64, distinct; None for an axis that stays as it is."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen
 class Placed(DerivedSource):
     """Array whose cells lie at some positions of the result; all other cells are fill.
 

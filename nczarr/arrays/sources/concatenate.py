@@ -12,7 +12,7 @@ import itertools
 import math
 from bisect import bisect_right
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from heapq import merge
 from typing import Any, NamedTuple
@@ -37,12 +37,13 @@ from nczarr.arrays.sources.source import (
 )
 from nczarr.arrays.sources.windows import plain
 from nczarr.ast.rectilinear import Lengths, Run, chunk_length, largest, runs_of, varies, volume
+from nczarr.frozen import frozen
 
 SEVERAL = 8
 """Sources of a region from which several threads read them; fewer are read in turn, each by several threads."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen
 class Joined(ArraySource):
     """Concatenation of sources along one axis."""
 

@@ -14,7 +14,6 @@ import math
 from bisect import bisect_right
 from collections import Counter
 from collections.abc import Hashable, Mapping
-from dataclasses import dataclass
 from functools import partial
 from secrets import token_hex
 from threading import RLock
@@ -25,6 +24,7 @@ from nczarr.arrays.lazy_numpy import NDArray, np
 from nczarr.arrays.regions import Selection, lengths_of
 from nczarr.arrays.sources.source import ArraySource, Layout, itemsize, numpy_dtype
 from nczarr.diagnostics.report import CompileError, Diagnostic, Severity
+from nczarr.frozen import frozen
 from nczarr.stores.ranges import BoundedCache
 
 RESULTS = 64 << 20
@@ -215,7 +215,7 @@ def client_of(array: Any) -> Any:
     return client if hasattr(client, "scheduler_info") else None
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen
 class DaskArray(ArraySource):
     """One dask array, of the layout's shape and dtype in either byte order."""
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 from nczarr.arrays.lazy_numpy import NDArray, np
@@ -19,6 +18,7 @@ from nczarr.arrays.sources.source import ArraySource, Descr, IndexPlace, Layout,
 from nczarr.arrays.values.parts import Part, descr, parts
 from nczarr.ast.node import TypeName
 from nczarr.ast.types import UserType
+from nczarr.frozen import frozen
 
 Values: TypeAlias = "Mapping[str, NDArray[Any]]"
 """Values of cells by part."""
@@ -75,7 +75,7 @@ class VariableSections:
         raise NotImplementedError
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen
 class DecodedCells(ArraySource):
     """Part with the dimensions of its variable, and possibly of fields."""
 
@@ -146,7 +146,7 @@ def overlap(cells: Region, region: Region) -> tuple[Selection, Selection]:
     return tuple(inside), tuple(outside)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen
 class DecodedContent(ArraySource):
     """Part with a ragged dimension, whose length the sections define."""
 

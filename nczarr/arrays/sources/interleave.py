@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 from nczarr.arrays.chunks.manifest import ChunkPlace, Manifest, PlaceColumns
@@ -28,9 +28,10 @@ from nczarr.arrays.sources.concatenate import join_sources
 from nczarr.arrays.sources.source import ArraySource, DerivedSource, Layout, Parts, Stored, numpy_dtype
 from nczarr.arrays.values.parts import ListTree, PartLeaf, Types, part_tree, spread
 from nczarr.ast.rectilinear import largest
+from nczarr.frozen import frozen
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen
 class Raised(DerivedSource):
     """`source` with additional dimensions of length 1; its chunks are the source's."""
 
@@ -128,7 +129,7 @@ Join = Callable[[Sequence[ArraySource], int], ArraySource]
 """Function that joins arrays along an axis."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen
 class SourceBounds:
     """Cumulative content of each source at each index of the dimensions before an axis."""
 
@@ -172,7 +173,7 @@ class SourceBounds:
         return edges
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen
 class Woven(ArraySource):
     """Content of several sources, alternating by `bounds`."""
 

@@ -11,7 +11,6 @@ import math
 import struct
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from nczarr.arrays.chunks.manifest import Affine
@@ -32,6 +31,7 @@ from nczarr.arrays.sources.source import ArraySource, Layout, Parts, fill_of, nu
 from nczarr.arrays.values.parts import PartLeaf, Types, descr, part_tree, parts, size, spread
 from nczarr.ast.types import Field
 from nczarr.ast.values import Constant
+from nczarr.frozen import frozen
 
 
 def fill_array(layout: Layout, shape: tuple[int, ...]) -> NDArray[Any]:
@@ -48,7 +48,7 @@ def fill_array(layout: Layout, shape: tuple[int, ...]) -> NDArray[Any]:
     return out
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen
 class ArrayInMemory(ArraySource):
     """Dense array in memory."""
 
@@ -69,7 +69,7 @@ class ArrayInMemory(ArraySource):
         return region
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen
 class Runs(ArraySource):
     """Runs of given values in an array of fill. Run i begins at linear index `starts[i]` in C order."""
 
@@ -208,7 +208,7 @@ def patterns(fill: Constant | None, type_name: str, types: Types) -> Iterator[tu
     return spread(part_tree(type_name, types), fill, array, lambda tree, fill: next(iter(items(fill)), None), member)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen
 class Repeated(ArraySource):
     """Array whose value at linear index i (C order) is `pattern[i % len(pattern)]`."""
 
@@ -310,7 +310,7 @@ def _find_ragged_length(path: str, lengths: dict[str, int]) -> int:
     return lengths[path]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen
 class Window(ArraySource):
     """An array region in memory."""
 

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 
 from nczarr.arrays.chunks.manifest import ChunkPlace, Manifest, columns_from, columns_of, some
 from nczarr.arrays.regions import Index, Region, every_index, grid_of, number_of
@@ -18,9 +17,10 @@ from nczarr.arrays.sources.cell_positions import Placed
 from nczarr.arrays.sources.concatenate import Joined, merge_tables
 from nczarr.arrays.sources.source import ArraySource, Layout, Stored
 from nczarr.arrays.sources.windows import matches
+from nczarr.frozen import frozen
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen
 class Patchwork(Joined):
     """Concatenation in the grid of a given layout, which single sources share in part."""
 

@@ -13,7 +13,7 @@ import itertools
 import math
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 from operator import attrgetter
 from typing import Any, NamedTuple, Protocol
 
@@ -21,6 +21,7 @@ from nczarr.arrays.lazy_numpy import NDArray, np
 from nczarr.arrays.regions import Selection, every_block, linear_block, number_of_first, region_of
 from nczarr.arrays.sources.source import ArraySource, Layout, numpy_dtype
 from nczarr.ast.rectilinear import largest
+from nczarr.frozen import frozen
 
 BLOCK = 1 << 16
 """Cells whose counts are read at once."""
@@ -47,7 +48,7 @@ class ElementMask(Mask, Protocol):
         """Yield ranges (start, stop) of selected elements `first` to `last` (excluded), ascending."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen
 class BoxCells:
     """Cells of a box with steps."""
 
@@ -80,7 +81,7 @@ class _CellRun(NamedTuple):
     """Start of its content in the selection."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen
 class SelectedElements:
     """Selected elements of content."""
 
@@ -168,7 +169,7 @@ def _merge(starts: NDArray[np.int64], stops: NDArray[np.int64]) -> Iterator[tupl
     yield from zip(starts[firsts].tolist(), stops[lasts].tolist(), strict=True)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen
 class Inner:
     """Cells of an array field."""
 
@@ -184,7 +185,7 @@ class Inner:
         return repeated[start - first * self.inner : stop - first * self.inner]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen
 class GatheredElements(ArraySource):
     """Selected elements of a content array along its first dimension."""
 

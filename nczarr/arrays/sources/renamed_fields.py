@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any
 
 from nczarr.arrays.chunks.manifest import ChunkPlace, Manifest, PlaceColumns
 from nczarr.arrays.lazy_numpy import NDArray, np
 from nczarr.arrays.regions import Index, Region
 from nczarr.arrays.sources.source import ArraySource, DerivedSource, Descr, Layout, Stored, numpy_dtype
+from nczarr.frozen import frozen
 
 
 def relabel(written: Descr, named: Descr) -> Descr:
@@ -22,7 +22,7 @@ def relabel(written: Descr, named: Descr) -> Descr:
     )
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen
 class RenamedFields(DerivedSource):
     """Records of another array, with other names of fields."""
 

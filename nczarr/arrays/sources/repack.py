@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from nczarr.arrays.lazy_numpy import NDArray, np
 from nczarr.arrays.regions import Index, Region, all_of, cut_along, repeat_chunks
 from nczarr.arrays.sources.source import ArraySource, DerivedSource, Layout, numpy_dtype
 from nczarr.ast.rectilinear import largest
+from nczarr.frozen import frozen
 
 PIECE = 1 << 20
 """Values converted at once."""
@@ -79,7 +79,7 @@ class NumberPacking(NamedTuple):
         return stored.astype(self.element, copy=False), wrong
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen
 class Repacked(DerivedSource):
     """Numbers of another array, packed in another way when they are read."""
 

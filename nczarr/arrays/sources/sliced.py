@@ -10,7 +10,6 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from nczarr.arrays.chunks.chunk_grid_array import SHARED, TIMES
@@ -25,12 +24,13 @@ from nczarr.arrays.sources.windows import chunk_shape_of
 from nczarr.arrays.values.parts import ListTree, PartLeaf, Types, part_tree, spread
 from nczarr.ast.rectilinear import Lengths, largest, varies, volume
 from nczarr.ast.types import Field
+from nczarr.frozen import frozen
 
 SPAN = 1 << 22
 """Maximum elements read at once for a selection among them."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen
 class Sliced(DerivedSource):
     """Part of another array: element i of a dimension is its element `ranges[dimension][i]`."""
 

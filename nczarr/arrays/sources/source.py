@@ -10,13 +10,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol, Self, TypeAlias
 
 from nczarr.arrays.chunks.manifest import ChunkPlace, KeyListing, Manifest, PlaceColumns, columns_from
 from nczarr.arrays.lazy_numpy import NDArray, np
 from nczarr.arrays.regions import Index, Region, Selection, every_block, indices_of
 from nczarr.ast.dataset import Codec
+from nczarr.frozen import frozen
 
 Descr: TypeAlias = "str | tuple[tuple[str, Descr, tuple[int, ...]], ...]"
 """Element type in NumPy's notation: `"<i4"`, `"|S1"`, `"|V4"`, `"|O"` (strings
@@ -344,7 +345,7 @@ class ArraySource:
         return None
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen
 class DerivedSource(ArraySource):
     """Array made cell by cell of one other array, whose properties are the defaults."""
 

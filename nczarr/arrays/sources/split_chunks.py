@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from nczarr.arrays.chunks.manifest import Affine, ChunkPlace, Manifest, PlaceColumns, columns_of, some
@@ -18,9 +17,10 @@ from nczarr.arrays.regions import LARGE, MOST, Index, Region, Selection, grid_of
 from nczarr.arrays.sources.concatenate import is_hollow, misfit
 from nczarr.arrays.sources.source import ArraySource, DerivedSource, Layout, Stored, itemsize
 from nczarr.ast.rectilinear import varies, volume
+from nczarr.frozen import frozen
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen
 class Pieces(DerivedSource):
     """Array whose chunks are pieces of the uncompressed chunks of another array."""
 

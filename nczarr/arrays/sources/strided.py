@@ -14,7 +14,7 @@ import mmap as mmap_module
 import os
 from collections import deque
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from mmap import mmap
 from typing import TYPE_CHECKING, Any
 from weakref import ref
@@ -37,6 +37,7 @@ from nczarr.arrays.regions import (
     number_of,
 )
 from nczarr.arrays.sources.source import ArraySource, Layout, Stored, itemsize, numpy_dtype
+from nczarr.frozen import frozen
 from nczarr.stores import local_paths, remote_file
 from nczarr.stores.ranges import GAP
 from nczarr.stores.remote_file import RemoteFile
@@ -180,7 +181,7 @@ class FileBytes:
 _mapped: deque[ref[FileBytes]] = deque()
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen
 class AffineArray(ArraySource):
     """Array whose rows are regularly spaced in a file. A row has its elements in C order, without gaps."""
 

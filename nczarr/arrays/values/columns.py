@@ -9,17 +9,18 @@ the values as Python objects.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import chain
 from typing import Any, TypeAlias, assert_never
 
 from nczarr.arrays.lazy_numpy import NDArray, np
+from nczarr.frozen import frozen
 
 Integers: TypeAlias = "NDArray[Any]"
 """One-dimensional array of any integer type."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen
 class Flat:
     """Fixed-size elements in one or more dimensions, any byte order; a structured dtype is packed."""
 
@@ -29,7 +30,7 @@ class Flat:
         return len(self.values)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen
 class ListNode:
     """Lists: item i is `content[offsets[i]:offsets[i + 1]]`."""
 
@@ -41,7 +42,7 @@ class ListNode:
         return len(self.offsets) - 1
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen
 class Spans:
     """Lists in any order, possibly overlapping: item i is `content[starts[i]:stops[i]]`."""
 
@@ -82,7 +83,7 @@ def regular(content: Column, count: int, size: int) -> ListNode:
     return ListNode(np.arange(count + 1, dtype=np.int64) * size, content)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen
 class TextNode:
     """Texts in byte lists (`Flat` of `uint8`)."""
 
@@ -95,7 +96,7 @@ class TextNode:
         return len(self.bytes)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen
 class TableNode:
     """Records: one column per name."""
 
@@ -110,7 +111,7 @@ class TableNode:
         return self.length
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen
 class Masked:
     """Optional items: item i is missing if `bool(mask[i])` is `masked_when`."""
 
@@ -124,7 +125,7 @@ class Masked:
         return min(len(self.mask), len(self.content))
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen
 class BitMasked:
     """Optional items as in `Masked`, with one bit per item."""
 
@@ -140,7 +141,7 @@ class BitMasked:
         return len(self.content)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen
 class Indexed:
     """Selected items: item i is `content[index[i]]`."""
 
@@ -153,7 +154,7 @@ class Indexed:
         return len(self.index)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen
 class Sparse:
     """Few items at given positions, and a default elsewhere."""
 
@@ -169,7 +170,7 @@ class Sparse:
         return self.length
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen
 class Union:
     """Items of several columns: item i is `contents[tags[i]][index[i]]`."""
 
@@ -183,7 +184,7 @@ class Union:
         return len(self.tags)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen
 class ArrayPieces:
     """Consecutive pieces of one array."""
 
@@ -194,7 +195,7 @@ class ArrayPieces:
         return sum(map(len, self.pieces))
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen
 class Objects:
     """Items that a function of another library would make. The function is never called."""
 
@@ -211,7 +212,7 @@ class Objects:
         return len(self.content)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen
 class BackReference:
     """Reference to an enclosing array. Only item-wise traversal may follow it."""
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from threading import Lock
 from typing import Any, NoReturn
 
@@ -42,6 +42,7 @@ from nczarr.arrays.sources.source import ArraySource, IndexPlace, Layout, Stored
 from nczarr.arrays.sources.strided import AffineArray, FileBytes
 from nczarr.formats.netcdf4.header.chunk_addresses import OLD_TREE, ChunkIndex, ChunkTable, read_chunks
 from nczarr.formats.netcdf4.header.file_bytes import DAMAGE, NotedHeaderFile, header_file, reason_of
+from nczarr.frozen import frozen
 from nczarr.stores import ranges
 from nczarr.stores.ranges import Range
 
@@ -101,7 +102,7 @@ class DatasetSections(VariableSections):
     name: str
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen
 class IndexChunkArray(ChunkGridArray):
     """A dataset whose chunks are decoded here. Beyond its extent, values are the layout's fill."""
 

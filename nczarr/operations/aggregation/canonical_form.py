@@ -8,7 +8,6 @@ exact in a type of integers; dates stay exact if the type can express them.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from nczarr import names
@@ -27,6 +26,7 @@ from nczarr.arrays.sources.source import (
 from nczarr.arrays.values.time_units import CALENDARS
 from nczarr.check.checked import Checked, whole_parts
 from nczarr.diagnostics.report import CompileError, Diagnostic, Severity, suggest
+from nczarr.frozen import frozen
 from nczarr.operations.cf.udunits import UNJUDGED, load_units
 from nczarr.operations.combine.recode import in_units
 from nczarr.select.physical import NUMBERS, Physical, attributes_of, physical, text_of
@@ -141,7 +141,7 @@ def _check_units(stored: CanonicalForm, form: CanonicalForm, identifier: str) ->
     require(is_possible, f"`{identifier}` has the units `{units}`, which cannot become `{target}`")
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen
 class CanonicalFragment(DerivedSource):
     """Numbers of a fragment, converted to the type, units and missing values of the aggregation variable."""
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 from nczarr.arrays.lazy_numpy import NDArray
@@ -12,6 +11,7 @@ from nczarr.arrays.sources.source import ArraySource, Layout
 from nczarr.check.checked import Checked
 from nczarr.diagnostics.report import CompileError, Diagnostic, Report, Severity
 from nczarr.diagnostics.secrets import show
+from nczarr.frozen import frozen
 from nczarr.operations.aggregation.canonical_form import CanonicalForm, UnfitFragmentError, convert_fragment
 from nczarr.operations.linked_files import find_forbidden_link
 from nczarr.options import Options
@@ -53,7 +53,7 @@ class FragmentReader:
         return checked
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen
 class FragmentArray(ArraySource):
     """One fragment: a variable of another dataset, in its canonical form."""
 

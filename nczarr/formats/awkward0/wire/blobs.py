@@ -9,15 +9,15 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 from nczarr.arrays.lazy_numpy import NDArray, np
 from nczarr.formats.awkward0.wire.limits import Limits, UnreadableDocumentError, show
+from nczarr.frozen import frozen
 from nczarr.stores.base import UnsafeKeyError
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen
 class StoredBlob:
     """Stored bytes."""
 
@@ -30,7 +30,7 @@ class StoredBlob:
     """The array, if the storage had one."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen
 class PackedBlob:
     """Compressed bytes, which are inflated only once the required size is known."""
 

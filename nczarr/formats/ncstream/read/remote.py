@@ -10,7 +10,6 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass
 from typing import Any
 
 from nczarr import names
@@ -38,6 +37,7 @@ from nczarr.formats.ncstream.wire.element_types import full_bytes
 from nczarr.formats.ncstream.wire.framing import Incoming
 from nczarr.formats.ncstream.wire.limits import DEFAULT, UnreadableStreamError, contradictory
 from nczarr.formats.ncstream.wire.trees import Tree, opaque_sizes
+from nczarr.frozen import frozen
 from nczarr.options import Options
 from nczarr.select.selection_syntax import write_section
 from nczarr.stores.dataset_service import Served, Service, encode
@@ -46,7 +46,7 @@ LOOKED_AT = 4096
 """Maximum cells of an opaque variable read to find its value size."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen
 class CdmCodec:
     """A variable in CDM Remote."""
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 from nczarr.arrays.lazy_numpy import NDArray, np
@@ -34,9 +34,10 @@ from nczarr.ast.types import CompoundType, Field, OpaqueType
 from nczarr.formats.ncstream._generated import ncstream_pb2 as pb
 from nczarr.formats.ncstream.wire.element_types import data_type_of, in_order, is_structure, wire_type
 from nczarr.formats.ncstream.wire.limits import bad
+from nczarr.frozen import frozen
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen
 class FixedNumbers:
     """Fixed-width values in either byte order."""
 
@@ -48,7 +49,7 @@ class FixedNumbers:
         return int(self.values.size)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen
 class RawStrings:
     """Undecoded strings; None for NIL."""
 
@@ -59,7 +60,7 @@ class RawStrings:
         return len(self.items)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen
 class Opaque:
     """Opaque values."""
 
@@ -70,7 +71,7 @@ class Opaque:
         return len(self.items)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen
 class RaggedLists:
     """Lists."""
 
@@ -84,7 +85,7 @@ class RaggedLists:
         return len(self.counts)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen
 class Records:
     """Records."""
 
@@ -103,7 +104,7 @@ class Records:
         return self.length
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen
 class UnknownRows:
     """Records with unknown members."""
 

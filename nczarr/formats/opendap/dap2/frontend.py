@@ -10,7 +10,6 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from typing import Any
 
 from nczarr import names
@@ -36,6 +35,7 @@ from nczarr.formats.opendap.dap2.dataset import build_dataset, chars_of, read_de
 from nczarr.formats.opendap.dap2.parser import Declaration, TextFaultError, parse_dds
 from nczarr.formats.opendap.dap2.tree import DataSlot, Declared, Tree, TreeVariable
 from nczarr.formats.opendap.dap2.xdr import Xdr, narrow
+from nczarr.frozen import frozen
 from nczarr.options import Options
 from nczarr.stores.dataset_service import LONGEST_DOCUMENT, Served, encode, message
 
@@ -146,7 +146,7 @@ def _arrays(wire: Xdr, slot: DataSlot, file: FileBytes) -> Parts:
     return {"": numbers if packed or slot.type in FULL else Narrow(numbers, slot.type)}
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen
 class Narrow(DerivedSource):
     """Array of 16-bit integers made of an array of units (`>u4`)."""
 
@@ -177,7 +177,7 @@ LONGEST_MAP = 1 << 22
 """Maximum bytes of a map that is compared with those of other grids; longer ones are variables of their own."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen
 class Dap2Codec:
     """A variable in DAP2."""
 

@@ -7,7 +7,6 @@ has a DMR of its own: one that does not declare exactly what was requested is an
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from typing import Any
 
 from nczarr.arrays.lazy_numpy import NDArray
@@ -26,6 +25,7 @@ from nczarr.formats.opendap.common.declarations import DmrScope, FaultError
 from nczarr.formats.opendap.common.document_reader import DescribedVariable, DocumentReader
 from nczarr.formats.opendap.common.words import PREFIXES, VARIABLES, dap4_name
 from nczarr.formats.opendap.dap4.response import CHECKSUM, response, values_of
+from nczarr.frozen import frozen
 from nczarr.options import Options
 from nczarr.stores.dataset_service import Served, encode, message
 
@@ -143,7 +143,7 @@ def read(source: Source, report: Report, options: Options | None = None) -> Unch
     return unchecked
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen
 class Dap4Codec:
     """A variable in DAP4."""
 

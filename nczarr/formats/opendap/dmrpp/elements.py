@@ -7,7 +7,7 @@ import binascii
 import math
 import zlib
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, Literal
 
 from nczarr.arrays.chunks.grid import convert
@@ -22,6 +22,7 @@ from nczarr.formats.opendap.common.columns import decode_arrays
 from nczarr.formats.opendap.common.declarations import FaultError, whole
 from nczarr.formats.opendap.common.packed import PackedWire
 from nczarr.formats.opendap.common.words import number_bytes
+from nczarr.frozen import frozen
 
 Pad = Literal["null_term", "null_pad", "space_pad"]
 """HDF5's padding of texts shorter than their type."""
@@ -44,7 +45,7 @@ def _unpad(text: bytes, pad: Pad) -> bytes:
             return text.rstrip(b" ")
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen
 class RawElements(DerivedSource):
     """Array made from the raw bytes of its elements."""
 

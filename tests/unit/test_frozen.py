@@ -1,0 +1,79 @@
+"""Frozen records: members, defaults, order, changes, copies and pickles are those of frozen dataclasses."""
+
+from __future__ import annotations
+
+import pickle
+from dataclasses import FrozenInstanceError, field, replace
+from typing import ClassVar
+
+import pytest
+
+from nczarr.frozen import freeze, frozen
+
+
+@frozen
+class Place:
+    """A place."""
+
+    kind: ClassVar[str] = "place"
+    path: str
+    sizes: list[int] = field(default_factory=list)
+    hidden: int = field(default=3, repr=False)
+
+
+@frozen
+class Longer(Place):
+    """A place with one more member."""
+
+    end: int = 0
+
+    def __post_init__(self) -> None:
+        if self.end < 0:
+            raise ValueError("end")
+
+
+def test_members_are_given_by_place_or_name_and_have_defaults() -> None:
+    place = Longer("a", [1], end=4)
+    assert (place.path, place.sizes, place.hidden, place.end) == ("a", [1], 3, 4)
+    assert Place("a").sizes is not Place("a").sizes
+    with pytest.raises(TypeError, match=r"Place\.__init__"):
+        Place()  # type: ignore[call-arg]
+    with pytest.raises(ValueError, match="end"):
+        Longer("a", end=-1)
+
+
+def test_records_cannot_be_changed() -> None:
+    place = Place("a")
+    with pytest.raises(FrozenInstanceError, match="cannot change `path` of a Place"):
+        place.path = "b"  # type: ignore[misc]
+    with pytest.raises(FrozenInstanceError):
+        del place.path
+    with pytest.raises(FrozenInstanceError):
+        place.other = 1  # type: ignore[attr-defined]
+    assert not hasattr(place, "__dict__")
+
+
+def test_changed_records_are_other_records() -> None:
+    place = Longer("a", [1])
+    assert replace(place, path="b").path == "b"
+    assert replace(place, path="b").sizes is place.sizes
+
+
+def test_records_compare_by_identity_and_are_pickled_and_shown() -> None:
+    place = Longer("a", [1], 5, 2)
+    copied = pickle.loads(pickle.dumps(place))
+    assert copied != place
+    assert place == place
+    assert (copied.path, copied.sizes, copied.hidden, copied.end) == ("a", [1], 5, 2)
+    assert repr(place) == "Longer(path='a', sizes=[1], end=2)"
+
+
+def test_members_may_be_given_by_name_alone() -> None:
+    class Named:
+        first: int
+        second: int = 2
+
+    made = freeze(Named, keywords=True)
+    assert made(first=1).second == 2  # type: ignore[call-arg]
+    with pytest.raises(TypeError):
+        made(1)  # type: ignore[call-arg]
