@@ -37,10 +37,9 @@ def match_documents(text: bytes, get: Callable[[str], bytes | None]) -> list[str
         return None
     while place < end:
         colon = text.find(b'": ', place)
-        written = text[place + 1 : colon]
-        if colon < 0 or text[place : place + 1] != b'"' or b"\\" in written or b'"' in written:
+        key = text[place + 1 : colon].decode("utf-8", "surrogateescape")
+        if colon < 0 or text[place : place + 1] != b'"' or "\\" in key or '"' in key:
             return None
-        key = written.decode("utf-8", "surrogateescape")
         document = get(key)
         if document is None or not text.startswith(document, colon + 3):
             return None

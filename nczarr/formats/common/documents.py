@@ -27,6 +27,10 @@ from nczarr.syntax.json.tolerant import NotJsonError, Parsed, parse
 Json = dict[str, Any]
 
 
+_UNREAD: Any = object()
+"""Stands for a document that was not read yet."""
+
+
 class DocumentCache:
     """Reader and reporter."""
 
@@ -63,11 +67,10 @@ class DocumentCache:
 
     def get(self, key: str) -> Json | None:
         """Return the object of a key; None if it is missing, or (reported) not a JSON object. Raises OSError."""
-        try:
-            return self._known[key]
-        except KeyError:
+        document: Json | None = self._known.get(key, _UNREAD)
+        if document is _UNREAD:
             document = self._known[key] = self._read(key)
-            return document
+        return document
 
     def _read(self, key: str) -> Json | None:
         data = self._get_text(key)
