@@ -14,10 +14,10 @@ from nczarr.check.checked import Checked, Omission
 from nczarr.diagnostics.report import OMITTED, Diagnostic, Report, Severity
 from nczarr.diagnostics.secrets import show
 from nczarr.options import Options
-from nczarr.select.selection import Subset
 
 if TYPE_CHECKING:
     from nczarr.plan.plans import Loss
+    from nczarr.select.selection import Subset
 
 DOCUMENTS = frozenset({".zarray", ".zgroup", ".zattrs", "zarr.json"})
 """Documents of one node of a store."""

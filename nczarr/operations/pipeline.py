@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
-from nczarr import names, registry
+from nczarr import registry
 from nczarr.arrays.execution.thread_pool import in_limits, limit
 from nczarr.ast.dataset import ORIGINAL_NAMES, building
 from nczarr.check import check
@@ -20,10 +20,8 @@ from nczarr.check.checked import Checked, Observer, open_fragments
 from nczarr.diagnostics.report import Report, Source
 from nczarr.diagnostics.secrets import show
 from nczarr.operations import endpoints, omissions
-from nczarr.operations.unknown_format import report_unknown_format
-from nczarr.options import WHOLE, Options
+from nczarr.options import Options
 from nczarr.registry import Format
-from nczarr.select.selection import Subset, are_named, part_in_words
 from nczarr.stores import local_paths
 from nczarr.stores.base import Store
 from nczarr.stores.url import Location, is_remote, location, trim
@@ -32,6 +30,7 @@ if TYPE_CHECKING:
     from nczarr.arrays.execution.counts import Step, Watcher
     from nczarr.link.stages import PartPasses
     from nczarr.plan.plans import Conversion, Plan, StorePlan
+    from nczarr.select.selection import Subset
     from nczarr.stores.lock import Lock
 
 
@@ -98,6 +97,8 @@ def read(
         source, form = opened, registry.detect_store(opened, opened=True)
         options = options._replace(masking_fill=False)
     if form is None or form.read is None:
+        from nczarr.operations.unknown_format import report_unknown_format
+
         report_unknown_format(source, report)
         return None
     with building(lasting=not isinstance(source, Source)):
@@ -379,6 +380,8 @@ def keys(checked: Checked, form: Format, report: Report, options: Options) -> Ma
 
 def dump(checked: Checked, form_name: str, report: Report, options: Options) -> Iterator[bytes] | None:
     """Return a dataset as text: in a text format by name, `keys` of its NCZarr store, or `tree`."""
+    from nczarr.select.selection import are_named
+
     if not are_named(checked, options, report):
         return None
     if form_name == "tree":
@@ -438,6 +441,9 @@ def prepare(
     format; None: the one of its place. `fixed`: every unlimited dimension gets
     its current length.
     """
+    from nczarr.plan.chunk_lengths import fill_whole
+    from nczarr.select.selection import part_in_words
+
     form = endpoints.target_format(target, name, report)
     if form is None or report.errors:
         return None
@@ -454,17 +460,7 @@ def prepare(
         checked = with_fixed_lengths(checked)
     options = options._replace(
         part=part_in_words(subset, fixed=fixed),
-        chunks=whole_lengths(options.chunks, checked),
+        chunks=fill_whole(options.chunks, checked),
         source=source.name if source.portable else None,
     )
     return ReadyConversion(checked, target, form, options)
-
-
-def whole_lengths(chunks: Mapping[str, int | tuple[int, ...]], checked: Checked) -> Mapping[str, int | tuple[int, ...]]:
-    """Return the chunk lengths with `WHOLE` replaced by the longest dimension of that name."""
-    lengths_by_name = dict(chunks)
-    for name, lengths in chunks.items():
-        if lengths == (WHOLE,):
-            sizes = [node.size for fqn, node in checked.dimensions.items() if name in (fqn, names.last(fqn))]
-            lengths_by_name[name] = (max([1, *sizes]),)
-    return lengths_by_name

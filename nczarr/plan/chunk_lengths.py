@@ -16,15 +16,19 @@ and opaque values get no shards: zarr-python reads them, but not in shards.
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias, TypeGuard
 
+from nczarr import names
 from nczarr.arrays.regions import linear_block, number_of_first, region_of
 from nczarr.arrays.sources.source import ArraySource, Descr
 from nczarr.ast.plain import is_utf8
 from nczarr.ast.rectilinear import varies, volume
+from nczarr.options import WHOLE
 from nczarr.plan.plans import Runs
 
 if TYPE_CHECKING:
+    from nczarr.check.checked import Checked
     from nczarr.diagnostics.report import Report
     from nczarr.plan.plans import Plan
 
@@ -232,3 +236,13 @@ def _divisor(length: int, near: int) -> int:
     if below * 8 > min(length, near):
         return below
     return next(part for part in divisors if part >= min(length, near))
+
+
+def fill_whole(chunks: Mapping[str, int | tuple[int, ...]], checked: Checked) -> Mapping[str, int | tuple[int, ...]]:
+    """Return requested chunk lengths with `WHOLE` replaced by the longest dimension of that name."""
+    lengths_by_name = dict(chunks)
+    for name, lengths in chunks.items():
+        if lengths == (WHOLE,):
+            sizes = [node.size for fqn, node in checked.dimensions.items() if name in (fqn, names.last(fqn))]
+            lengths_by_name[name] = (max([1, *sizes]),)
+    return lengths_by_name

@@ -6,7 +6,7 @@ import functools
 import math
 import struct
 from collections.abc import Iterable, Sequence
-from typing import Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from nczarr import names
 from nczarr.arrays.chunks.grid import Encoding
@@ -33,8 +33,10 @@ from nczarr.check.checked import Namesake
 from nczarr.formats.common.documents import DocumentCache, Json
 from nczarr.formats.zarr.extension.model import LARGEST_LENGTH
 from nczarr.names import name_problem
-from nczarr.plan.plans import Runs
 from nczarr.registry import ChunkKeys
+
+if TYPE_CHECKING:
+    from nczarr.plan.plans import Runs
 
 Endian = Literal["little", "big"] | None
 
