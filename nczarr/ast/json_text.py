@@ -96,25 +96,6 @@ def find_json(constant: Constant, value: Any, *, typed: bool = True) -> str | No
     return text
 
 
-def is_kept(constant: Constant, value: Any) -> bool:
-    """Return whether a constant that was made of a JSON value has it as its plain form: most texts and numbers.
-
-    Quick; False if that is not certain.
-    """
-    kind: type | None = type(value)
-    if kind is str:
-        return value.isascii() and value.isprintable() and constant.type == "char" and value != ""
-    if kind is list:
-        kinds = set(map(type, value))
-        kind = kinds.pop() if len(kinds) == 1 and len(value) > 1 else None  # the plain form of one item is the item
-    if kind is int:
-        return ATOMIC[constant.type].is_integer
-    values = value if type(value) is list else (value,)
-    if kind is not float or not all(map(math.isfinite, values)):
-        return False
-    return constant.type == "double" or (constant.type == "float" and constant.as_numbers() == tuple(values))
-
-
 def _prints(shown: Any, value: Any) -> bool:
     """Return whether a plain form and a JSON value have the same text."""
     if isinstance(shown, list):

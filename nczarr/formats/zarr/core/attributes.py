@@ -22,12 +22,12 @@ from nczarr.arrays.values.elements import element_of, is_record, model_bytes
 from nczarr.arrays.values.parts import NUMPY, Types, is_fixed
 from nczarr.arrays.values.value_lists import find_problem
 from nczarr.ast import ATOMIC, Attribute, Constant
-from nczarr.ast.json_text import Real, find_json, flatten, is_kept, is_same_plain, narrow, spell
+from nczarr.ast.json_text import Real, find_json, flatten, is_same_plain, narrow, spell
 from nczarr.ast.plain import HIDDEN, JsonConstant, encode, plain
 from nczarr.ast.values import single
 from nczarr.check.check_types import default_fill
 from nczarr.check.checked import Namesake
-from nczarr.formats.common.documents import DocumentCache, Json, name_in_model
+from nczarr.formats.common.documents import Json, name_in_model
 from nczarr.formats.zarr.extension.model import AttributeExtension
 from nczarr.names import name_problem
 from nczarr.syntax.json.positions import pointer
@@ -43,25 +43,48 @@ _NUMBER_TYPE = re.compile(r"[<>|]?([iu][1248]|f[48])")
 _TEXT_TYPE = re.compile(r"[<>|]?S([0-9]+)")
 _FLOAT_WORDS = {"nan": math.nan, "nanf": math.nan, "infinity": math.inf, "-infinity": -math.inf, "infinityf": math.inf,
                 "-infinityf": -math.inf, "inf": math.inf, "-inf": -math.inf}  # fmt: skip
-_REALS, _INTEGERS = {float, Real}, {int}
+_REALS, _FLOATS, _INTEGERS = {float, Real}, {float}, {int}
 _PLAIN_NUMBERS = {name: _INTEGERS | _REALS if atomic.is_float else _INTEGERS for name, atomic in ATOMIC.items()}
 """Classes of JSON values that are numbers of a type as they are."""
+_INTEGER_TYPES = frozenset(name for name, atomic in ATOMIC.items() if atomic.is_integer)
 _SHORT = 64
 """Largest cached attribute value, in bytes; attributes of a store repeat."""
 _TYPES = {dtype[1:]: name for name, dtype in NUMPY.items()}
 
 
-def type_untyped(value: Any) -> Constant:
-    """Return the constant of a JSON value without a declared type."""
+def type_untyped(value: Any) -> tuple[Constant, str | None]:
+    """Return the constant of a JSON value without a declared type, and its JSON as `Attribute.json`."""
     if type(value) is str:
-        return chars(encode(value))
+        return _read_text(value)
     values = value if type(value) is list else [value]
     kinds = set(map(type, values))
     if kinds and kinds <= _REALS:
-        return pack("double", values)
-    if kinds == _INTEGERS and min(values) >= -0x80000000 and max(values) <= 0x7FFFFFFF:
-        return pack("int", values)
-    return narrow(value)
+        constant = pack("double", values)
+    elif kinds == _INTEGERS and min(values) >= -0x80000000 and max(values) <= 0x7FFFFFFF:
+        constant = pack("int", values)
+    else:
+        constant = narrow(value)
+        return constant, find_json(constant, value, typed=False)
+    return constant, None if _is_kept(constant, value) else find_json(constant, value, typed=False)
+
+
+def _is_kept(constant: Constant, value: Any) -> bool:
+    """Return whether the numbers of a JSON value certainly are the plain form of its constant. Quick."""
+    kind, type_name = type(value), constant.type
+    if kind is int:
+        return type_name in _INTEGER_TYPES
+    values = value if kind is list and len(value) > 1 else (value,)  # the plain form of one item is the item
+    if type_name in _INTEGER_TYPES:
+        return _INTEGERS.issuperset(map(type, values))
+    if not (_FLOATS.issuperset(map(type, values)) and all(map(math.isfinite, values))):
+        return False
+    return type_name == "double" or constant.as_numbers() == tuple(values)
+
+
+def _read_text(text: str) -> tuple[Constant, str | None]:
+    """Return a text as char, and its JSON as `Attribute.json`."""
+    constant = chars(encode(text))
+    return constant, None if text.isascii() and text.isprintable() and text else find_json(constant, text)
 
 
 def chars(data: bytes) -> Constant:
@@ -71,16 +94,16 @@ def chars(data: bytes) -> Constant:
 
 def pack(type_name: str, values: list[Any]) -> Constant:
     """Return numbers of a type; short ones are cached. Raises struct.error, OverflowError."""
-    data = _packer(type_name, len(values))(*values)
+    data = _struct(type_name, len(values)).pack(*values)
     if len(data) > _SHORT:
         return Constant(type=type_name, count=len(values), data=data)
     return _constant(type_name, len(values), data)
 
 
 @functools.lru_cache(maxsize=256)
-def _packer(type_name: str, count: int) -> Callable[..., bytes]:
-    """Return the function that packs so many numbers of a type."""
-    return struct.Struct(f"<{count}{ATOMIC[type_name].code}").pack
+def _struct(type_name: str, count: int) -> struct.Struct:
+    """Return the layout of so many numbers of a type."""
+    return struct.Struct(f"<{count}{ATOMIC[type_name].code}")
 
 
 @functools.lru_cache(maxsize=1024)
@@ -89,17 +112,23 @@ def _constant(type_name: str, count: int, data: bytes) -> Constant:
     return Constant(type=type_name, count=count, data=data)
 
 
-def type_value(dtype: Any, value: Any) -> Constant | None:
-    """Return the constant of a JSON value with a dtype of the map of types, or None."""
+def type_value(dtype: Any, value: Any) -> tuple[Constant | None, str | None]:
+    """Return a JSON value with a dtype of the map of types, or None, and its JSON as `Attribute.json`."""
     name = _type_named(dtype) if type(dtype) is str else None
-    if name == "char":
-        return chars(encode(spell(value)) or b"\0")  # as the netCDF library means it
-    if name == "string":
-        return Constant.strings([encode(spell(text)) for text in flatten(value)])
     if name is None:
-        return None
-    constant = numbers(name, value if type(value) is list else [value])
-    return constant or numbers(name, list(flatten(value)))
+        return None, None
+    if name == "char":
+        if type(value) is str and value:
+            return _read_text(value)
+        constant = chars(encode(spell(value)) or b"\0")  # as the netCDF library means it
+    elif name == "string":
+        constant = Constant.strings([encode(spell(text)) for text in flatten(value)])
+    else:
+        found = numbers(name, value if type(value) is list else [value]) or numbers(name, list(flatten(value)))
+        if found is None or _is_kept(found, value):
+            return found, None
+        constant = found
+    return constant, find_json(constant, value)
 
 
 @functools.lru_cache(maxsize=256)
@@ -135,31 +164,25 @@ def numbers(type_name: str, values: list[Any]) -> Constant | None:
 
 
 class NodeAttributes:
-    """Reader of the attributes of one array or group."""
+    """Reader of the attributes of arrays and groups."""
 
-    def __init__(self, documents: DocumentCache, types: Types) -> None:
-        self.documents = documents
-        self.types = types
+    def __init__(self, reader: NodeReader) -> None:
+        self.reader = reader
+        self.documents = reader.documents
 
     def read(
-        self,
-        document: Json,
-        key: str,
-        hidden: Json | None = None,
-        own_fill: Callable[[Any], Constant | None] | None = None,
-        shown_fill: Callable[[Constant], JsonConstant] = plain,
+        self, document: Json, key: str, types: Types, hidden: Json | None = None, owner: str = ""
     ) -> tuple[Attribute, ...]:
         """Return the attributes of a document.
 
-        `hidden`: its `_nczarr_attr`. `own_fill` decodes `_FillValue`,
-        `shown_fill` makes its plain form.
+        `types`: the declared types. `hidden`: its `_nczarr_attr`. `owner`: type of a variable, "" for a group.
         """
         members = hidden or {}
-        types = members.get("types", {})
-        if not isinstance(types, dict):
+        dtypes = members.get("types", {})
+        if not isinstance(dtypes, dict):
             self.documents.warn("bad-metadata", "the types of attributes are not an object", key)
-            types = {}
-        extensions = self._extension(members["nczarr"], key) if "nczarr" in members else {}
+            dtypes = {}
+        extensions = self._extension(members["nczarr"], types, key) if "nczarr" in members else {}
         attributes: dict[str, Attribute] = {}
         span = self.documents.span(key)
         skipped = SKIPPED if self.documents.hides_attributes else frozenset()
@@ -172,22 +195,23 @@ class NodeAttributes:
                 continue
             if name in attributes:
                 name = self._namesake(name, written, document, attributes, key)
-            constant, made = None, False
+            is_fill = owner != "" and name == "_FillValue"
+            constant: Constant | None = None
+            json: str | None = None
             if written in extensions:
-                constant = self._say(
-                    extensions[written], value, shown_fill if name == "_FillValue" else plain, key, written
-                )
-            if constant is None and name == "_FillValue" and own_fill is not None:
-                constant = own_fill(value)
-            if constant is None and written in types:
-                constant, made = type_value(types[written], value), True
+                form = self.reader.show_fill if is_fill else plain
+                constant = self._say(extensions[written], value, form, key, written)
+            if constant is None and is_fill:
+                constant = self.reader.own_fill(owner, value)
+            if constant is not None:
+                json = find_json(constant, value)
+            elif written in dtypes:
+                constant, json = type_value(dtypes[written], value)
                 if constant is None:
-                    text = f"attribute `{name}` is not of type {types[written]!r}; its type is inferred from its value"
+                    text = f"attribute `{name}` is not of type {dtypes[written]!r}; its type is inferred from its value"
                     self.documents.warn("stale-extension", text, key, _pointer(key, written))
-            typed = constant is not None
             if constant is None:
-                constant, made = type_untyped(value), True
-            json = None if made and is_kept(constant, value) else find_json(constant, value, typed=typed)
+                constant, json = type_untyped(value)
             attributes[name] = Attribute(name=name, value=constant, json=json, span=span)
         shown = attributes.values()
         return self._insert(list(shown), extensions, document, key) if extensions else tuple(shown)
@@ -202,7 +226,7 @@ class NodeAttributes:
         self.documents.namesakes.append(Namesake("attribute", written, "attribute", first, "", shown, place))
         return shown
 
-    def _extension(self, written: Any, key: str) -> dict[str, AttributeExtension]:
+    def _extension(self, written: Any, types: Types, key: str) -> dict[str, AttributeExtension]:
         """Return the valid entries of the extension by attribute name; report the others."""
         extensions: dict[str, AttributeExtension] = {}
         if not isinstance(written, dict):
@@ -213,7 +237,7 @@ class NodeAttributes:
                 extension = AttributeExtension.from_json(item)
                 if extension.at is not None and type(extension.at) is not int:
                     raise ValueError("`at` is not an integer")
-                wrong = find_problem(extension.value, self.types)
+                wrong = find_problem(extension.value, types)
             except (KeyError, TypeError, ValueError, AttributeError, struct.error) as fault:
                 wrong = str(fault).split("\n", 1)[0]
             if wrong is None:

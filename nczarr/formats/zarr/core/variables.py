@@ -9,7 +9,6 @@ length are anonymous, with a warning.
 from __future__ import annotations
 
 import base64
-import functools
 from collections.abc import Sequence
 from contextlib import suppress
 from typing import Any, NamedTuple, TypeAlias, cast
@@ -21,7 +20,6 @@ from nczarr.arrays.chunks.key_segments import paths
 from nczarr.arrays.sources.source import ArraySource, Parts, is_number
 from nczarr.arrays.values.parts import Types, descr, is_fixed, parts, size
 from nczarr.ast import ATOMIC, Attribute, Codec, Dimension, Storage, UserType, Variable
-from nczarr.ast.plain import plain
 from nczarr.check.check_types import default_fill
 from nczarr.check.infer_shapes import check_storage
 from nczarr.diagnostics.report import Report
@@ -78,6 +76,7 @@ class Variables:
     def __init__(self, reader: NodeReader, *, hidden: bool) -> None:
         self.reader = reader
         self.documents = reader.documents
+        self._attributes = NodeAttributes(reader)
         self.has_hidden = hidden
         self.parts: dict[str, Parts] = {}
         """Arrays read so far, by FQN."""
@@ -388,13 +387,7 @@ class Variables:
     def attributes(self, document: Json, prefix: str, owner: str = "") -> tuple[Attribute, ...]:
         """Return the attributes of a group, or of a variable of the type `owner`."""
         hidden, _ = self.read_hidden(prefix, "attr")
-        return NodeAttributes(self.documents, self.types).read(
-            document,
-            self.reader.key(prefix),
-            hidden,
-            functools.partial(self.reader.own_fill, owner) if owner else None,
-            self.reader.show_fill if owner else plain,
-        )
+        return self._attributes.read(document, self.reader.key(prefix), self.types, hidden, owner)
 
     def _extension(self, written: Any, key: str) -> ArrayExtension:
         """Return the extension of a variable, without invalid members."""

@@ -115,7 +115,7 @@ class Draft2019Writer(HiddenAttributes):
             if (
                 attribute.json is not None
                 and is_strict(attribute)
-                and type_untyped(parse(attribute.json.encode()).value) == attribute.value
+                and type_untyped(parse(attribute.json.encode()).value)[0] == attribute.value
             ):
                 types["types"].pop(attribute.name, None)
         if self.bare:
