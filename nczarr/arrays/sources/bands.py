@@ -116,10 +116,15 @@ class Bands:
         count = math.prod(lengths_of(self._region))
         if count * _size(self._source) <= self._held:
             self._values = self._source.read(self._region)
-        elif not self._dtype.hasobject and count * self._dtype.itemsize <= SPOOLED:
+        elif not self._dtype.hasobject and count * self._dtype.itemsize <= SPOOLED and self._is_written():
             self._file = _room_for(count * self._dtype.itemsize)
             if self._file is not None:
                 self._spool(self._file)
+
+    def _is_written(self) -> bool:
+        """Return whether a chunk of the band may hold more than fill, which needs no file."""
+        region = tuple(range(part.start, part.stop) for part in self._region)
+        return any(True for _ in self._source.list_occupied(largest(self._source.layout.chunks), region))
 
     @property
     def _dtype(self) -> np.dtype[Any]:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import errno
 import gc
 import math
+from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -12,6 +14,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import nczarr
 from nczarr.arrays.regions import Selection
 from nczarr.arrays.sources import bands
 from nczarr.arrays.sources import bands as streaming
@@ -115,3 +118,22 @@ def test_no_file_is_left_open(recwarn: pytest.WarningsRecorder) -> None:
         del begun
         gc.collect()
     assert not [each for each in recwarn if issubclass(each.category, ResourceWarning)]
+
+
+@pytest.mark.parametrize("written", [False, True])
+def test_chunks_without_values_take_no_file(
+    written: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, peer: Callable[[str], Any]
+) -> None:
+    """A chunk of 256 MiB that the file declares and does not hold."""
+    h5py = peer("h5py")
+    with h5py.File(tmp_path / "a.nc", "w") as file:
+        variable = file.create_dataset("v", (1 << 25,), "f8", chunks=(1 << 25,), compression="gzip")
+        if written:
+            variable[5] = 1.0
+    sizes: list[int] = []
+    room_for = bands._room_for
+    monkeypatch.setattr(bands, "_room_for", lambda size: (sizes.append(size), room_for(size))[1])
+    with nczarr.open(tmp_path / "a.nc") as dataset:
+        first = next(streaming.slabs(dataset.checked.parts["/v"][""], 1000))
+    assert first[5] == (1.0 if written else 0.0)
+    assert sizes == ([1 << 28] if written else [])
