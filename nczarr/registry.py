@@ -242,8 +242,8 @@ class Format(NamedTuple):
     """True if no other xarray engine reads the format, so that xarray takes ours by itself."""
     ranged: bool = False
     """True if remote files of this format are read by ranges: `read` slices the source's data, and nothing else."""
-    resident: bool = False
-    """True if a dataset's source stays in memory with the dataset."""
+    resident: int = 0
+    """Times of a file's size that it takes in memory, as long as its dataset; 0: it does not stay in memory."""
     declares: tuple[str, ...] = ()
     """Conventions that a target can declare (`--declare`)."""
     leads_to: str | None = None

@@ -25,6 +25,7 @@ from nczarr.registry import detect, load
 from nczarr.serve.places import ServedPlace
 from nczarr.serve.refusals import ALLOW, BUSY, FORBIDDEN, RETRY, SOON, UNKNOWN, RefusedRequestError, without_home
 from nczarr.serve.resources import Disk, FullError, Limits
+from nczarr.serve.tree_size import estimate
 from nczarr.stores.base import ROOT_KEYS
 from nczarr.stores.local_file import LocalFile, identity_of
 from nczarr.stores.ranges import BoundedCache
@@ -42,9 +43,6 @@ LOOKED = 2.0
 
 WATCHED = 0.001
 """Seconds for each file that a document names, if this is more: to look at one takes a tenth of a millisecond."""
-
-NODE = 4096
-"""Estimated bytes of a tree node with its array description."""
 
 MOST = 1024
 """Maximum number of open datasets."""
@@ -70,7 +68,7 @@ Stamp = tuple[Any, ...]
 
 
 class CachedDataset:
-    """An open dataset. `views`: derived forms for each kind of client, by name."""
+    """An open dataset. `views`: derived forms for each kind of client, by name. `held`: bytes of its source."""
 
     def __init__(
         self,
@@ -80,6 +78,7 @@ class CachedDataset:
         form: Format,
         found: list[Diagnostic],
         following: Following = FOLLOWING,
+        held: int = 0,
     ) -> None:
         self.place = place
         self.checked = checked
@@ -88,6 +87,8 @@ class CachedDataset:
         self.found = found
         self.following = following
         self.views: dict[str, Any] = {}
+        self.weight = held + estimate(checked)
+        """Approximate bytes of memory."""
         self.lock = Lock()
         self.nodes = _nodes(place, checked, form, following)
         self.looked = time.monotonic()
@@ -123,13 +124,6 @@ class CachedDataset:
     def alone(self) -> bool:
         """True if the dataset is one file and depends on no other."""
         return not self.place.store and self.form.opens is None and self.form.watches is None
-
-    @property
-    def weight(self) -> int:
-        """Approximate bytes of memory."""
-        counted = len(self.checked.variables) + len(self.checked.groups) + len(self.checked.dimensions)
-        held = self.stamp[0][2] if self.form.resident and self.stamp[0] else 0
-        return NODE * (1 + counted) + 2 * int(held)
 
 
 class Shelf:
@@ -201,11 +195,18 @@ class Shelf:
         stamp = stamp_of(place)
         report = Report(limit=100)
         with _unless_written(place, stamp, report):
-            form, checked = self._check(place, stamp, report, most)
-        return CachedDataset(place, checked, stamp, form, report.list_sorted(), self.options.following)
+            form, checked, held = self._check(place, stamp, report, most)
+        made = CachedDataset(place, checked, stamp, form, report.list_sorted(), self.options.following, held)
+        if made.weight > self.limits.memory:
+            text = f"`{place.name}` takes some {made.weight} bytes in memory; the limit is {self.limits.memory}"
+            raise RefusedRequestError(413, text)
+        return made
 
-    def _check(self, place: ServedPlace, stamp: Stamp, report: Report, most: int) -> tuple[Format, Checked]:
-        """Return the format and content of a dataset. Raises RefusedRequestError, CompileError, OSError."""
+    def _check(self, place: ServedPlace, stamp: Stamp, report: Report, most: int) -> tuple[Format, Checked, int]:
+        """Return format and content of a dataset, and the bytes of memory of its source.
+
+        Raises RefusedRequestError, CompileError, OSError.
+        """
         from nczarr.operations import endpoints, pipeline
 
         source = endpoints.open_source(place.path, report, self.options)
@@ -225,7 +226,7 @@ class Shelf:
         checked = pipeline.read(source, report, self.options, form)  # not detected again: a file may have been cut
         if checked is None or report.errors:
             raise CompileError(report.list_sorted())
-        return form, checked
+        return form, checked, form.resident * size if isinstance(source, Source) else source.held
 
     def _find_forbidden(self, place: ServedPlace, form: Format) -> str | None:
         """Return a name in a file, or in one that a document names, that the library must not open. Raises OSError."""

@@ -100,6 +100,8 @@ class Store(Protocol):
     """Place where `seal` made the store readable, if only `seal` knows it."""
     remains: str | None = None
     """Folder that a process removes after `abort`."""
+    held: int = 0
+    """Approximate bytes of memory of its list of keys."""
     versioned: bool = False
     """True for a repository, whose revisions are the stores."""
     fill_places: Mapping[str, Any] = MappingProxyType({})

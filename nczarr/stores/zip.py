@@ -53,6 +53,9 @@ _END = struct.Struct("<4s4H2LH")
 """End of an archive: signature, four counts, size and offset of its directory, length of a comment."""
 
 
+ENTRY = 700
+"""Approximate bytes of memory of an entry of the directory."""
+
 MOST_LOOKS = 1 << 14
 """Missing keys whose absence is confirmed at once."""
 
@@ -85,6 +88,11 @@ class ZipStore(Store):
     def _names(self) -> list[str]:
         """Names of all entries that are valid keys, sorted."""
         return sorted(name for name in self._archive.NameToInfo if is_safe(name))
+
+    @property
+    def held(self) -> int:  # type: ignore[override]
+        """Approximate bytes of memory of the directory, once it is read."""
+        return ENTRY * len(self._archive.NameToInfo) if "_archive" in self.__dict__ else 0
 
     @cached_property
     def folder(self) -> str:

@@ -13,6 +13,6 @@ FORMAT = Format(
     write="nczarr.formats.ast_json.backend:write",
     string_escapes="unicode",
     dumped=True,
-    resident=True,
+    resident=2,
     only_reader=True,
 )

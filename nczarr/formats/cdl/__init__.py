@@ -19,6 +19,6 @@ FORMAT = Format(
     string_escapes="octal",
     language="nczarr.formats.cdl.language:LANGUAGE",
     dumped=True,
-    resident=True,
+    resident=2,
     only_reader=True,
 )

@@ -19,6 +19,6 @@ FORMAT = Format(
     string_escapes="hex",
     language="nczarr.formats.notation.language:LANGUAGE",
     dumped=True,
-    resident=True,
+    resident=2,
     only_reader=True,
 )

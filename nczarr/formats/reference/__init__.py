@@ -34,7 +34,7 @@ FORMAT = Format(
     inner=("nczarr", "zarr2", "nczarr3", "zarr3"),
     document="nczarr.formats.reference.target:text",
     patches="nczarr.formats.reference.document_patch:patch_text",
-    resident=True,
+    resident=5,
     only_reader=True,
     second_reader="references",
 )

@@ -23,6 +23,6 @@ FORMAT = Format(
     r"<(?:\w+:)?netcdf\s[^>]*/namespaces/netcdf/ncml-2\.2",
     read="nczarr.operations.ncml.frontend:read",
     watches="nczarr.operations.ncml.frontend:list_watched",
-    resident=True,
+    resident=2,
     only_reader=True,
 )

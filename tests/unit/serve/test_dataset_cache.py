@@ -7,6 +7,9 @@ import http.client
 import json
 import os
 import threading
+import tracemalloc
+import zipfile
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -49,6 +52,77 @@ def test_what_is_kept_is_bounded(tmp_path: Path) -> None:
     open_ones = [place for place in places if kept.find_unchanged(place) is not None]
     assert 1 < len(open_ones) < 12
     assert open_ones == places[-len(open_ones) :]
+
+
+def _numbered(count: int, pattern: str) -> str:
+    return "".join(pattern.format(number) for number in range(count))
+
+
+MANY = {
+    "variables.cdl": "dimensions: x = 3; variables: " + _numbered(1000, 'int v{0}(x); v{0}:u = "m"; v{0}:w = 1.5;\n'),
+    "dimensions.cdl": "dimensions: " + _numbered(2000, "d{0} = 4;\n"),
+    "groups.cdl": _numbered(600, "group: g{0} {{ variables: int v; }}\n"),
+    "attributes.zarr": "variables: int v; " + _numbered(4000, 'v:a{0} = "text {0}";\n'),
+    "texts.zarr": "variables: int v; " + _numbered(20, f'v:a{{0}} = "{"x" * 100_000}";\n'),
+    "strings.nc": "variables: int v; string v:a = " + ", ".join(f'"s{number}"' for number in range(20_000)) + ";",
+    "constants.cdl": "types: int enum e {"
+    + ", ".join(f"k{each} = {each}" for each in range(4000))
+    + "}; variables: e v;",
+}
+"""Datasets with many of one thing each, by the file that is served."""
+
+
+def _write_many(name: str, path: Path) -> None:
+    text = f"netcdf t {{ {MANY[name]} }}"
+    if path.suffix == ".cdl":
+        path.write_text(text, encoding="utf-8")
+    else:
+        nczarr.write(nczarr.from_cdl(text), path)
+
+
+@pytest.mark.parametrize("name", MANY)
+def test_the_size_of_a_dataset_is_not_underestimated(name: str, tmp_path: Path) -> None:
+    """With its documents as a store of Zarr v2."""
+    _write_many(name, tmp_path / name)
+    place, kept = found(Root(str(tmp_path)), name), shelf(1 << 30)
+    kept.read(place, 1 << 30)  # modules and caches
+    gc.collect()
+    tracemalloc.start()
+    opened = kept.read(place, 1 << 30)
+    with suppress(CompileError):  # Zarr v2 has no enums
+        opened.view("zarr2", 1 << 28)
+    gc.collect()
+    used = tracemalloc.get_traced_memory()[0]
+    tracemalloc.stop()
+    assert used < 1.2 * opened.weight + 200_000
+    assert opened.weight < 30 * used
+
+
+def test_an_archive_and_references_weigh_what_their_keys_take(tmp_path: Path) -> None:
+    array = {"zarr_format": 2, "shape": [9], "chunks": [1], "dtype": "<f8", "compressor": None, "filters": None}
+    document = json.dumps({**array, "fill_value": 0, "order": "C"})
+    references = {f"v/{number}": ["data.bin", number, 8] for number in range(20_000)}
+    head = {".zgroup": '{"zarr_format": 2}', "v/.zarray": document}
+    (tmp_path / "r.json").write_text(json.dumps({"version": 1, "refs": {**head, **references}}), encoding="utf-8")
+    with zipfile.ZipFile(tmp_path / "z.zip", "w") as archive:
+        for key, text in {**head, **dict.fromkeys(references, "12345678")}.items():
+            archive.writestr(key, text)
+    root, kept = Root(str(tmp_path)), shelf(1 << 30)
+    for name in ("r.json", "z.zip"):
+        kept.read(found(root, name), 1 << 30)
+        tracemalloc.start()
+        opened = kept.read(found(root, name), 1 << 30)
+        used = tracemalloc.get_traced_memory()[0]
+        tracemalloc.stop()
+        assert used < 1.2 * opened.weight
+        assert opened.weight < 4 * used
+
+
+def test_a_dataset_that_takes_more_memory_than_the_server_may_is_refused(tmp_path: Path) -> None:
+    _write_many("attributes.zarr", tmp_path / "t.zarr")
+    with pytest.raises(RefusedRequestError, match="bytes in memory; the limit is 1000000") as refused:
+        shelf(1_000_000).open(found(Root(str(tmp_path)), "t.zarr"))
+    assert refused.value.status == 413
 
 
 def test_texts_that_are_too_large_are_not_read(tmp_path: Path) -> None:
@@ -102,7 +176,7 @@ def test_more_datasets_at_once_than_are_kept(datasets: Path) -> None:
             seen.append((reply.status, b"" if reply.status == 200 else body))
         connection.close()
 
-    with serving(datasets, "--memory", "4kB") as served:
+    with serving(datasets, "--memory", "100kB") as served:
         threads = [threading.Thread(target=ask, args=(served, number)) for number in range(8)]
         for thread in threads:
             thread.start()

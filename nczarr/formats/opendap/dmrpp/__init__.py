@@ -21,6 +21,6 @@ FORMAT = Format(
     write="nczarr.formats.opendap.dmrpp.backend:write",
     losses="nczarr.formats.opendap.dmrpp.link_plan:losses",
     edits="nczarr.formats.opendap.dmrpp.edit:edit",
-    resident=True,
+    resident=2,
     only_reader=True,
 )
