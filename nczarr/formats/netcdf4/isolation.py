@@ -107,12 +107,21 @@ def flush(path: str) -> None:
 
 
 def call(path: str, function: Callable[..., Any], *arguments: Any, about_headers: bool = False) -> Any:
-    """Call a function that opens the file at `path`. Raises its exceptions, or NoAnswerError."""
-    if _way is not None:
-        return _way(path, function, *arguments)
-    if is_here(path):
-        return function(*arguments)
-    return _call_guarded(path, function, arguments, about_headers=about_headers)
+    """Call a function that opens the file at `path`. Raises its exceptions, or NoAnswerError.
+
+    `about_headers`: it reads only headers, which never take the memory that a process may have.
+    """
+    try:
+        if _way is not None:
+            return _way(path, function, *arguments)
+        if is_here(path):
+            return function(*arguments)
+        return _call_guarded(path, function, arguments, about_headers=about_headers)
+    except MemoryError as error:
+        if not about_headers:
+            raise
+        text = "the HDF5 library takes all memory for a header: the file is damaged"
+        raise NoAnswerError(errno.EIO, text) from error
 
 
 def _identity(path: str) -> tuple[Any, ...]:

@@ -182,6 +182,18 @@ def test_memory_of_the_guard_is_bounded(tmp_path: Path, guard: None, monkeypatch
     assert isolation.call(str(path), bytes, 1 << 20) == bytes(1 << 20)
 
 
+def test_a_header_that_takes_all_memory_is_damaged(
+    tmp_path: Path, guard: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """HDF5 may allocate in a circle; values may really need more than there is."""
+    monkeypatch.setattr(isolation, "ROOM", 1 << 20)
+    (tmp_path / "a").write_bytes(b"abc")
+    with pytest.raises(MemoryError):
+        isolation.call(str(tmp_path / "a"), bytearray, 1 << 29)
+    with pytest.raises(isolation.NoAnswerError, match="takes all memory for a header"):
+        isolation.call(str(tmp_path / "a"), bytearray, 1 << 29, about_headers=True)
+
+
 def test_a_file_that_crashes_the_guard_is_refused_until_it_changes(tmp_path: Path, guard: None) -> None:
     path = tmp_path / "t.h5"
     path.write_bytes(b"1")
