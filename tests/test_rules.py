@@ -406,6 +406,41 @@ def test_one_module_resolves_paths() -> None:
     assert found == []
 
 
+OWN_NUMPY = {
+    "nczarr.arrays.lazy_numpy": "the gate",
+    "nczarr.arrays.execution.processes": "loads it before a process is forked",
+    "nczarr.ast.rectilinear": "columns of runs that are in memory as a list",
+    "nczarr.integrations.xarray.data_store": "passes arrays on",
+    "nczarr.integrations.xarray.engine": "passes arrays on",
+    "nczarr.integrations.xarray.values": "passes arrays on",
+    "nczarr.operations.compare.foreign_reader": "a program of its own",
+}
+"""Modules that import NumPy beside the gate for allocations, and why they may."""
+
+BUFFERS = {
+    "nczarr.arrays.execution.thread_pool": "a constant",
+    "nczarr.ast.values": "as long as bytes at hand",
+    "nczarr.formats.ncstream.wire.framing": "bytes at hand",
+    "nczarr.formats.netcdf3.backend": "a piece of records",
+    "nczarr.formats.netcdf4.edit.overlay_file": "within an open file, or a page",
+    "nczarr.formats.netcdf4.object_headers": "bytes at hand",
+    "nczarr.formats.opendap.dmrpp.elements": "a record, whose size is limited",
+    "nczarr.stores.local_file": "within an open file",
+    "nczarr.stores.ranges": "asks the gate, or a constant",
+    "nczarr.stores.zip_patch": "bytes at hand",
+}
+"""Modules that make buffers without NumPy, and what bounds them."""
+
+
+def test_memory_for_declared_sizes_is_taken_through_one_gate() -> None:
+    """NumPy's arrays are made by `lazy_numpy`, which asks for room; other buffers have a bound that is named here."""
+    of_numpy = re.compile(r"^\s*(?:import numpy|from numpy\b(?!\.typing))", re.MULTILINE)
+    of_buffers = re.compile(r"\bbytearray\((?!\))")
+    texts = {module.name: module.path.read_text(encoding="utf-8") for module in modules()}
+    assert {name for name, text in texts.items() if of_numpy.search(text)} == set(OWN_NUMPY)
+    assert {name for name, text in texts.items() if of_buffers.search(text)} == set(BUFFERS)
+
+
 def test_nobody_decides_by_the_class_of_a_source_or_store() -> None:
     """What is to be known of one is a property of `ArraySource` or `Store`, which all that wrap others pass on."""
     classes = _classes_of_sources_and_stores()

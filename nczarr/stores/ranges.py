@@ -15,6 +15,8 @@ from threading import RLock, local
 from typing import TYPE_CHECKING, Any, Generic, NamedTuple, Protocol, TypeVar
 from weakref import WeakValueDictionary
 
+from nczarr.stores.allowance import LARGE, check_memory
+
 if TYPE_CHECKING:
     from cachetools import LRUCache
 
@@ -249,7 +251,14 @@ def read_places(path: str, places: Sequence[tuple[int, int]]) -> bytes:
     if far is not None:
         return b"".join(far.several(places))
     opened = _open(path)
-    data = bytearray(sum(length for _, length in places))
+    size = sum(length for _, length in places)
+    if size > LARGE:  # lengths that a document states
+        end = os.fstat(opened.number).st_size
+        for offset, length in places:
+            if offset + length > end:
+                raise _cut(Range(path, offset, length))
+        check_memory(size)
+    data = bytearray(size)
     view, at = memoryview(data), 0
     for offset, length in places:
         end = at + length
