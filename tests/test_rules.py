@@ -392,17 +392,19 @@ def _classes_of_sources_and_stores() -> set[str]:
 
 
 def test_one_module_resolves_paths() -> None:
-    """Paths that are made absolute, compared or related elsewhere name other files where links and `..` meet."""
+    """Paths that are made absolute, joined, compared or related elsewhere name other files where links and `..` meet."""
     resolving = re.compile(r"\bos\.path\.(abspath|realpath|normpath|relpath|commonpath)\b|\.(resolve|absolute)\(\)")
+    joining = re.compile(r"\bos\.path\.(join|split|splitext|basename|dirname)\b")
+    joined = {"nczarr.stores", "nczarr.names", *PROGRAMS}
     silent = re.compile(r"\bos\.walk\((?!.*topdown=False)")  # it leaves out folders that it cannot list
-    home = PACKAGE / "stores" / "local_paths.py"
-    found = [
-        f"{path.relative_to(PACKAGE)}: {line.strip()}"
-        for path in PACKAGE.rglob("*.py")
-        if path != home and "_generated" not in path.parts
-        for line in path.read_text().splitlines()
-        if silent.search(line) or (resolving.search(line) and "__file__" not in line)
-    ]
+    found = []
+    for module in modules():
+        if module.name == "nczarr.stores.local_paths":
+            continue
+        for line in module.path.read_text(encoding="utf-8").splitlines():
+            is_joined = joining.search(line) is not None and not module.name.startswith(tuple(joined))
+            if silent.search(line) or ((is_joined or resolving.search(line)) and "__file__" not in line):
+                found.append(f"{module.name}: {line.strip()}")
     assert found == []
 
 

@@ -19,6 +19,7 @@ from nczarr.diagnostics.report import Report
 from nczarr.diagnostics.secrets import StorageOptions, show
 from nczarr.options import ARGUMENTS, TARGET, WHOLE, Options
 from nczarr.select.selection import Subset
+from nczarr.stores import local_paths
 from nczarr.stores.url import is_remote
 
 if TYPE_CHECKING:
@@ -60,7 +61,7 @@ def destinations(
 def _inside(folder: str, name: str) -> str:
     """Return the path or URL of a name in a folder; URL modes remain at the end."""
     if not is_remote(folder):
-        return os.path.join(folder, name)
+        return local_paths.join(folder, name)
     url, mark, modes = folder.rpartition("#mode=")
     return f"{url.rstrip('/')}/{name}{mark}{modes}" if mark else f"{folder.rstrip('/')}/{name}"
 
@@ -94,7 +95,7 @@ def _stem(source: str) -> str:
         path = place.repository.place if place.repository else place.path
     except BadURLError:  # told when it is read
         path = source
-    name = os.path.basename(path.rstrip("/")) or "root"
+    name = local_paths.name_of(path) or "root"
     suffixes = [suffix for form in registry.formats() for suffix in form.suffixes]
     longest = max((suffix for suffix in suffixes if name.lower().endswith(suffix)), key=len, default="")
     stem = name[: len(name) - len(longest)] or name
@@ -291,7 +292,7 @@ class _Conversions:
     def _rehearse(self, ready: ReadyConversion) -> None:
         """Print the plan. The folder of several targets need not exist."""
         if self.folder is not None and not is_remote(self.folder) and not os.path.lexists(self.folder):
-            ready = ready._replace(target=os.path.basename(ready.target))
+            ready = ready._replace(target=local_paths.name_of(ready.target))
         steps = ready.steps(self.messages.report)
         print_plan(self.arguments, None if self.messages.report.errors else steps, ready.target)
 

@@ -36,7 +36,7 @@ from nczarr.registry import ChunkKeys
 from nczarr.stores import local_paths
 from nczarr.stores.directory import DirectoryStore, DirectoryTarget
 from nczarr.stores.finish import StoreJournal, add_end, leftovers, remove_folder, unfinished
-from nczarr.stores.url import is_remote
+from nczarr.stores.url import absolute, is_remote
 
 if TYPE_CHECKING:
     from nczarr.stores.base import Store
@@ -109,7 +109,7 @@ def plan_stages(plan: Plan, path: str) -> Plan:
     if plan.options.scratch is None or not isinstance(plan, StorePlan | FilePlan):
         return plan
     staged = [part for part in list_passes(plan, Report()) if part.passes.scratch is not None]
-    if not staged and os.path.isdir(os.path.dirname(scratch_path(path, plan.options))):
+    if not staged and os.path.isdir(local_paths.parent_of(scratch_path(path, plan.options))):
         _remove_others(scratch_path(path, plan.options))
     return plan._replace(
         stages={(part.path, part.part): partial(lend_scratch, part, path, plan.options) for part in staged}
@@ -146,11 +146,11 @@ def lend_scratch(part: PartPasses, target: str, options: Options) -> Iterator[Ar
 
 def scratch_path(target: str, options: Options) -> str:
     """Return the path of the scratch array for a target: its name and a digest of its place, in a folder."""
-    place = target if is_remote(target) else local_paths.absolute(target)
-    folder = options.scratch or (tempfile.gettempdir() if is_remote(target) else os.path.dirname(place))
-    name = os.path.basename(place.rstrip("/")) if not is_remote(target) else "target"
+    place = absolute(target)
+    folder = options.scratch or (tempfile.gettempdir() if is_remote(target) else local_paths.parent_of(place))
+    name = local_paths.name_of(place) if not is_remote(target) else "target"
     digest = hashlib.sha256(os.fsencode(place)).hexdigest()[:8]
-    return os.path.join(folder, add_end(name, f".{digest}.scratch"))
+    return local_paths.join(folder, add_end(name, f".{digest}.scratch"))
 
 
 def _begin(part: PartPasses, layout: Layout, path: str, options: Options) -> DirectoryTarget:
@@ -177,8 +177,8 @@ def _remove_others(path: str, own: str | None = None) -> None:
 def _check_room(part: PartPasses, store: DirectoryTarget) -> None:
     """Raise OSError if the file system has less room than the scratch array still needs."""
     folder = local_paths.folder_of(store.path)
-    folders = local_paths.walk(os.path.join(store.path, KEYS.lead))
-    present = sum(os.path.getsize(os.path.join(place, name)) for place, _, names in folders for name in names)
+    folders = local_paths.walk(local_paths.join(store.path, KEYS.lead))
+    present = sum(os.path.getsize(local_paths.join(place, name)) for place, _, names in folders for name in names)
     needed, free = part.passes.scratch_size - present, shutil.disk_usage(folder).free
     if needed > free:
         text = f"the values between the two passes of `{part.path}` need {needed} bytes, and {free} are free"

@@ -176,7 +176,7 @@ def target_format(path: str, name: str | None, report: Report) -> Format | None:
     name = name or (registry.REPOSITORY if place.repository else registry.of_modes(place.modes))
     form = registry.find_format(name) if name else registry.for_target(place.path.rstrip("/"))
     if form is None or not form.writable:
-        suffix = f"the suffix of `{show(place.path)}`" if place.path else "standard output"
+        suffix = f"the suffix of `{place.shown}`" if place.path else "standard output"
         what = f"format `{name}`" if name else suffix
         writable = ", ".join(row.name for row in registry.formats() if row.writable)
         text = f"{what} does not name a format that can be written"

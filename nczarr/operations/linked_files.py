@@ -34,7 +34,7 @@ def find_forbidden(path: str, leads_to: str, following: Following) -> str | None
             for found in _list_places(place, name):
                 real = local_paths.real(found)  # as the system goes: a link first, and then `..`
                 try:
-                    Policy(os.path.dirname(place), following).follow(real)
+                    Policy(local_paths.parent_of(place), following).follow(real)
                 except ForbiddenTargetError:
                     return str(name)
                 if real not in seen and os.path.isfile(real):
@@ -50,11 +50,11 @@ def _list_places(file: str, name: str) -> Iterator[str]:
     and the prefixes of the environment; and the last part of a missing absolute
     path.
     """
-    home = os.path.dirname(file)
-    yield os.path.join(home, name)
+    home = local_paths.parent_of(file)
+    yield local_paths.join(home, name)
     prefixes = [each for variable in PREFIXES for each in os.environ.get(variable, "").split(os.pathsep) if each]
     folders = [home, os.getcwd(), *(each.replace("${ORIGIN}", home) for each in prefixes)]
-    for found in (os.path.join(folder, part) for folder in folders for part in (name, os.path.basename(name))):
+    for found in (local_paths.join(folder, part) for folder in folders for part in (name, local_paths.name_of(name))):
         if os.path.lexists(found):
             yield found
 

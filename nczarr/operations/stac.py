@@ -13,6 +13,7 @@ from nczarr.check.checked import Checked, find_coordinates
 from nczarr.operations.info import DatasetFacts, VariableFacts
 from nczarr.select.indexing import read_outer
 from nczarr.select.physical import attributes_of, is_numeric, physical, text_of
+from nczarr.stores import local_paths
 
 VERSION = "1.0.0"
 EXTENSION = "https://stac-extensions.github.io/datacube/v2.2.0/schema.json"
@@ -59,7 +60,7 @@ def make_item(facts: DatasetFacts, checked: Checked, is_store: bool) -> dict[str
         "type": "Feature",
         "stac_version": VERSION,
         "stac_extensions": [EXTENSION],
-        "id": os.path.basename(facts.path.rstrip("/")) or "dataset",
+        "id": local_paths.name_of(facts.path) or "dataset",
         "geometry": None,
         "properties": properties,
         "links": [],
@@ -71,7 +72,7 @@ def make_item(facts: DatasetFacts, checked: Checked, is_store: bool) -> dict[str
 
 
 def _media_type(path: str, is_store: bool) -> str:
-    suffix = os.path.splitext(path)[1].lower()
+    suffix = local_paths.suffix_of(path).lower()
     return "application/vnd+zarr" if is_store else MEDIA.get(suffix, "application/octet-stream")
 
 

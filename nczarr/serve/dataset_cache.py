@@ -26,6 +26,7 @@ from nczarr.serve.places import ServedPlace
 from nczarr.serve.refusals import ALLOW, BUSY, FORBIDDEN, RETRY, SOON, UNKNOWN, RefusedRequestError, without_home
 from nczarr.serve.resources import Disk, FullError, Limits
 from nczarr.serve.tree_size import estimate
+from nczarr.stores import local_paths
 from nczarr.stores.base import ROOT_KEYS
 from nczarr.stores.local_file import LocalFile, identity_of
 from nczarr.stores.ranges import BoundedCache
@@ -220,7 +221,7 @@ class Shelf:
         name = self._find_forbidden(place, form)
         if name is not None:
             text = f"error[forbidden-target]: `{place.name}` refers to `{name}`, which is outside all allowed roots"
-            raise RefusedRequestError(403, without_home(f"{text}; {ALLOW}", os.path.dirname(place.path)))
+            raise RefusedRequestError(403, without_home(f"{text}; {ALLOW}", local_paths.parent_of(place.path)))
         if isinstance(source, Source) and not form.ranged:
             self._load(source, most)
         checked = pipeline.read(source, report, self.options, form)  # not detected again: a file may have been cut
@@ -329,7 +330,7 @@ def stamp_of(place: ServedPlace) -> Stamp:
     """Return what distinguishes a file or store from a later one at the same place. Raises OSError."""
     if not place.store:
         return (_facts(place.path, missing=False),)
-    return tuple(_facts(os.path.join(place.path, key)) for key in ("", *ROOT_KEYS))
+    return tuple(_facts(local_paths.join(place.path, key)) for key in ("", *ROOT_KEYS))
 
 
 @contextmanager
@@ -373,8 +374,8 @@ def _nodes(place: ServedPlace, checked: Checked, form: Format, following: Follow
     """Return the facts of folders and documents of all nodes of a store, or of the places that a document names."""
     if not place.store:
         return tuple(_facts(path) for path in _list_watched(place, form, following))
-    folders = (os.path.join(place.path, *names.split(fqn)) for fqn in (*checked.groups, *checked.variables))
-    return tuple(_facts(os.path.join(folder, name)) for folder in folders for name in ("", *DOCUMENTS))
+    folders = (local_paths.join(place.path, *names.split(fqn)) for fqn in (*checked.groups, *checked.variables))
+    return tuple(_facts(local_paths.join(folder, name)) for folder in folders for name in ("", *DOCUMENTS))
 
 
 def _facts(path: str, *, missing: bool = True) -> tuple[int, ...] | None:

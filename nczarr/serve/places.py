@@ -67,8 +67,8 @@ class Root:
             raise OSError(None, "it is neither a folder nor a file", path)
         os.listdir(self.real) if folder else os.close(os.open(self.real, os.O_RDONLY))
         self.only = not folder or self._is_store(self.real)
-        self.title = os.path.basename(self.real) or "data"
-        self.home = os.path.dirname(self.real) if self.only and not folder else self.real
+        self.title = local_paths.name_of(self.real) or "data"
+        self.home = local_paths.parent_of(self.real) if self.only and not folder else self.real
         """The folder out of which nothing leads."""
 
     def find(self, segments: Sequence[str]) -> ServedPlace | None:
@@ -97,7 +97,7 @@ class Root:
         """Return the real path and mode of an entry of a folder; None if it is not served."""
         if not is_visible(name):
             return None
-        path = os.path.join(folder, name)
+        path = local_paths.join(folder, name)
         try:
             status = os.lstat(path)
             if stat.S_ISLNK(status.st_mode):

@@ -20,6 +20,7 @@ from nczarr.diagnostics.report import CompileError
 from nczarr.serve.dataset_cache import CachedDataset, Stamp, stamp_of
 from nczarr.serve.places import Root, ServedPlace
 from nczarr.serve.refusals import BUSY, UNKNOWN, RefusedRequestError
+from nczarr.stores import local_paths
 
 if TYPE_CHECKING:
     from nczarr.check.checked import Checked
@@ -187,7 +188,7 @@ class SearchIndex:
                         continue
                     if not place.folder:
                         yield place
-                    elif place.path == os.path.join(folder.path, name):
+                    elif place.path == local_paths.join(folder.path, name):
                         inner.append(place)
                     else:
                         linked.append(place)

@@ -13,13 +13,13 @@ import os
 from collections.abc import Iterator, Mapping
 from typing import Any, Literal, NamedTuple
 
-from nczarr.stores import extension, local_paths
+from nczarr.stores import extension
 from nczarr.stores.base import JOURNAL, Store, UnsafeKeyError, safe_key
 from nczarr.stores.directory import DirectoryStore
 from nczarr.stores.extension import ExtendJournal, Extensible, decode_text, encode_text
 from nczarr.stores.folder_moves import Moves, StoreWithMoves, move_key, reverse_moves
 from nczarr.stores.overlay import Overlay
-from nczarr.stores.url import is_remote
+from nczarr.stores.url import is_remote, real
 
 FORM = "documents"
 """Form of undo files of stores."""
@@ -80,7 +80,7 @@ def commit(store: Extensible, patch: DocumentPatch, verb: str) -> ExtendJournal 
 
 def list_outer_groups(path: str) -> Iterator[str]:
     """Yield the folders above a local store that are groups of one store with it, the nearest first."""
-    place = path if is_remote(path) else local_paths.real(path)
+    place = real(path)
     while not is_remote(path) and (above := os.path.dirname(place)) != place:
         if not any(os.path.lexists(os.path.join(above, name)) for name in (".zgroup", "zarr.json")):
             return

@@ -1,4 +1,4 @@
-"""Paths of files as the system resolves them: the only module that makes paths absolute, compares or relates them.
+"""Paths of files as the system resolves them: the only module that joins, splits, compares or relates them.
 
 `link/../x` is a file beside the folder that `link` leads to, and `sub/../x` does not exist without `sub`. Functions
 that shorten such texts without looking at the disk (`os.path.abspath`, `normpath`) name other files there. Here a text
@@ -34,6 +34,40 @@ def real(path: str, *, must_exist: bool = False) -> str:
     Raises OSError for a missing file that must exist, and a circle of links to it.
     """
     return os.path.realpath(path, strict=must_exist)
+
+
+def join(folder: str, *names: str) -> str:
+    """Return the path of something below a folder."""
+    return os.path.join(folder, *names)
+
+
+def split(path: str) -> tuple[str, str]:
+    """Return the folder of a path as it is written, empty for the current one, and the name in it.
+
+    A path that ends in `..` or `.` is resolved first: its last name is not that of a file.
+    """
+    folder, name = os.path.split(path.rstrip(os.sep) or path)
+    return os.path.split(absolute(path)) if name in (os.curdir, os.pardir) else (folder, name)
+
+
+def parent_of(path: str) -> str:
+    """Return the folder of a path, as `split`."""
+    return split(path)[0]
+
+
+def name_of(path: str) -> str:
+    """Return the name of a file in its folder, as `split`; empty for the top of the file system."""
+    return split(path)[1]
+
+
+def stem_of(path: str) -> str:
+    """Return a path without its suffix."""
+    return os.path.splitext(path)[0]
+
+
+def suffix_of(path: str) -> str:
+    """Return the suffix of a path with its point; empty without one."""
+    return os.path.splitext(path)[1]
 
 
 def entry(path: str) -> str:

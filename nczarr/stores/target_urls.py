@@ -12,7 +12,7 @@ from nczarr.diagnostics.secrets import show
 from nczarr.options import Writing
 from nczarr.stores import local_paths
 from nczarr.stores.spool import is_from_pipe, origin
-from nczarr.stores.url import is_remote
+from nczarr.stores.url import absolute, is_remote
 
 FILE = "file://"
 
@@ -87,7 +87,7 @@ class UrlNaming:
         """Return a target's path below the source's folder, or its name. Raises UnnamedTargetError if not unique."""
         home = self._writing.home
         if home is None and self._source is not None:
-            source = self._source if is_remote(self._source) else local_paths.absolute(self._source)
+            source = absolute(self._source)
             home = source.rstrip("/").rpartition("/")[0]
         folder = None if home is None else home.rstrip("/") + "/"
         below = place[len(folder) :] if folder is not None and place.startswith(folder) else place.rpartition("/")[2]

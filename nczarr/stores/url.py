@@ -14,6 +14,7 @@ from __future__ import annotations
 import re
 from typing import Literal, NamedTuple
 
+from nczarr.diagnostics.secrets import show
 from nczarr.stores import local_paths
 
 MODES = ("nczarr", "zarr", "file", "zip", "s3", "consolidated", "noxarray")
@@ -44,8 +45,23 @@ class MissingProtocolError(ImportError):
         """Words that say how to install it."""
 
 
+def absolute(path: str) -> str:
+    """Return the absolute path of a local file, links kept; a URL as it is."""
+    return path if is_remote(path) else local_paths.absolute(path)
+
+
+def real(path: str) -> str:
+    """Return the path of a local file without links, its identity; a URL as it is."""
+    return path if is_remote(path) else local_paths.real(path)
+
+
 class Location(NamedTuple):
-    """A path or remote URL, and its modes."""
+    """The place of a source or target, made where a text enters the compiler.
+
+    `path` is what the user wrote and what is opened, `shown` what messages say.
+    `absolute` gives its path for other processes and documents, `real` the one
+    that is compared.
+    """
 
     path: str
     """Path, or URL without modes."""
@@ -59,6 +75,11 @@ class Location(NamedTuple):
     """Protocol of a dataset on a server, which has no bytes of its own: `cdmremote`, `dap2` or `dap4`; or empty."""
     repository: Repository | None = None
     """The repository and revision, if the text names one."""
+
+    @property
+    def shown(self) -> str:
+        """Path as the user wrote it, or URL without secrets."""
+        return show(self.path)
 
 
 class Repository(NamedTuple):

@@ -28,6 +28,7 @@ from nczarr.diagnostics.report import CompileError, Diagnostic, Report, Severity
 from nczarr.diagnostics.secrets import StorageOptions, show
 from nczarr.options import Options
 from nczarr.plan.plans import StorePlan
+from nczarr.stores import local_paths
 from nczarr.stores.base import Store, is_metadata, safe_key
 from nczarr.stores.commitment import note_commit
 from nczarr.stores.finish import delay_signals, obstacle, partial, put_in_place, unfinished
@@ -124,7 +125,7 @@ def is_free(path: str, report: Report, options: Options) -> bool:
     repository, storage = _repository(path), options.storage.of("target")
     place = repository.place
     if repository.local and not os.path.lexists(place):
-        folder = os.path.dirname(place)
+        folder = local_paths.parent_of(place)
         if not os.path.isdir(folder):
             number = errno.ENOTDIR if os.path.lexists(folder) else errno.ENOENT
             raise OSError(number, os.strerror(number), folder)

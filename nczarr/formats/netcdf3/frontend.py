@@ -9,7 +9,6 @@ the fill value: absent data cost no time.
 from __future__ import annotations
 
 import math
-import os
 import re
 from collections.abc import Iterator
 from typing import NamedTuple
@@ -38,6 +37,7 @@ from nczarr.formats.netcdf3.reader import (
 )
 from nczarr.formats.netcdf3.wire import LARGEST_VSIZE, TOO_LARGE_VSIZE
 from nczarr.options import Options
+from nczarr.stores import local_paths
 
 GAP = 1 << 20
 """Maximum of missing bytes that read as zeros; the file's size if larger."""
@@ -257,7 +257,7 @@ def _stem(name: str) -> str:
 
     Bytes that are not UTF-8, blanks and braces become `_`.
     """
-    stem = os.path.splitext(os.path.basename(name))[0].strip("<>")
+    stem = local_paths.stem_of(local_paths.name_of(name)).strip("<>")
     return re.sub("[\x00-\x20{}\x7f\ud800-\udfff]", "_", stem)
 
 

@@ -15,6 +15,7 @@ from nczarr.formats.netcdf4.header.file_bytes import DAMAGE, header_file
 from nczarr.formats.netcdf4.header.file_objects import EXTERNAL, HARD, SOFT, ObjectTable, read_objects
 from nczarr.formats.netcdf4.header_model import ask_library
 from nczarr.names import from_bytes
+from nczarr.stores import local_paths
 
 _PIECES = {"b": "[0-9]+", "%": "%"}
 """Patterns for the `%` sequences in the name of a virtual dataset's source."""
@@ -50,7 +51,7 @@ def _names(table: ObjectTable) -> Iterator[str]:
             if name is None:
                 yield "?"
             elif one.dataset is not None and one.dataset.info.layout == VIRTUAL and b"%" in name:
-                yield from _list_numbered(os.path.dirname(table.path), from_bytes(name))
+                yield from _list_numbered(local_paths.parent_of(table.path), from_bytes(name))
             else:
                 yield from_bytes(name)
 
@@ -60,7 +61,7 @@ def _list_numbered(home: str, pattern: str) -> Iterator[str]:
 
     Yields `?` if the folder contains them.
     """
-    folder, name = os.path.split(pattern)
+    folder, name = local_paths.split(pattern)
     if "%" in folder:
         yield "?"
         return
@@ -68,7 +69,7 @@ def _list_numbered(home: str, pattern: str) -> Iterator[str]:
     wanted = re.compile("".join(_PIECES.get(each[-1:], "") if each[:1] == "%" else re.escape(each) for each in parts))
     for place in {home, os.getcwd()}:
         try:
-            found = os.listdir(os.path.join(place, folder))
+            found = os.listdir(local_paths.join(place, folder))
         except (FileNotFoundError, NotADirectoryError):
             continue
-        yield from (os.path.join(folder, each) for each in found if wanted.fullmatch(each))
+        yield from (local_paths.join(folder, each) for each in found if wanted.fullmatch(each))

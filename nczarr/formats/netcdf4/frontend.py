@@ -54,7 +54,7 @@ from nczarr.formats.netcdf4.header.messages import HeaderAttribute, Nested
 from nczarr.formats.netcdf4.header_model import HeaderGroup, HeaderModel, HeaderVariable, every_group
 from nczarr.formats.netcdf4.stored_variable import StoredVariable, sources
 from nczarr.options import Options
-from nczarr.stores import remote_file
+from nczarr.stores import local_paths, remote_file
 
 LAYOUTS: dict[int, LayoutName] = {CHUNKED: "chunked", CONTIGUOUS: "contiguous", COMPACT: "compact"}
 """Names of HDF5's layouts."""
@@ -123,7 +123,7 @@ class TreeReader:
         if self._model.scales.misfits:
             text = f"scales do not fit their axes: {'; '.join(self._model.scales.misfits)}"
             self._report.warning("mismatched-scale", text, helps=["these axes keep their lengths, without the scale"])
-        stem = os.path.splitext(os.path.basename(self._name))[0]
+        stem = local_paths.stem_of(local_paths.name_of(self._name))
         kind = "nc7" if self._model.is_classic else "nc4"
         dataset = Dataset(**{**members_of(root), "name": stem, "kind": kind})
         omitted = [*self._model.omitted, *self._omitted]

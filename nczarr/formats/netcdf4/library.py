@@ -19,6 +19,8 @@ from importlib.machinery import EXTENSION_SUFFIXES
 from importlib.util import find_spec
 from typing import Any, NoReturn
 
+from nczarr.stores import local_paths
+
 GLOBAL = -1
 """Variable number for attributes of a group."""
 
@@ -223,9 +225,9 @@ def library() -> Library:
     spec = find_spec("netCDF4")
     for folder in (spec.submodule_search_locations or ()) if spec else ():
         for suffix in EXTENSION_SUFFIXES:
-            path = os.path.join(folder, "_netCDF4" + suffix)
+            path = local_paths.join(folder, "_netCDF4" + suffix)
             if os.path.exists(path):
                 loaded = Library(ctypes.CDLL(path, use_errno=True))
-                _find_plugins(loaded, os.path.join(folder, "plugins"))
+                _find_plugins(loaded, local_paths.join(folder, "plugins"))
                 return loaded
     raise MissingLibraryError("netCDF4")

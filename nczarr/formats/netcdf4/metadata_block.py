@@ -19,6 +19,7 @@ from nczarr.arrays.regions import grid_of
 from nczarr.formats.netcdf4.define import chunk_lengths
 from nczarr.formats.netcdf4.library import Library
 from nczarr.plan.plans import FilePlan
+from nczarr.stores import local_paths
 
 SLACK = 4096
 """Bytes for headers that grow when values are written."""
@@ -53,7 +54,7 @@ def has_metadata_blocks(lib: Library) -> bool:
 def metadata_bytes(plan: FilePlan, declare: Callable[[str], bool]) -> int | None:
     """Return the bytes of headers and chunk indexes; None if `declare` fails, which makes a file without values."""
     with tempfile.TemporaryDirectory(prefix="nczarr-") as folder:
-        path = os.path.join(folder, "headers.nc")
+        path = local_paths.join(folder, "headers.nc")
         if not declare(path):
             return None
         headers = os.path.getsize(path)

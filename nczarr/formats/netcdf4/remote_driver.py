@@ -15,6 +15,7 @@ from ctypes import POINTER, byref, c_char_p, c_int, c_int64, c_size_t, c_uint, c
 from typing import Any
 
 from nczarr.formats.netcdf4.library import Library
+from nczarr.stores import local_paths
 from nczarr.stores.remote_file import RemoteFile, at
 
 OLDEST = 1, 14
@@ -90,7 +91,7 @@ class OtherFileError(OSError):
     """Another file that HDF5 would open for a remote one, by a link or for values."""
 
     def __init__(self, name: str) -> None:
-        text = f"a remote file is read without others, and it leads to `{os.path.basename(name)}`"
+        text = f"a remote file is read without others, and it leads to `{local_paths.name_of(name)}`"
         super().__init__(errno.ENOENT, text)
 
 

@@ -42,13 +42,13 @@ from nczarr.operations.combine.sources import every_opened
 from nczarr.options import Options
 from nczarr.plan.plans import Conversion, FilePlan, conversion_of
 from nczarr.registry import Format
-from nczarr.stores import extension, local_paths
+from nczarr.stores import extension
 from nczarr.stores.base import JOURNAL, Store
 from nczarr.stores.lock import Lock, NoLock, Unchanged
 from nczarr.stores.memory import MemoryStore
 from nczarr.stores.open import is_repository
 from nczarr.stores.stat import identity
-from nczarr.stores.url import BadURLError, Repository, is_remote, trim
+from nczarr.stores.url import BadURLError, Repository, is_remote, real, trim
 
 
 def _rewrite_target(work: Extension) -> Appended | None:
@@ -58,7 +58,7 @@ def _rewrite_target(work: Extension) -> Appended | None:
     """
     target, report = work.target, work.report
     whole = _patch(target.checked, work.whole, work.way)
-    path = target.path if is_remote(target.path) else local_paths.real(target.path)
+    path = real(target.path)
     options = work.request.options._replace(overwrite=True, kind=whole.dataset.kind)
     if work.request.rehearsal:
         planned = pipeline.plan(whole, target.form, report, options)

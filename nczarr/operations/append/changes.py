@@ -38,11 +38,10 @@ from nczarr.options import Options, Writing
 from nczarr.plan.chunk_lengths import survey
 from nczarr.plan.plans import Conversion, PartTarget
 from nczarr.registry import REFERENCE
-from nczarr.stores import local_paths
 from nczarr.stores.lock import Lock, NoLock, Unchanged
 from nczarr.stores.overlay import Overlay
 from nczarr.stores.stat import identity
-from nczarr.stores.url import is_remote
+from nczarr.stores.url import is_remote, real
 
 
 class Change(NamedTuple):
@@ -395,8 +394,7 @@ def _extend(request: AppendRequest, lock: Lock, report: Report, step: Callable[[
         return None if steps is None else Appended(conversion, lengths, tuple(steps), combined=combination)
     if old.identity is not None:
         lock = Unchanged(lock, request.target, old.identity)
-    remote = is_remote(request.target)
-    path = request.target if remote else local_paths.real(request.target)  # a link stays one
+    path = real(request.target)  # a link stays one
     done = pipeline.write(combination.checked, path, form, report, options, lock=lock)
     return None if done is None else Appended(done._replace(target=request.target), lengths)
 

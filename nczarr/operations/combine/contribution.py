@@ -43,10 +43,9 @@ from nczarr.operations.combine.source_grid import (
     list_overridden,
     read_values,
 )
-from nczarr.stores import local_paths
 from nczarr.stores.spool import origin
 from nczarr.stores.target_urls import note_properties
-from nczarr.stores.url import is_remote
+from nczarr.stores.url import real
 
 VALUES = 4096
 """Maximum bytes of one array of a source whose values are kept beside its places."""
@@ -330,7 +329,7 @@ class KnownPlaces:
 
 
 def _targets(array: TableChunkArray) -> Iterable[str]:
-    return (path if is_remote(path) else local_paths.real(path) for path in array.table.sources)
+    return map(real, array.table.sources)
 
 
 def _is_within(one: TableChunkArray, other: TableChunkArray) -> bool:

@@ -33,6 +33,7 @@ from nczarr.operations.combine.agreement import Aspect, SourceDifference
 from nczarr.operations.combine.contribution import Contribution, VariablePiece
 from nczarr.operations.combine.coordinate_order import CoordinateOrder
 from nczarr.operations.combine.sources import SourceResult
+from nczarr.stores import local_paths
 from nczarr.stores.finish import add_end
 from nczarr.stores.lock import busy, exclusive
 from nczarr.stores.open import add_path_to_errors
@@ -47,8 +48,8 @@ SUFFIX = ".combining"
 
 def _journal_path(target: str) -> str:
     """Return the path of the journal of a target at a path."""
-    folder, name = os.path.split(target)
-    return os.path.join(folder, add_end(name, SUFFIX))
+    folder, name = local_paths.split(target)
+    return local_paths.join(folder, add_end(name, SUFFIX))
 
 
 def is_finished(target: str) -> bool:

@@ -60,7 +60,7 @@ def can_write_undo(target: str, path: str | None, report: Report) -> bool:
     if os.path.lexists(path):
         report.error("target-exists", f"`{show(path)}` exists", helps=helps)
         return False
-    real, name = local_paths.real(path), os.path.basename(path)
+    real, name = local_paths.real(path), local_paths.name_of(path)
     is_inside = not is_remote(target) and local_paths.is_within(real, trim(target))
     if is_inside and (name.startswith(".") or name == "zarr.json"):
         report.error("unknown-target", f"`{show(path)}` is the name of a document of the store", helps=helps)
@@ -77,10 +77,10 @@ def write_undo(target: str, path: str | None, members: Mapping[str, Any]) -> str
     repository = location(target).repository
     base = (trim(target) if repository is None else repository.place).rstrip("/")
     if is_remote(base):
-        base = os.path.basename(base) or "dataset"
-    folder, name = os.path.split(base)
+        base = local_paths.name_of(base) or "dataset"
+    folder, name = local_paths.split(base)
     for number in count(1):
-        place = os.path.join(folder, add_end(name, f".undo-{number}.json"))
+        place = local_paths.join(folder, add_end(name, f".undo-{number}.json"))
         try:
             _write(place, data)
         except FileExistsError:

@@ -141,7 +141,7 @@ def list_members(aggregation: XmlElement, document: NcmlDocument) -> list[Aggreg
         location = location_of(element)
         path = None if location is None else locate(location, element, document)
         if location is None or path is not None:
-            members.append(AggregatedMember(element, path, location or os.path.basename(document.source.name)))
+            members.append(AggregatedMember(element, path, location or local_paths.name_of(document.source.name)))
     scanned: list[AggregatedMember] = []
     for element in aggregation.all("scan"):
         scanned += _scan(element, document)
@@ -184,7 +184,7 @@ def _scan(element: XmlElement, document: NcmlDocument) -> list[AggregatedMember]
     ]
     if not paths and report.errors == before:
         report.error("unmatched-ncml", f"the scan of `{show(location)}` finds no file", span)
-    return _date_members(sorted(paths, key=lambda path: (os.path.basename(path), path)), element, document)
+    return _date_members(sorted(paths, key=lambda path: (local_paths.name_of(path), path)), element, document)
 
 
 def _compile(pattern: str) -> re.Pattern[str]:
@@ -204,7 +204,7 @@ def _date_members(paths: list[str], element: XmlElement, document: NcmlDocument)
     pattern = element.attributes.get("dateFormatMark")
     members = []
     for path in paths:
-        name = os.path.basename(path)
+        name = local_paths.name_of(path)
         try:
             date = None if pattern is None else read_date(name, pattern)
         except ValueError as error:
@@ -235,7 +235,7 @@ def _list_files(folder: str, element: XmlElement, document: NcmlDocument) -> Ite
                 text = f"the scan of `{show(element.attributes['location'])}` finds more than {MOST_FILES} files"
                 document.report.error("bad-ncml", text, document.span(element))
                 return
-            path = os.path.join(place, name)
+            path = local_paths.join(place, name)
             if _is_allowed(path, folder, element, document):
                 yield path
 

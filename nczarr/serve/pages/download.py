@@ -10,7 +10,6 @@ import csv
 import io
 import itertools
 import math
-import os
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping
 
@@ -33,6 +32,7 @@ from nczarr.serve.refusals import BUSY, RETRY, RefusedRequestError, words
 from nczarr.serve.request import Request
 from nczarr.serve.resources import FullError, Spool
 from nczarr.serve.value_streams import chunk_size, limit_size, longest_chunk, size_of, whole
+from nczarr.stores import local_paths
 
 FORMATS = {
     ".nc": ("netCDF", "application/x-netcdf"),
@@ -111,7 +111,7 @@ def write_download(
     if not context.disk.has(size):
         raise RefusedRequestError(BUSY, "the folder for temporary files is full", RETRY)
     with tempfile.TemporaryDirectory(prefix="nczarr-") as folder:
-        path = os.path.join(folder, f"download{suffix}")
+        path = local_paths.join(folder, f"download{suffix}")
         form = target_format(path, None, report)
         part = pipeline.select(checked, subset, report)
         written = None

@@ -51,6 +51,31 @@ def test_absolute_paths_are_those_of_the_system(here: Path, path: str, expected:
     assert local_paths.absolute(path) == os.path.join(here, expected)
 
 
+@pytest.mark.parametrize(
+    ("path", "folder", "name"),
+    [
+        ("a.nc", "", "a.nc"),
+        ("sub/a.nc", "sub", "a.nc"),
+        ("sub/a.zarr/", "sub", "a.zarr"),
+        ("/a.nc", "/", "a.nc"),
+        ("/", "/", ""),
+        ("", "", ""),
+    ],
+)
+def test_paths_are_split(path: str, folder: str, name: str) -> None:
+    assert local_paths.split(path) == (folder, name)
+    assert (local_paths.parent_of(path), local_paths.name_of(path)) == (folder, name)
+
+
+def test_the_last_name_is_that_of_a_file(here: Path) -> None:
+    """`..` and `.` are resolved as the system does: a link first."""
+    assert local_paths.name_of("sub/.") == "sub"
+    assert local_paths.name_of(".") == here.name
+    assert local_paths.split("link/..") == os.path.split(os.path.realpath(here / "link/.."))
+    assert local_paths.stem_of("a.b/c.nc") == "a.b/c"
+    assert local_paths.suffix_of("a.b/c.nc") == ".nc"
+
+
 def test_relative_paths_lead_out_of_where_a_link_leads(here: Path) -> None:
     (here / "a").touch()
     path = local_paths.relative("a", "link")

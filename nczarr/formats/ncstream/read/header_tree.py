@@ -7,7 +7,6 @@ variable; title and id as global attributes.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterable, Iterator
 from typing import NamedTuple
 
@@ -33,6 +32,7 @@ from nczarr.formats.ncstream.read.header_items import (
 from nczarr.formats.ncstream.wire.element_types import ATOMS, ENUM_BASES, UNSIGNED_NAMES
 from nczarr.names import from_bytes, name_problem
 from nczarr.options import Options
+from nczarr.stores import local_paths
 
 CHUNKS = "_ChunkSizes"
 """Attribute in which servers store chunk lengths."""
@@ -73,7 +73,7 @@ def dataset(header: pb.Header, asked: HeaderContext) -> Dataset:
         for name, text in (("title", header.title), ("id", header.id))
         if text and all(attribute.name != name for attribute in top.attributes)
     ]
-    stem = os.path.splitext(os.path.basename(from_bytes(header.location).rstrip("/")))[0]
+    stem = local_paths.stem_of(local_paths.name_of(from_bytes(header.location).rstrip("/")))
     return Dataset(
         name=stem if name_problem(stem) is None else "",
         types=top.types,

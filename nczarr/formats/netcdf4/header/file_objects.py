@@ -39,7 +39,7 @@ from nczarr.formats.netcdf4.header.messages import (
     messages,
     only,
 )
-from nczarr.stores import remote_file
+from nczarr.stores import local_paths, remote_file
 
 BY_NAME = 5
 """Type of the B-tree of a group's links by name."""
@@ -361,8 +361,8 @@ class LinkedFiles:
     def _other_file(self, name: str, path: str) -> ObjectTable | None:
         """Return the objects of the file that an external link names, as HDF5 finds it; None if it cannot be read."""
         prefix = os.environ.get("HDF5_EXT_PREFIX")
-        folders = [*([] if prefix is None else [prefix]), os.path.dirname(path), ""]
-        for candidate in (os.path.join(folder, name) for folder in folders):
+        folders = [*([] if prefix is None else [prefix]), local_paths.parent_of(path), ""]
+        for candidate in (local_paths.join(folder, name) for folder in folders):
             if candidate not in self._tables and os.path.isfile(candidate):
                 try:
                     with header_file(candidate) as file:

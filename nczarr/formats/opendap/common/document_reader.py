@@ -6,7 +6,6 @@ are not those of the dataset.
 
 from __future__ import annotations
 
-import os
 from typing import NamedTuple
 
 from nczarr import names
@@ -28,6 +27,7 @@ from nczarr.formats.opendap.common.declarations import (
 )
 from nczarr.formats.opendap.common.words import VARIABLES
 from nczarr.options import Options
+from nczarr.stores import local_paths
 
 DEEPEST = 64
 """Maximum nesting of groups."""
@@ -95,7 +95,7 @@ class DocumentReader:
         self._declare(root, scope, 0)
         self._fill(root, scope)
         name = root.attributes.get("nczarr:name")
-        stem = os.path.splitext(root.attributes.get("name", "").rpartition("/")[2])[0]
+        stem = local_paths.stem_of(root.attributes.get("name", "").rpartition("/")[2])
         kind = root.attributes.get("nczarr:kind")
         group = scope.node()
         dataset_members = {"name": stem if name is None else name, "kind": kind if kind in _KINDS else None}

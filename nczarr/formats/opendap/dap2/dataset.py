@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Iterator
 from typing import Any
@@ -17,6 +16,7 @@ from nczarr.formats.opendap.common.words import ATOMIC_OF_DAP2, number_bytes
 from nczarr.formats.opendap.dap2.identifiers import NAMES
 from nczarr.formats.opendap.dap2.parser import DasEntry, Dds, Declaration, TextFaultError, parse_das, parse_dds
 from nczarr.formats.opendap.dap2.tree import FILL, TEXT_LENGTH, Declared, Tree, TreeVariable, slots_of
+from nczarr.stores import local_paths
 
 _DATA = re.compile(rb"\n[ \t]*Data:[ \t]*\r?\n")
 _ERROR = re.compile(rb"\s*error\s*\{", re.IGNORECASE)
@@ -90,7 +90,8 @@ def build_dataset(tree: Tree, das: Source | None, report: Report) -> Dataset | N
 
 def _dataset_name(schema: Dds) -> str:
     """Return the name of a dataset without folders and the suffix of a netCDF or HDF file."""
-    stem, suffix = os.path.splitext(schema.name.replace("%2f", "/").rpartition("/")[2])
+    file_name = schema.name.replace("%2f", "/").rpartition("/")[2]
+    stem, suffix = local_paths.stem_of(file_name), local_paths.suffix_of(file_name)
     return stem if suffix.lower() in (".nc", ".nc4", ".cdf", ".hdf", ".h5", ".hdf5", ".dat") else stem + suffix
 
 

@@ -37,6 +37,7 @@ from nczarr.formats.opendap.dap2.tree import DataSlot, Declared, Tree, TreeVaria
 from nczarr.formats.opendap.dap2.xdr import Xdr, narrow
 from nczarr.frozen import frozen
 from nczarr.options import Options
+from nczarr.stores import local_paths
 from nczarr.stores.dataset_service import LONGEST_DOCUMENT, Served, encode, message
 
 LONGEST_DAS = 256 << 20
@@ -74,11 +75,11 @@ def read(source: Source, report: Report, options: Options | None = None) -> Unch
 
 def _find_das(source: Source) -> Source | None:
     """Return the DAS beside a file; None without one. Raises OSError."""
-    path = os.path.splitext(source.path)[0] + ".das"
+    path = local_paths.stem_of(source.path) + ".das"
     if not source.path.lower().endswith(".dods") or not os.path.isfile(path):
         return None
     with open(path, "rb") as file:
-        return Source(os.path.splitext(source.name)[0] + ".das", file.read(LONGEST_DAS))
+        return Source(local_paths.stem_of(source.name) + ".das", file.read(LONGEST_DAS))
 
 
 def _of_response(

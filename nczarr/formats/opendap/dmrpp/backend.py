@@ -8,7 +8,6 @@ from __future__ import annotations
 import base64
 import itertools
 import math
-import os
 import zlib
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -66,7 +65,7 @@ class _DmrppWriter(DmrWriter):
         try:
             if near and local_paths.are_neighbours(target or "", source):
                 self.naming.check(source)
-                return os.path.basename(source)
+                return local_paths.name_of(source)
             return self.naming.url(source)
         except UnnamedTargetError as error:
             fault = Diagnostic("unnamed-target", Severity.ERROR, str(error), helps=error.helps)
@@ -75,11 +74,11 @@ class _DmrppWriter(DmrWriter):
     def lines(self) -> Iterator[str]:
         """Yield the whole document."""
         dataset = self.checked.dataset
-        name = dataset.name if self.first_source is None else os.path.basename(self.first_source)
+        name = dataset.name if self.first_source is None else local_paths.name_of(self.first_source)
         xml_attributes: XmlAttributes = {
             "dmrpp__href": None if self.first_source is None else self._url(self.first_source),
             "dmrpp__version": VERSION,
-            "nczarr__name": dataset.name if dataset.name != os.path.splitext(name)[0] else None,
+            "nczarr__name": dataset.name if dataset.name != local_paths.stem_of(name) else None,
             "nczarr__kind": dataset.kind,
         }
         return self.document("1.0", name, xml_attributes, xmlns__dmrpp=DMRPP)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-
 from nczarr.arrays.sources.source import Parts
 from nczarr.ast import Storage
 from nczarr.ast.dataset import building
@@ -15,6 +13,7 @@ from nczarr.formats.opendap.common.words import PREFIXES
 from nczarr.formats.opendap.dmrpp.arrays import ArrayReader
 from nczarr.formats.opendap.dmrpp.references import PLACEHOLDER, SUFFIX, DmrppReferences, foreign_kind
 from nczarr.options import Options
+from nczarr.stores import local_paths
 from nczarr.stores.reference_policy import ForbiddenTargetError, Policy, home_of
 from nczarr.stores.references import ReferenceStore
 from nczarr.stores.spool import origin
@@ -69,7 +68,7 @@ def _is_hdf5(url: str | None, policy: Policy, source: Source, report: Report) ->
         return True  # reported where a variable refers to it
     if path is None or kind is None:
         return True
-    text = f"`{source.name}` describes `{os.path.basename(path)}`, which is {kind}"
+    text = f"`{source.name}` describes `{local_paths.name_of(path)}`, which is {kind}"
     report.error("foreign-target", text, helps=["documents of HDF5 and netCDF-4 files can be read"])
     return False
 
