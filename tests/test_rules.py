@@ -392,7 +392,7 @@ def _classes_of_sources_and_stores() -> set[str]:
 
 
 def test_one_module_resolves_paths() -> None:
-    """Paths that are made absolute, joined, compared or related elsewhere name other files where links and `..` meet."""
+    """Paths made absolute, joined, compared or related elsewhere name other files where links and `..` meet."""
     resolving = re.compile(r"\bos\.path\.(abspath|realpath|normpath|relpath|commonpath)\b|\.(resolve|absolute)\(\)")
     joining = re.compile(r"\bos\.path\.(join|split|splitext|basename|dirname)\b")
     joined = {"nczarr.stores", "nczarr.names", *PROGRAMS}
