@@ -31,11 +31,11 @@ if TYPE_CHECKING:
     from nczarr.api.reformat import reformat
     from nczarr.api.xarray_objects import from_xarray
     from nczarr.diagnostics.report import CompileError, DataWarning, Diagnostic
-    from nczarr.integrations import testing as testing
-    from nczarr.integrations import virtualizarr as virtualizarr
-    from nczarr.integrations.zarr_python.open import zarr_store
     from nczarr.operations.compare.difference import Difference
     from nczarr.plan.plans import Conversion
+    from nczarr.plugins import testing as testing
+    from nczarr.plugins import virtualizarr as virtualizarr
+    from nczarr.plugins.zarr_python.open import zarr_store
 
 _PUBLIC = {
     "CompileError": ("nczarr.diagnostics.report", "CompileError"),
@@ -64,7 +64,7 @@ _PUBLIC = {
     "rechunk": ("nczarr.api.rechunk", "rechunk"),
     "reformat": ("nczarr.api.reformat", "reformat"),
     "write": ("nczarr.api.convert", "write"),
-    "zarr_store": ("nczarr.integrations.zarr_python.open", "zarr_store"),
+    "zarr_store": ("nczarr.plugins.zarr_python.open", "zarr_store"),
 }
 
 __all__ = [
@@ -102,8 +102,8 @@ _DOORS = {
     "awkward0": "nczarr.api.awkward0",
     "ncstream": "nczarr.api.ncstream",
     "refs": "nczarr.api.refs",
-    "testing": "nczarr.integrations.testing",
-    "virtualizarr": "nczarr.integrations.virtualizarr",
+    "testing": "nczarr.plugins.testing",
+    "virtualizarr": "nczarr.plugins.virtualizarr",
     "zarr3_2019": "nczarr.api.zarr3_2019",
 }
 """Public modules by name: attributes, and targets of `import nczarr.refs` and the like."""

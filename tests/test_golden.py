@@ -17,7 +17,7 @@ from nczarr.cli.compile import text as tree_text
 from nczarr.diagnostics.report import Report, Source
 from nczarr.operations import endpoints, pipeline
 from nczarr.options import Options
-from nczarr.serve.protocols import ncml
+from nczarr.plugins.serve.protocols import ncml
 
 ROOT = Path(__file__).resolve().parent.parent
 GOLDEN = ROOT / "tests" / "golden"

@@ -10,15 +10,15 @@ from urllib.parse import quote
 from nczarr.diagnostics.report import CompileError
 from nczarr.diagnostics.secrets import NO_OPTIONS
 from nczarr.options import Following
-from nczarr.serve.answers import HttpAnswer
-from nczarr.serve.context import DeferredWork, ServerContext
-from nczarr.serve.dataset_cache import Shelf
-from nczarr.serve.delivery import DeliveredBody
-from nczarr.serve.places import Root
-from nczarr.serve.refusals import RefusedRequestError
-from nczarr.serve.request import request
-from nczarr.serve.resources import Disk, Limits
-from nczarr.serve.search_index import SearchIndex
+from nczarr.plugins.serve.answers import HttpAnswer
+from nczarr.plugins.serve.context import DeferredWork, ServerContext
+from nczarr.plugins.serve.dataset_cache import Shelf
+from nczarr.plugins.serve.delivery import DeliveredBody
+from nczarr.plugins.serve.places import Root
+from nczarr.plugins.serve.refusals import RefusedRequestError
+from nczarr.plugins.serve.request import request
+from nczarr.plugins.serve.resources import Disk, Limits
+from nczarr.plugins.serve.search_index import SearchIndex
 from tests.cost.sources import Shape
 from tests.support.serving import answer
 

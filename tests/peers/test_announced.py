@@ -17,10 +17,10 @@ from nczarr.ast import Dataset
 from nczarr.check import check
 from nczarr.check.checked import Checked, Unchecked
 from nczarr.diagnostics.report import Report
-from nczarr.integrations.testing.strategies import datasets_with_data
 from nczarr.operations import pipeline
 from nczarr.options import Options
 from nczarr.plan.planner import plan
+from nczarr.plugins.testing.strategies import datasets_with_data
 from nczarr.stores.memory import MemoryStore
 from tests.conftest import shared_folder
 from tests.support.peers import corpus, exactness

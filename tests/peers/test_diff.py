@@ -22,7 +22,7 @@ from nczarr.ast.dataset import groups
 from nczarr.check import check
 from nczarr.check.checked import Checked, Unchecked
 from nczarr.diagnostics.report import Report
-from nczarr.integrations.testing.strategies import constants, datasets_with_data
+from nczarr.plugins.testing.strategies import constants, datasets_with_data
 from tests.conftest import run_command
 from tests.support.exact_storage import exact_storage
 
@@ -147,7 +147,7 @@ def test_both_agree_on_generated_files(
     tmp_path_factory: pytest.TempPathFactory,
 ) -> None:
     """A dataset and one with other values in one variable, or another value of one attribute."""
-    from nczarr.integrations.testing.arrays import parts_of
+    from nczarr.plugins.testing.arrays import parts_of
 
     peer("netCDF4")
     dataset, parts = exact_storage(drawn[0]), drawn[1]

@@ -521,8 +521,8 @@ def test_the_text_of_the_server_follows_every_edit() -> None:
     """Random edits of real texts: the last diagnostics are those of the text that the client has."""
     from lsprotocol import types
 
-    from nczarr.lsp.diagnostic_list import list_diagnostics
-    from nczarr.lsp.documents import TextVersion, View, analyze, find_format
+    from nczarr.plugins.lsp.diagnostic_list import list_diagnostics
+    from nczarr.plugins.lsp.documents import TextVersion, View, analyze, find_format
     from tests.support.written_texts import list_texts
 
     draw = random.Random(5)

@@ -16,9 +16,9 @@ from hypothesis import HealthCheck, given, settings
 from nczarr.ast import Attribute, Constant, Dataset, Kind, Variable
 from nczarr.check.classic_layout import CLASSIC_KINDS
 from nczarr.diagnostics.report import Report
-from nczarr.integrations.testing.strategies import datasets_with_data
 from nczarr.operations import pipeline
 from nczarr.options import Options
+from nczarr.plugins.testing.strategies import datasets_with_data
 from nczarr.registry import find_format
 from tests.conftest import ROOT
 from tests.support.peers.classic import DIFFERENCES, differing, refused, unexplained

@@ -22,10 +22,10 @@ from nczarr.ast import Dataset, Kind, Storage
 from nczarr.ast.dataset import rebuild
 from nczarr.check.checked import Checked
 from nczarr.diagnostics.report import Report, Source
-from nczarr.integrations.testing.strategies import datasets_with_data
 from nczarr.operations import pipeline
 from nczarr.operations.pipeline import dump
 from nczarr.options import Options
+from nczarr.plugins.testing.strategies import datasets_with_data
 from nczarr.registry import find_format
 from nczarr.stores.open import open_source
 from tests.support.peers.classic import refused

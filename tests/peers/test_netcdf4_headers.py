@@ -22,9 +22,9 @@ from nczarr.diagnostics.report import Report, Source
 from nczarr.formats.netcdf4 import frontend, isolation
 from nczarr.formats.netcdf4.header.file_bytes import HeaderFile
 from nczarr.formats.netcdf4.index_chunk_array import IndexChunkArray
-from nczarr.integrations.testing.strategies import datasets_with_data
 from nczarr.operations import endpoints, pipeline
 from nczarr.options import Options
+from nczarr.plugins.testing.strategies import datasets_with_data
 from nczarr.stores.open import open_source
 from tests.support.damaged_hdf5 import changed, write_every_structure
 from tests.support.exact_storage import exact_storage

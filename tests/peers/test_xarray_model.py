@@ -306,8 +306,8 @@ def test_threads_read_side_by_side(xr: ModuleType, tmp_path: Path) -> None:
 
 def test_arrays_pickle_as_path_and_options(xr: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Arrays of one dataset open it once, in this process not at all; a secret is not printed."""
-    from nczarr.integrations.xarray.engine import _open
-    from nczarr.integrations.xarray.values import OpenedDataset
+    from nczarr.plugins.xarray.engine import _open
+    from nczarr.plugins.xarray.values import OpenedDataset
 
     nczarr.write(nczarr.from_cdl("netcdf d { variables: int v ; int w ; data: v = 1 ; w = 2 ; }"), tmp_path / "a.nc")
     opened, source, top = _open(tmp_path / "a.nc", None, {"key": "t0psecret"}, nczarr.refs.Following(), "expand")
@@ -320,7 +320,7 @@ def test_arrays_pickle_as_path_and_options(xr: ModuleType, tmp_path: Path, monke
     assert "t0p" not in repr(again)
     opened._token = ""
     del first, second, opened
-    from nczarr.integrations.xarray import values as module
+    from nczarr.plugins.xarray import values as module
 
     module._kept = BoundedCache(module.MOST)
     fresh = pickle.loads(data)[0]
@@ -356,7 +356,7 @@ UNCLAIMED = {
 
 def test_sources_that_xarray_takes_by_itself(xr: ModuleType, tmp_path: Path) -> None:
     """Formats that no other engine reads, by content; what is not there, by suffix."""
-    from nczarr.integrations.xarray.engine import NczarrBackendEntrypoint
+    from nczarr.plugins.xarray.engine import NczarrBackendEntrypoint
 
     engine = NczarrBackendEntrypoint()
     source = nczarr.from_cdl("netcdf d { dimensions: x = 2 ; variables: int v(x) ; data: v = 1, 2 ; }")

@@ -11,9 +11,9 @@ from nczarr.cli.compile import text as tree_text
 from nczarr.diagnostics.report import Report, Severity, Source
 from nczarr.formats.cdl.read import frontend
 from nczarr.formats.cdl.write import backend
-from nczarr.integrations.testing.arrays import differences
-from nczarr.integrations.testing.strategies import datasets_with_data
 from nczarr.options import Options
+from nczarr.plugins.testing.arrays import differences
+from nczarr.plugins.testing.strategies import datasets_with_data
 from tests.support.proof import share
 
 relaxed = settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))

@@ -18,12 +18,12 @@ from nczarr.ast import Dataset
 from nczarr.check import check
 from nczarr.check.checked import Checked, Unchecked
 from nczarr.diagnostics.report import Report
-from nczarr.integrations.testing.arrays import parts_of
-from nczarr.integrations.testing.strategies import constants, datasets_with_data
 from nczarr.operations.compare import values as comparing
 from nczarr.operations.compare import values as ragged
 from nczarr.operations.compare.diff import differences
 from nczarr.operations.compare.difference import Tolerance, json_lines, text_lines
+from nczarr.plugins.testing.arrays import parts_of
+from nczarr.plugins.testing.strategies import constants, datasets_with_data
 
 relaxed = settings(deadline=None, suppress_health_check=list(HealthCheck))
 

@@ -32,11 +32,11 @@ from nczarr.ast.dataset import rebuild
 from nczarr.check import check
 from nczarr.check.checked import Checked, Unchecked
 from nczarr.diagnostics.report import Report
-from nczarr.integrations.testing.arrays import parts_of, whole
-from nczarr.integrations.testing.strategies import constants, datasets_with_data, legal_names
 from nczarr.operations.compare.diff import differences
 from nczarr.operations.compare.digest import Digest, digest
 from nczarr.options import Options
+from nczarr.plugins.testing.arrays import parts_of, whole
+from nczarr.plugins.testing.strategies import constants, datasets_with_data, legal_names
 from nczarr.registry import find_format
 from nczarr.select.reader import PartAssembler
 from nczarr.stores.memory import MemoryStore

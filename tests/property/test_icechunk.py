@@ -8,9 +8,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 
 from nczarr.diagnostics.report import Report
-from nczarr.integrations.testing.strategies import datasets_with_data
 from nczarr.operations import pipeline
 from nczarr.options import Options
+from nczarr.plugins.testing.strategies import datasets_with_data
 from nczarr.registry import find_format
 from tests.support.repositories import icechunk
 from tests.support.stores import other_values

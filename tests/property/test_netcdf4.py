@@ -21,9 +21,9 @@ from nczarr.check import check
 from nczarr.check.checked import Checked, Unchecked
 from nczarr.diagnostics.report import Report
 from nczarr.formats.netcdf4.stored_variable import StoredVariable
-from nczarr.integrations.testing.strategies import datasets_with_data
 from nczarr.operations import endpoints, pipeline
 from nczarr.options import Options
+from nczarr.plugins.testing.strategies import datasets_with_data
 from tests.support.exact_storage import exact_storage
 from tests.support.peers.expected import values
 from tests.support.peers.read_library import File, bits

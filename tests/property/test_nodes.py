@@ -34,7 +34,7 @@ from nczarr.ast import (
 from nczarr.ast.node import members_of
 from nczarr.ast.validation import schema_of
 from nczarr.diagnostics.report import Source, Span
-from nczarr.integrations.testing.strategies import datasets
+from nczarr.plugins.testing.strategies import datasets
 
 CLASSES: tuple[type[Node], ...] = (
     Attribute, Codec, CompoundType, Constant, Dataset, Dimension, EnumConstant, EnumType, Field, Group, OpaqueType,

@@ -10,7 +10,7 @@ from nczarr.diagnostics.report import Report, Source
 from nczarr.formats.ast_json import backend as json_backend
 from nczarr.formats.ast_json import frontend as json_frontend
 from nczarr.formats.notation import backend, frontend
-from nczarr.integrations.testing.strategies import datasets
+from nczarr.plugins.testing.strategies import datasets
 
 relaxed = settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
 

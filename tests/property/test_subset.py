@@ -19,7 +19,7 @@ from nczarr.ast import Dataset
 from nczarr.check import check
 from nczarr.check.checked import Checked, Unchecked
 from nczarr.diagnostics.report import Report
-from nczarr.integrations.testing.strategies import datasets_with_data
+from nczarr.plugins.testing.strategies import datasets_with_data
 from nczarr.select.selection import Extent, Section, Subset
 from nczarr.select.selection_syntax import sections
 from nczarr.select.subset import subset

@@ -17,9 +17,9 @@ from nczarr.ast.dataset import groups, map_groups
 from nczarr.check import check
 from nczarr.check.checked import Unchecked
 from nczarr.diagnostics.report import Report
-from nczarr.integrations.testing.strategies import datasets
 from nczarr.operations import pipeline
 from nczarr.options import Options
+from nczarr.plugins.testing.strategies import datasets
 from nczarr.registry import Format
 from tests.support.proof import WHOLE
 

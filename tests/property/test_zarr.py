@@ -17,9 +17,9 @@ from nczarr.ast import Dataset
 from nczarr.check import check
 from nczarr.check.checked import Checked, Unchecked
 from nczarr.diagnostics.report import Report
-from nczarr.integrations.testing.strategies import datasets_with_data
 from nczarr.options import Options
 from nczarr.plan import chunk_lengths
+from nczarr.plugins.testing.strategies import datasets_with_data
 from nczarr.registry import find_format
 from nczarr.stores.memory import MemoryStore
 from tests.support.peers.compare import same

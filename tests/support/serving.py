@@ -13,11 +13,11 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple
 
-from nczarr.serve.answers import HttpAnswer
-from nczarr.serve.context import DeferredWork, ServerContext
-from nczarr.serve.dataset_cache import CachedDataset
-from nczarr.serve.refusals import RefusedRequestError
-from nczarr.serve.request import Request
+from nczarr.plugins.serve.answers import HttpAnswer
+from nczarr.plugins.serve.context import DeferredWork, ServerContext
+from nczarr.plugins.serve.dataset_cache import CachedDataset
+from nczarr.plugins.serve.refusals import RefusedRequestError
+from nczarr.plugins.serve.request import Request
 from tests.conftest import ROOT
 
 SECONDS = 30
@@ -111,7 +111,7 @@ class Served:
 
 def answer(context: ServerContext, asked: Request, at_hand: CachedDataset | None = None) -> HttpAnswer | DeferredWork:
     """The answer of a route, without an event loop. Raises what the route raises."""
-    from nczarr.serve.application import ROUTES
+    from nczarr.plugins.serve.application import ROUTES
 
     name = ROUTES[0].name if asked.segments == ("",) else asked.segments[0]
     row = next((row for row in ROUTES if row.name == name), None)

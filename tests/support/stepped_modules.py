@@ -11,9 +11,9 @@ from nczarr.stores.url import MissingProtocolError
 
 SKIPPED = (
     *(
-        "nczarr.serve",
-        "nczarr.integrations.xarray",
-        "nczarr.integrations.zarr_python",
+        "nczarr.plugins.serve",
+        "nczarr.plugins.xarray",
+        "nczarr.plugins.zarr_python",
         "nczarr.testing",
         "nczarr.__main__",
         "nczarr.link.cluster",

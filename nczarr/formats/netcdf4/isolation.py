@@ -1,6 +1,6 @@
 """Calls that open a file by the libraries, in a process that a damaged file may hang or crash.
 
-A server makes all calls in helper processes (`serve/helpers.py`). Elsewhere a
+A server makes all calls in helper processes. Elsewhere a
 guard process makes them: a copy of this process while it has one thread, else
 a new one. Files that this process has open, and remote files, are read here.
 """
@@ -68,7 +68,7 @@ _owner = 0
 
 
 def use(way: Way | None) -> None:
-    """Set the function that makes calls, in processes that can be killed (`nczarr/serve/helpers.py`); None: here."""
+    """Set the function that makes calls, in processes that can be killed; None: here."""
     global _way
     _way = way
 

@@ -16,8 +16,8 @@ from nczarr.formats.ast_json import frontend as json_frontend
 from nczarr.formats.cdl.read import frontend as cdl_frontend
 from nczarr.formats.cdl.write import backend as cdl_backend
 from nczarr.formats.notation import backend, frontend
-from nczarr.integrations.testing.arrays import differences
 from nczarr.options import Options
+from nczarr.plugins.testing.arrays import differences
 
 
 def checked(unchecked: Unchecked | None, report: Report) -> Checked | None:

@@ -20,9 +20,9 @@ from nczarr.diagnostics.report import Report, Source
 from nczarr.formats.cdl.write import backend
 from nczarr.formats.common.text_layout import TextLayout
 from nczarr.formats.notation import backend as notation
-from nczarr.integrations.testing.strategies import datasets, datasets_with_data
 from nczarr.operations import reformat as operation
 from nczarr.options import Options
+from nczarr.plugins.testing.strategies import datasets, datasets_with_data
 from tests.conftest import ROOT, run_command, shared_folder
 from tests.support.formatting import assert_formats, format_text, pieces, scatter
 from tests.support.mutants import corpus, mutate

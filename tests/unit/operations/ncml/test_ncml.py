@@ -16,7 +16,7 @@ from nczarr.operations import pipeline
 from nczarr.operations.ncml.file_dates import read_date, write_date
 from nczarr.operations.ncml.frontend import list_watched
 from nczarr.options import Following, Options
-from nczarr.serve.protocols.ncml import text as write_document
+from nczarr.plugins.serve.protocols.ncml import text as write_document
 from tests.support.mutants import corpus, mutate
 from tests.support.ncml_files import write_ncml
 

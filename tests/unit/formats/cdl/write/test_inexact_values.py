@@ -34,9 +34,9 @@ from nczarr.check.checked import Checked, Unchecked
 from nczarr.cli.compile import text as tree_text
 from nczarr.diagnostics.report import Report, Severity, Source
 from nczarr.formats.cdl.write.losses import in_constant
-from nczarr.integrations.testing.strategies import datasets_with_data
 from nczarr.operations import pipeline
 from nczarr.options import Options
+from nczarr.plugins.testing.strategies import datasets_with_data
 from nczarr.registry import find_format
 from tests.conftest import run_command
 

@@ -1,1 +1,0 @@
-"""Adapters for other libraries: xarray, zarr-python, VirtualiZarr, and Hypothesis strategies for tests."""

@@ -1,0 +1,1 @@
+"""Plugins: formats, commands, checks and interfaces that the compiler works without, one folder each."""

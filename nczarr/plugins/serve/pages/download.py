@@ -1,0 +1,191 @@
+"""Downloads of sections of a dataset: netCDF, CSV, CDL, NCZarr.
+
+A file is made in the folder for temporary files and sent from there. Its name
+is gone before the answer begins, so that nothing is left behind.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import itertools
+import math
+import tempfile
+from collections.abc import Iterable, Iterator, Mapping
+
+from nczarr import names
+from nczarr.check.checked import Checked
+from nczarr.diagnostics.report import OMITTED, Report
+from nczarr.operations import pipeline
+from nczarr.options import Options
+from nczarr.plugins.serve.answers import HttpAnswer, attachment
+from nczarr.plugins.serve.context import Answer, DeferredWork, ServerContext, of_dataset
+from nczarr.plugins.serve.dataset_cache import CachedDataset, check_same
+from nczarr.plugins.serve.pages.markup import plain_text
+from nczarr.plugins.serve.pages.plane import ShownAxis, axis_at
+from nczarr.plugins.serve.protocols.cdmremote import parse_wanted
+from nczarr.plugins.serve.refusals import BUSY, RETRY, RefusedRequestError, words
+from nczarr.plugins.serve.request import Request
+from nczarr.plugins.serve.resources import FullError, Spool
+from nczarr.plugins.serve.value_streams import chunk_size, limit_size, longest_chunk, size_of, whole
+from nczarr.select.indexing import read_outer
+from nczarr.select.physical import is_numeric, physical
+from nczarr.select.selection import Subset
+from nczarr.select.selection_syntax import sections
+from nczarr.stores import local_paths
+
+FORMATS = {
+    ".nc": ("netCDF", "application/x-netcdf"),
+    ".csv": ("CSV", "text/csv; charset=utf-8"),
+    ".cdl": ("CDL", "text/plain; charset=utf-8"),
+    ".zip": ("NCZarr (zip)", "application/zip"),
+}
+"""Titles and content types of formats by the suffix of their files."""
+
+WORDS = 8
+"""Approximate bytes of text for a byte of values."""
+
+TIMES = 3
+"""Copies of values in memory while they are written."""
+
+BLOCK = 1 << 16
+"""Rows of a CSV file that are made at once, unless a chunk has more."""
+
+
+@of_dataset
+def answer(context: ServerContext, asked: Request, opened: CachedDataset) -> Answer:
+    """Answer `/download/PATH?var=…&format=…` by a section as a file.
+
+    `format`: suffix; `var`: sections, by default the whole dataset.
+    """
+    checked, limits, spec = opened.checked, context.limits, asked.query.get("var", "")
+    suffix = "." + asked.query.get("format", "nc").lower()
+    if suffix not in FORMATS:
+        raise RefusedRequestError(400, f"`format` must be one of {', '.join(each[1:] for each in FORMATS)}")
+    ranges, subset = {path: tuple(map(range, shape)) for path, shape in checked.shapes.items()}, Subset()
+    if spec.strip():
+        ranges = dict(parse_wanted(checked, spec, context.root.home))
+        members = sections(spec, Report(), "var", members=True)  # they stand for their whole variable
+        whole_sections = (each._replace(members=(), extents=None if each.members else each.extents) for each in members)
+        subset = Subset(tuple(_with_coordinates(checked, ranges)), (), tuple(whole_sections))
+    if suffix == ".csv" and len({checked.variables[path].dimensions for path in ranges}) != 1:
+        raise RefusedRequestError(400, "CSV needs `var=` with variables of the same dimensions")
+    kind = FORMATS[suffix][1]
+    size = sum(size_of(checked, path, each) for path, each in ranges.items())
+    most = limits.response // (WORDS if kind.startswith("text/") else 1)
+    if size > most:
+        text = f"the section has {size} bytes of values or more; the limit of this format is {most}"
+        raise RefusedRequestError(413, text)
+    need = TIMES * (size + longest_chunk(checked, ranges))
+
+    def work() -> HttpAnswer:
+        if suffix == ".csv":
+            body = whole(limit_size(_csv(checked, ranges), limits), context.disk)
+        else:
+            body = write_download(checked, opened.place.segments[-1], suffix, subset, size, context)
+        check_same(opened)
+        name = names.stem(opened.place.segments[-1]) or "data"
+        if len(ranges) == 1:
+            name += "-" + names.last(next(iter(ranges)))
+        return HttpAnswer(body, kind, headers=(attachment(name[:100] + suffix),), need=need)
+
+    return DeferredWork(work=work, need=need)
+
+
+def _with_coordinates(checked: Checked, paths: Mapping[str, object]) -> Iterator[str]:
+    """Yield variables, and the coordinate variables of their dimensions."""
+    for path in paths:
+        yield path
+        for each in checked.variables[path].dimensions:
+            if isinstance(each, str) and each in checked.variables:
+                yield each
+
+
+def write_download(
+    checked: Checked, name: str, suffix: str, subset: Subset, size: int, context: ServerContext
+) -> Spool:
+    """Return a finished file; `name`: name of the dataset. Raises RefusedRequestError, OSError."""
+    from nczarr.operations.endpoints import target_format
+
+    report = Report(limit=100)
+    if not context.disk.has(size):
+        raise RefusedRequestError(BUSY, "the folder for temporary files is full", RETRY)
+    with tempfile.TemporaryDirectory(prefix="nczarr-") as folder:
+        path = local_paths.join(folder, f"download{suffix}")
+        form = target_format(path, None, report)
+        part = pipeline.select(checked, subset, report)
+        written = None
+        if form is not None and part is not None and not report.errors:
+            accepted = frozenset({OMITTED})  # the page of the dataset lists what is left out
+            title = part.dataset.name or names.stem(name)
+            options = Options(name=title, memory=context.limits.memory, allow_loss=accepted)
+            written = pipeline.write(part, path, form, report, options)
+        if written is None or report.errors:
+            raise RefusedRequestError(400, words(report.list_sorted(), folder))
+        try:
+            return Spool.take(context.disk, path)
+        except FullError as error:
+            raise RefusedRequestError(BUSY, str(error), RETRY) from None
+
+
+def _csv(checked: Checked, ranges: Mapping[str, tuple[range, ...]]) -> Iterator[bytes]:
+    """Yield a table: a column for each dimension and variable, a row for each cell.
+
+    Values are unpacked and missing ones are empty; times are dates.
+    """
+    first = next(iter(ranges))
+    if len({tuple(each) for each in ranges.values()}) != 1:
+        raise RefusedRequestError(400, "CSV needs the same section of each variable")
+    taken = ranges[first]
+    references = checked.variables[first].dimensions
+    axes = [
+        axis_at(checked, reference, each, number)
+        for number, (reference, each) in enumerate(zip(references, taken, strict=True))
+    ]
+    yield _lines([[*(each.title for each in axes), *(_title(checked, path) for path in ranges)]])
+    if not taken:
+        yield _lines([[_cells(checked, path, ())[0] for path in ranges]])
+        return
+    columns = [[_place(axis, number) for number in range(len(axis.values))] for axis in axes]
+    inner = list(itertools.product(*columns[1:]))
+    parts = (part for path in ranges for part in checked.parts.get(path, {}).values())
+    heights = (int(part.layout.chunks[0]) for part in parts if chunk_size(part))
+    rows = max(1, BLOCK // max(1, len(inner)), *heights)
+    for start in range(0, len(taken[0]), rows):
+        part = (taken[0][start : start + rows], *taken[1:])
+        found = [_cells(checked, path, part) for path in ranges]
+        places = ((outer, *each) for outer in columns[0][start : start + rows] for each in inner)
+        yield _lines((*place, *values) for place, values in zip(places, zip(*found, strict=True), strict=True))
+
+
+def _title(checked: Checked, path: str) -> str:
+    name = names.last(path)
+    units = physical(checked, path).units if is_numeric(checked, path) else ""
+    return f"{name} ({units})" if units else name
+
+
+def _place(axis: ShownAxis, number: int) -> str:
+    """Return a coordinate: a time in words, an integer without a fraction, another number so that it reads back."""
+    value = axis.values[number].item()
+    if axis.physical.times is not None:
+        return axis.text(number)
+    return str(int(value)) if value == value and abs(value) < 2**53 and value == math.floor(value) else repr(value)
+
+
+def _cells(checked: Checked, path: str, part: tuple[range, ...]) -> list[str]:
+    """Return the values of a section in words, in their order; numbers read back."""
+    stored = read_outer(checked, path, [slice(each.start, each.stop, each.step) for each in part])
+    if not is_numeric(checked, path):
+        return [plain_text(each, absent="", errors="replace") for each in stored.reshape(-1)]
+    decoding = physical(checked, path)
+    values, absent = decoding.mask(stored)
+    integer, wide = values.dtype.kind in "iu", values.dtype.itemsize == 8
+    write = decoding.text if decoding.times is not None else str if integer else repr if wide else "{:.9g}".format
+    written = map(write, values.reshape(-1).tolist())
+    return ["" if gone else each for each, gone in zip(written, absent.reshape(-1).tolist(), strict=True)]
+
+
+def _lines(rows: Iterable[Iterable[str]]) -> bytes:
+    out = io.StringIO()
+    csv.writer(out, lineterminator="\r\n").writerows(rows)
+    return out.getvalue().encode("utf-8", "surrogateescape")

@@ -1,0 +1,95 @@
+"""The application in this process, without a socket: its table of routes, and what becomes of errors."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from nczarr.diagnostics.secrets import NO_OPTIONS
+from nczarr.options import Following
+from nczarr.plugins.serve import application
+from nczarr.plugins.serve.answers import HttpAnswer
+from nczarr.plugins.serve.application import ROUTES, Application
+from nczarr.plugins.serve.context import Answer, ServerContext, ServerRoute
+from nczarr.plugins.serve.dataset_cache import CachedDataset, Shelf
+from nczarr.plugins.serve.places import Root
+from nczarr.plugins.serve.refusals import RefusedRequestError
+from nczarr.plugins.serve.request import Request, Sites
+from nczarr.plugins.serve.resources import Disk, Limits
+from nczarr.plugins.serve.search_index import SearchIndex
+from tests.conftest import ROOT
+
+testclient = pytest.importorskip("starlette.testclient")
+pytest.importorskip("httpx")
+
+
+def client(log: Callable[[str], None] | None = None, folder: Path = ROOT / "samples") -> testclient.TestClient:
+    root, limits = Root(str(folder)), Limits()
+    shelf = Shelf(limits, Following(roots=(root.home,)), NO_OPTIONS)
+    context = ServerContext(root, shelf, limits, Disk(limits.spill), SearchIndex(root, shelf.read))
+    made = Application(context, Sites.of(None, "127.0.0.1"), log)
+    return testclient.TestClient(made, base_url="http://localhost", follow_redirects=False)
+
+
+def added(monkeypatch: pytest.MonkeyPatch, answer: Callable[[], HttpAnswer]) -> None:
+    """Add the route `/added/…`."""
+
+    def handler(context: ServerContext, asked: Request, at_hand: CachedDataset | None) -> Answer:
+        return answer()
+
+    monkeypatch.setattr(application, "ROUTES", (*ROUTES, ServerRoute("added", handler)))
+
+
+def test_a_route_is_a_row(monkeypatch: pytest.MonkeyPatch) -> None:
+    added(monkeypatch, lambda: HttpAnswer(b"yes\n"))
+    asked = client()
+    for path in ("/added", "/added/", "/added/a/b?c"):
+        reply = asked.get(path)
+        assert (reply.status_code, reply.text) == (200, "yes\n")
+        assert reply.headers["cache-control"] == "no-cache"
+    head = asked.head("/added")
+    assert (head.status_code, head.text, head.headers["content-length"]) == (200, "", "4")
+    for path in ("/addedx", "/added%2Fa", "/x/added", "//added"):
+        assert asked.get(f"http://localhost{path}").status_code == 404
+    assert asked.post("/added").status_code == 405
+
+
+def test_names_of_routes_are_distinct() -> None:
+    names = [row.name for row in ROUTES]
+    assert len(set(names)) == len(names)
+
+
+@pytest.mark.parametrize(
+    ("error", "status", "words", "logged"),
+    [
+        (RefusedRequestError(400, "not so"), 400, "not so", ""),
+        (OSError(5, "broken disk"), 500, "broken disk", "unreachable"),
+        (ValueError("a secret"), 500, "internal error", "a secret"),
+    ],
+)
+def test_errors_become_answers(
+    error: Exception, status: int, words: str, logged: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail() -> HttpAnswer:
+        raise error
+
+    added(monkeypatch, fail)
+    lines: list[str] = []
+    asked = client(lines.append)
+    reply = asked.get("/added")
+    assert (reply.status_code, words in reply.text, "secret" in reply.text) == (status, True, False)
+    page = asked.get("/added", headers={"Accept": "text/html"})
+    assert (page.status_code, page.headers["content-type"]) == (status, "text/html; charset=utf-8")
+    assert "secret" not in page.text
+    assert logged in "".join(lines)
+
+
+def test_the_dataset_page_plans_stores_and_makes_no_documents(monkeypatch: pytest.MonkeyPatch) -> None:
+    from nczarr.link import store_view
+
+    monkeypatch.setattr(store_view, "emit", None)
+    reply = client().get("/browse/05-every-type.cdl?format=json")
+    assert reply.status_code == 200
+    assert all(reply.json()["losses"][version] for version in ("zarr2", "zarr3"))
