@@ -16,26 +16,33 @@ if TYPE_CHECKING:
     from nczarr.api import ncstream as ncstream
     from nczarr.api import refs as refs
     from nczarr.api import zarr3_2019 as zarr3_2019
-    from nczarr.api.append import append
-    from nczarr.api.builder import DatasetBuilder
-    from nczarr.api.combine import combine
-    from nczarr.api.compare import check, diff, digest
-    from nczarr.api.convert import convert, write
-    from nczarr.api.edit import edit
-    from nczarr.api.handle import DatasetHandle, from_cdl, from_notation
-    from nczarr.api.handle import open_dataset as open  # noqa: A004
-    from nczarr.api.info import info
-    from nczarr.api.migrate import migrate
-    from nczarr.api.node_handles import DimensionHandle, GroupHandle, VariableHandle
-    from nczarr.api.rechunk import rechunk
-    from nczarr.api.reformat import reformat
-    from nczarr.api.xarray_objects import from_xarray
-    from nczarr.diagnostics.report import CompileError, DataWarning, Diagnostic
-    from nczarr.operations.compare.difference import Difference
-    from nczarr.plan.plans import Conversion
-    from nczarr.plugins import testing as testing
-    from nczarr.plugins import virtualizarr as virtualizarr
-    from nczarr.plugins.zarr_python.open import zarr_store
+    from nczarr.api.append import append as append
+    from nczarr.api.builder import DatasetBuilder as DatasetBuilder
+    from nczarr.api.combine import combine as combine
+    from nczarr.api.compare import check as check
+    from nczarr.api.compare import diff as diff
+    from nczarr.api.compare import digest as digest
+    from nczarr.api.convert import convert as convert
+    from nczarr.api.convert import write as write
+    from nczarr.api.edit import edit as edit
+    from nczarr.api.handle import DatasetHandle as DatasetHandle
+    from nczarr.api.handle import from_cdl as from_cdl
+    from nczarr.api.handle import from_notation as from_notation
+    from nczarr.api.handle import open_dataset as open  # noqa: A004, F401
+    from nczarr.api.info import info as info
+    from nczarr.api.migrate import migrate as migrate
+    from nczarr.api.node_handles import DimensionHandle as DimensionHandle
+    from nczarr.api.node_handles import GroupHandle as GroupHandle
+    from nczarr.api.node_handles import VariableHandle as VariableHandle
+    from nczarr.api.rechunk import rechunk as rechunk
+    from nczarr.api.reformat import reformat as reformat
+    from nczarr.api.xarray_objects import from_xarray as from_xarray
+    from nczarr.diagnostics.report import CompileError as CompileError
+    from nczarr.diagnostics.report import DataWarning as DataWarning
+    from nczarr.diagnostics.report import Diagnostic as Diagnostic
+    from nczarr.operations.compare.difference import Difference as Difference
+    from nczarr.plan.plans import Conversion as Conversion
+    from nczarr.plugins import *  # noqa: F403
 
 _PUBLIC = {
     "CompileError": ("nczarr.diagnostics.report", "CompileError"),
@@ -64,46 +71,12 @@ _PUBLIC = {
     "rechunk": ("nczarr.api.rechunk", "rechunk"),
     "reformat": ("nczarr.api.reformat", "reformat"),
     "write": ("nczarr.api.convert", "write"),
-    "zarr_store": ("nczarr.plugins.zarr_python.open", "zarr_store"),
 }
-
-__all__ = [
-    "CompileError",
-    "Conversion",
-    "DataWarning",
-    "DatasetBuilder",
-    "DatasetHandle",
-    "Diagnostic",
-    "Difference",
-    "DimensionHandle",
-    "GroupHandle",
-    "VariableHandle",
-    "append",
-    "check",
-    "combine",
-    "convert",
-    "diff",
-    "digest",
-    "edit",
-    "from_cdl",
-    "from_notation",
-    "from_xarray",
-    "info",
-    "migrate",
-    "open",
-    "rechunk",
-    "reformat",
-    "write",
-    "zarr_store",
-]
-
 
 _DOORS = {
     "awkward0": "nczarr.api.awkward0",
     "ncstream": "nczarr.api.ncstream",
     "refs": "nczarr.api.refs",
-    "testing": "nczarr.plugins.testing",
-    "virtualizarr": "nczarr.plugins.virtualizarr",
     "zarr3_2019": "nczarr.api.zarr3_2019",
 }
 """Public modules by name: attributes, and targets of `import nczarr.refs` and the like."""
@@ -116,11 +89,12 @@ class _DoorFinder:
         """Return how to load a public module, None for any other."""
         package, _, name = fullname.rpartition(".")
         loader: Any = self
-        return ModuleSpec(fullname, loader) if package == __name__ and name in _DOORS else None
+        is_door = package == __name__ and name != "plugins" and ":" not in (_place_of(name) or ":")
+        return ModuleSpec(fullname, loader) if is_door else None
 
     def create_module(self, spec: ModuleSpec) -> ModuleType:
         """Return the module itself, loaded."""
-        module = import_module(_DOORS[spec.name.rpartition(".")[2]])
+        module = import_module(_place_of(spec.name.rpartition(".")[2]) or "")
         spec.loader_state = module.__spec__
         return module
 
@@ -149,17 +123,33 @@ class _Package(type(sys)):  # type: ignore[misc]
 sys.modules[__name__].__class__ = _Package
 
 
+def _place_of(name: str) -> str | None:
+    """Return where a public name is, `module` or `module:attribute`; None for any other name."""
+    if name in _DOORS or name.startswith("_"):
+        return _DOORS.get(name)
+    if name in _PUBLIC:
+        return ":".join(_PUBLIC[name])
+    from nczarr.plugin_index import find_name
+
+    return find_name(name)
+
+
 def __getattr__(name: str) -> Any:
     """Load a public name on first use."""
-    if name in _DOORS:
-        return import_module(_DOORS[name])
-    if name not in _PUBLIC:
+    if name == "__all__":
+        return sorted(name for name in __dir__() if name in _PUBLIC or ":" in (_place_of(name) or ""))
+    place = _place_of(name)
+    if place is None:
         raise AttributeError(f"module 'nczarr' has no attribute {name!r}")
-    module, attribute = _PUBLIC[name]
+    module, _, attribute = place.partition(":")
+    if not attribute:
+        return import_module(module)
     value = globals()[name] = getattr(import_module(module), attribute)
     return value
 
 
 def __dir__() -> list[str]:
     """Return public names, loaded or not."""
-    return sorted({*globals(), *_PUBLIC, *_DOORS})
+    from nczarr.plugin_index import list_offered
+
+    return sorted({*globals(), *_PUBLIC, *_DOORS, *list_offered("name")})

@@ -263,11 +263,11 @@ _WRITE = ("convert", "compile", "rechunk", *_COMBINE)
 _EXTEND = ("append", "refs append")
 _LINK = ("convert", "rechunk", *_COMBINE, *_EXTEND)
 _COMPARE = ("diff", "digest")
-_READ = ("edit", "serve", "dump", "info", "check", *_COMPARE, "refs verify", "refs expand", "refs compact")
+_READ = ("edit", "dump", "info", "check", *_COMPARE, "refs verify", "refs expand", "refs compact")
 _OPEN = (*_WRITE, *_EXTEND, *_READ)
 _FOLLOW = tuple(command for command in _OPEN if command not in ("refs expand", "refs compact"))
 _CHANGE = ("migrate",)
-_REPORT = (*_OPEN, *_CHANGE, "fmt", "explain", "formats", "completion", "lsp")
+_REPORT = (*_OPEN, *_CHANGE, "fmt", "explain", "formats", "plugins", "completion")
 _SELECT = (*_LINK, *_COMPARE)
 _CUT = ("convert", "rechunk", *_COMBINE)
 _REFER = ("convert", "compile", *_COMBINE, "refs append")
@@ -476,6 +476,12 @@ TABLE: tuple[Option, ...] = (
            help="list every loss; print the traceback of an internal error", bytes=False),
 )  # fmt: skip
 """Every option of a run, in the order of the help."""
+
+READING = frozenset(row.name for row in TABLE if row.commands in ((*_OPEN, *_CHANGE), _FOLLOW))
+"""Options that tell how sources are opened: for commands of plugins."""
+
+REPORTING = frozenset(row.name for row in TABLE if row.commands == _REPORT)
+"""Options that tell how diagnostics are shown: for commands of plugins."""
 
 RUN_ONLY = frozenset(option.name for option in TABLE if not option.bytes)
 """Options that change no byte of the target."""

@@ -237,7 +237,7 @@ class Format(NamedTuple):
     dumped: bool = False
     """True if `nczarr dump --as` prints it."""
     served: bool = False
-    """True if `nczarr serve` offers this format."""
+    """True if a server offers this format."""
     only_reader: bool = False
     """True if no other xarray engine reads the format, so that xarray takes ours by itself."""
     ranged: bool = False

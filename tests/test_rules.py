@@ -41,10 +41,11 @@ ROOMS = (
     "diagnostics",
     "names",
     "frozen",
+    "plugin_index",
 )
 """Modules and folders directly under `nczarr`, from the top floor down: each imports only what stands below it."""
 
-BOTTOM = ("diagnostics", "names", "frozen")
+BOTTOM = ("diagnostics", "names", "frozen", "plugin_index")
 """Rooms that need the standard library alone."""
 
 ENVIRONMENT = {**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT), *filter(None, sys.path)])}
@@ -59,7 +60,7 @@ DOORS = {
     "nczarr.api.ncstream": "nczarr.formats.ncstream",
     "nczarr.api.refs": "nczarr.formats.reference",
     "nczarr.api.zarr3_2019": "nczarr.formats.zarr",
-    "nczarr.plugins.virtualizarr": "nczarr.formats.reference",
+    "nczarr.plugins.virtualizarr.parser": "nczarr.formats.reference",
     "nczarr.plugins.serve.protocols.opendap": "nczarr.formats.opendap",
 }
 """Public doors to single formats, and protocols of the server: who may import which by name."""
@@ -118,6 +119,7 @@ LAZY_MODULES = {
     "nczarr.formats.netcdf4": "libnetcdf and h5py, loaded with the first value",
     "nczarr.formats.reference": "generators, templates and Parquet: only where the document has them",
     "nczarr.formats.zarr": "layouts and readers that few stores need",
+    "nczarr.plugin_index": "commands of the compiler itself need no plugin",
     "nczarr.plugins": "interfaces: each is loaded by the command or library that asks for it",
     "nczarr.link": "the linker, loaded when a plan is ready; clusters only with `--dask`",
     "nczarr.names": "in the start of the process, before the package is needed",

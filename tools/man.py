@@ -16,8 +16,8 @@ ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
 from nczarr import __version__  # noqa: E402
-from nczarr.cli import COMMANDS, parser_of  # noqa: E402
 from nczarr.cli import help as topics  # noqa: E402
+from nczarr.cli import list_commands, parser_of  # noqa: E402
 from nczarr.cli.parser import Command  # noqa: E402
 
 SUMMARY = "convert between netCDF, Zarr, kerchunk references and CDL"
@@ -44,7 +44,7 @@ def heading(page: str, line: str) -> Iterator[str]:
 def command_page(name: str) -> str:
     """Return the page of a command."""
     made = parser_of(name)
-    lines = [*heading(page_of(name), COMMANDS[name][1])]
+    lines = [*heading(page_of(name), list_commands()[name].line)]
     lines.append(f".SH SYNOPSIS\n.B nczarr {name}\n{escaped(usage(made, name))}\n")
     lines.append(f".SH DESCRIPTION\n{prose(made.description or '')}\n")
     lines.append(".SH OPTIONS\n")
@@ -55,7 +55,7 @@ def command_page(name: str) -> str:
     for text, call in made.examples:
         lines.append(f".PP\n{prose(text[:1].upper() + text[1:])}:\n.PP\n.nf\n.RS\nnczarr {escaped(call)}\n.RE\n.fi\n")
     lines.append(".SH EXIT STATUS\n" + prose("See `nczarr help exit-status`.") + "\n")
-    others = [each for each in COMMANDS if each.split()[0] == name.split()[0] and each != name]
+    others = [each for each in list_commands() if each.split()[0] == name.split()[0] and each != name]
     lines.append(see_also(["nczarr", *map(page_of, others)]))
     return "".join(lines)
 
@@ -80,14 +80,16 @@ def overview() -> str:
     lines = [*heading("nczarr", SUMMARY)]
     lines.append(f".SH SYNOPSIS\n.B nczarr\n{escaped('COMMAND [OPTION]…')}\n")
     lines.append(".SH COMMANDS\n")
-    for task, names in topics.TASKS.items():
-        lines.append(f".SS {task.capitalize()}\n")
-        lines += [f".TP\n.B nczarr {name}\n{prose(COMMANDS[name][1])}\n" for name in names]
+    task = ""
+    for name, row in list_commands().items():
+        lines += [f".SS {row.task.capitalize()}\n"] if row.task != task else []
+        lines.append(f".TP\n.B nczarr {name}\n{prose(row.line)}\n")
+        task = row.task
     for name in topics.topics():
         title, *paragraphs = (topics.TOPICS / f"{name}.md").read_text(encoding="utf-8").rstrip("\n").split("\n\n")
         lines.append(f'.SH "{escaped(title.removeprefix("# ").upper())}"\n')
         lines += map(paragraph, paragraphs)
-    lines.append(see_also([page_of(name) for name in COMMANDS]))
+    lines.append(see_also([page_of(name) for name in list_commands()]))
     return "".join(lines)
 
 
@@ -115,7 +117,7 @@ def page_of(name: str) -> str:
 def pages() -> Iterator[tuple[str, str]]:
     """Yield the name of each page and its text."""
     yield "nczarr.1", overview()
-    for name in COMMANDS:
+    for name in list_commands():
         yield f"{page_of(name)}.1", command_page(name)
 
 

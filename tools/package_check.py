@@ -23,8 +23,8 @@ ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
 from nczarr.__main__ import main as nczarr  # noqa: E402
-from nczarr.cli import COMMANDS  # noqa: E402
 from nczarr.cli import help as topics  # noqa: E402
+from nczarr.cli import list_commands  # noqa: E402
 
 SOURCES = {
     "s.cdl": None,
@@ -142,7 +142,7 @@ def cases() -> Iterator[tuple[str, str | None]]:
     yield "explain missing-library", None
     yield "formats", None
     yield "help", None
-    yield from ((f"help {name}", None) for name in [*COMMANDS, *topics.topics()])
+    yield from ((f"help {name}", None) for name in [*list_commands(), *topics.topics()])
     yield "--version", None
 
 
@@ -219,7 +219,7 @@ def check(work: Path, program: Path) -> int:
     with ThreadPoolExecutor(folders.qsize()) as pool:
         found = list(pool.map(outcome, lines))
     failed = {line: said for (line, _), said in zip(lines, found, strict=True) if said}
-    unasked = [name for name in COMMANDS if not any(line.startswith(name) for line, _ in lines)]
+    unasked = [name for name in list_commands() if not any(line.startswith(name) for line, _ in lines)]
     failed |= {f"{name} …": "the command is not tried" for name in unasked}
     for line, found in failed.items():
         print(f"nczarr {line}: {found}")

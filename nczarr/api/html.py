@@ -25,6 +25,9 @@ from nczarr.check.outline import codec_text, type_text
 from nczarr.diagnostics.report import CompileError
 from nczarr.select.reader import value_of, without_padding
 
+STYLES = Path(__file__).with_name("html.css")
+"""Style sheet of trees, which pages of a server use too."""
+
 COUNT = 4
 """Maximum shown values of a variable."""
 
@@ -133,7 +136,7 @@ def variable_html(checked: Checked, path: str, title: str) -> str:
 @cache
 def _style() -> str:
     """Return the style sheet, without comments and indentation."""
-    text = Path(__file__).with_name("html.css").read_text(encoding="utf-8")
+    text = STYLES.read_text(encoding="utf-8")
     return "".join(line.strip() for line in text.splitlines() if not line.lstrip().startswith("/*"))
 
 

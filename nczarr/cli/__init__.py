@@ -21,34 +21,44 @@ from typing import TYPE_CHECKING, TextIO
 if TYPE_CHECKING:
     from argparse import ArgumentParser
 
+    from nczarr.plugin_index import CommandRow
 
-COMMANDS: dict[str, tuple[str, str]] = {
-    "convert": ("nczarr.cli.convert:parser", "convert datasets from any format to any other"),
-    "compile": ("nczarr.cli.compile:parser", "compile CDL, NCZarr notation or an AST to a store or file"),
-    "rechunk": ("nczarr.cli.rechunk:parser", "write a dataset in other chunks, in bounded memory"),
-    "append": ("nczarr.cli.append:parser", "extend a dataset along a dimension"),
-    "edit": ("nczarr.cli.edit:parser", "change the header of a dataset in its place"),
-    "migrate": ("nczarr.cli.migrate:parser", "give a Zarr store the documents of another format"),
-    "combine": ("nczarr.cli.refs_combine:combine", "combine many datasets into one"),
-    "serve": ("nczarr.plugins.serve.command:parser", "serve datasets over HTTP, as Zarr and by CDM Remote"),
-    "dump": ("nczarr.cli.dump:parser", "print a dataset as text"),
-    "info": ("nczarr.cli.info:parser", "print sizes, coordinates, chunks and the cost of opening"),
-    "check": ("nczarr.cli.check:parser", "report errors of datasets, and faults of other readers"),
-    "fmt": ("nczarr.cli.fmt:parser", "format CDL and NCZarr notation in one style"),
-    "diff": ("nczarr.cli.diff:parser", "print the differences between two datasets"),
-    "digest": ("nczarr.cli.digest:parser", "print one hash of model and values, for any format"),
-    "refs combine": ("nczarr.cli.refs_combine:parser", "the same as combine, with the target behind -o"),
-    "refs append": ("nczarr.cli.append:refs_append", "extend a reference document by further sources"),
-    "refs verify": ("nczarr.cli.refs_verify:parser", "verify the targets and ranges of references"),
-    "refs expand": ("nczarr.cli.refs:expand", "write templates and generators out"),
-    "refs compact": ("nczarr.cli.refs:compact", "find templates and generators"),
-    "lsp": ("nczarr.plugins.lsp.command:parser", "answer an editor: language server for CDL and the notation"),
-    "help": ("nczarr.cli.help:parser", "explain a command or a topic"),
-    "explain": ("nczarr.cli.explain:parser", "explain a diagnostic code"),
-    "formats": ("nczarr.cli.formats:parser", "list the formats that can be read and written"),
-    "completion": ("nczarr.cli.completion:parser", "print a completion script for a shell"),
+
+TASKS = WRITE, INSPECT, SCHEMAS, REFERENCES, ABOUT = (
+    "write datasets",
+    "inspect datasets",
+    "write schemas",
+    "work with reference documents",
+    "get help",
+)
+"""Headings of the overview, in order."""
+
+COMMANDS: dict[str, tuple[str, str, str]] = {
+    "convert": ("nczarr.cli.convert:parser", "convert datasets from any format to any other", WRITE),
+    "compile": ("nczarr.cli.compile:parser", "compile CDL, NCZarr notation or an AST to a store or file", WRITE),
+    "rechunk": ("nczarr.cli.rechunk:parser", "write a dataset in other chunks, in bounded memory", WRITE),
+    "append": ("nczarr.cli.append:parser", "extend a dataset along a dimension", WRITE),
+    "edit": ("nczarr.cli.edit:parser", "change the header of a dataset in its place", WRITE),
+    "migrate": ("nczarr.cli.migrate:parser", "give a Zarr store the documents of another format", WRITE),
+    "combine": ("nczarr.cli.refs_combine:combine", "combine many datasets into one", WRITE),
+    "info": ("nczarr.cli.info:parser", "print sizes, coordinates, chunks and the cost of opening", INSPECT),
+    "dump": ("nczarr.cli.dump:parser", "print a dataset as text", INSPECT),
+    "check": ("nczarr.cli.check:parser", "report errors of datasets, and faults of other readers", INSPECT),
+    "diff": ("nczarr.cli.diff:parser", "print the differences between two datasets", INSPECT),
+    "digest": ("nczarr.cli.digest:parser", "print one hash of model and values, for any format", INSPECT),
+    "fmt": ("nczarr.cli.fmt:parser", "format CDL and NCZarr notation in one style", SCHEMAS),
+    "refs combine": ("nczarr.cli.refs_combine:parser", "the same as combine, with the target behind -o", REFERENCES),
+    "refs append": ("nczarr.cli.append:refs_append", "extend a reference document by further sources", REFERENCES),
+    "refs verify": ("nczarr.cli.refs_verify:parser", "verify the targets and ranges of references", REFERENCES),
+    "refs expand": ("nczarr.cli.refs:expand", "write templates and generators out", REFERENCES),
+    "refs compact": ("nczarr.cli.refs:compact", "find templates and generators", REFERENCES),
+    "help": ("nczarr.cli.help:parser", "explain a command or a topic", ABOUT),
+    "explain": ("nczarr.cli.explain:parser", "explain a diagnostic code", ABOUT),
+    "formats": ("nczarr.cli.formats:parser", "list the formats that can be read and written", ABOUT),
+    "plugins": ("nczarr.cli.plugins:parser", "list the plugins that are installed", ABOUT),
+    "completion": ("nczarr.cli.completion:parser", "print a completion script for a shell", ABOUT),
 }
-"""Function that makes the parser, in a module with `run`, and help line of each command, in the order of the help."""
+"""Commands of the compiler: those of `CommandRow`, which is loaded where plugins have commands."""
 
 DONE, FAULTY, MISUSED, UNREACHABLE, CHANGED, INTERRUPTED, CUT = 0, 1, 2, 3, 4, 130, 141
 
@@ -107,23 +117,52 @@ def clear_unfinished() -> None:
         finish.remove_unfinished()
 
 
+def list_commands() -> dict[str, CommandRow]:
+    """Return all commands by name, in the order of the overview; those of plugins behind the others of their task."""
+    from nczarr.plugin_index import CommandRow, load_all
+
+    found = {name: CommandRow(*row) for name, row in COMMANDS.items()}
+    for plugin in load_all():
+        found.update({name: row for name, row in plugin.commands.items() if name not in COMMANDS})
+    places = {task: place for place, task in enumerate(TASKS)}
+    return dict(sorted(found.items(), key=lambda item: places.get(item[1].task, len(places))))
+
+
+def _find_command(*names: str) -> tuple[str, str] | None:
+    """Return the first of some names that is a command, with the function that makes its parser."""
+    name = next((name for name in names if name in COMMANDS), None)
+    if name is not None:
+        return name, COMMANDS[name][0]
+    from nczarr.plugin_index import find_command
+
+    found = find_command(*names)
+    return None if found is None else (found[0], found[1].parser)
+
+
 def _dispatch(arguments: list[str]) -> int:
-    name = next((name for words in (2, 1) if (name := " ".join(arguments[:words])) in COMMANDS), None)
+    known = _find_command(*(" ".join(arguments[:words]) for words in (2, 1) if len(arguments) >= words))
     status: int
-    if name is None:
+    if known is None:
         status = import_module("nczarr.cli.help").without_command(arguments)
         return status
+    name, place = known
     try:
-        options = parser_of(name).parse_args(arguments[len(name.split()) :])
+        options = _make_parser(place).parse_args(arguments[len(name.split()) :])
     except SystemExit as done:
         return int(done.code or 0)
-    status = import_module(COMMANDS[name][0].partition(":")[0]).run(options)
+    status = import_module(place.partition(":")[0]).run(options)
     return status
 
 
 def parser_of(name: str) -> ArgumentParser:
     """Return the parser of a command, `convert` or `refs combine`."""
-    module, _, function = COMMANDS[name][0].partition(":")
+    known = _find_command(name)
+    assert known is not None
+    return _make_parser(known[1])
+
+
+def _make_parser(place: str) -> ArgumentParser:
+    module, _, function = place.partition(":")
     subparser: ArgumentParser = getattr(import_module(module), function)()
     return subparser
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from nczarr.cli import COMMANDS, parser_of, write_product
+from nczarr.cli import list_commands, parser_of, write_product
 from nczarr.cli.parser import Command
 from nczarr.cli.shared import Messages
 from nczarr.options import ARGUMENTS
@@ -56,7 +56,7 @@ def tree() -> argparse.ArgumentParser:
     top.add_argument("--version", action="store_true", help="show the version and exit")
     commands = top.add_subparsers(metavar="COMMAND")
     families: dict[str, argparse._SubParsersAction[argparse.ArgumentParser]] = {}
-    for name, (_, line) in COMMANDS.items():
+    for name, (_, line, _) in list_commands().items():
         command_parser = parser_of(name)
         assert isinstance(command_parser, Command)
         _prepare(name, command_parser)
@@ -84,4 +84,6 @@ def _prepare(name: str, subparser: Command) -> None:
         elif action.metavar == "CODE":
             action.choices = sorted({*CODES, *KINDS} if name == "explain" else ALLOWED)
         elif name == "help" and action.dest == "name":
-            action.choices = sorted({*topics(), *(word for command_name in COMMANDS for word in command_name.split())})
+            action.choices = sorted(
+                {*topics(), *(word for command_name in list_commands() for word in command_name.split())}
+            )

@@ -8,21 +8,12 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from nczarr.cli import COMMANDS, DONE, MISUSED, complain, misuse, parser_of, write_product
+from nczarr.cli import DONE, MISUSED, complain, list_commands, misuse, parser_of, write_product
 
 if TYPE_CHECKING:
     import argparse
 
     from nczarr.cli.parser import Command
-
-TASKS = {
-    "write datasets": ("convert", "compile", "rechunk", "append", "edit", "migrate", "combine", "serve"),
-    "inspect datasets": ("info", "dump", "check", "diff", "digest"),
-    "write schemas": ("fmt", "lsp"),
-    "work with reference documents": ("refs combine", "refs append", "refs verify", "refs expand", "refs compact"),
-    "get help": ("help", "explain", "formats", "completion"),
-}
-"""Commands by task."""
 
 OTHER_NAMES = {
     "merge": "combine",
@@ -109,7 +100,7 @@ def _pages(name: str) -> Iterator[str]:
     """Yield the help of a command or family of commands, and the topic of that name."""
     if not name:
         yield overview()
-    elif name in COMMANDS:
+    elif name in list_commands():
         yield parser_of(name).format_help()
     elif _family(name):
         yield family(name)
@@ -135,8 +126,10 @@ def topics() -> list[str]:
 def overview() -> str:
     """Return the list of commands by task, and of topics."""
     lines = [USAGE, "Convert between netCDF, Zarr, kerchunk references and CDL, without silent loss.\n", "commands:"]
-    for task, names in TASKS.items():
-        lines += [f"  {task}", *(_line(name, 4) for name in names)]
+    task = ""
+    for name, row in list_commands().items():
+        lines += [*([f"  {row.task}"] if row.task != task else []), _line(name, row.line, 4)]
+        task = row.task
     lines += ["", "topics:"]
     for name in topics():
         with (TOPICS / f"{name}.md").open(encoding="utf-8") as file:
@@ -144,8 +137,8 @@ def overview() -> str:
     return "\n".join([*lines, "", OPTIONS])
 
 
-def _line(name: str, indent: int) -> str:
-    return f"{' ' * indent}{name:<{17 - indent}} {COMMANDS[name][1]}"
+def _line(name: str, line: str, indent: int) -> str:
+    return f"{' ' * indent}{name:<{17 - indent}} {line}"
 
 
 def _lower(title: str) -> str:
@@ -155,12 +148,12 @@ def _lower(title: str) -> str:
 
 def _family(name: str) -> list[str]:
     """Return the commands whose first word is the name."""
-    return [command_name for command_name in COMMANDS if command_name.startswith(f"{name} ")]
+    return [command_name for command_name in list_commands() if command_name.startswith(f"{name} ")]
 
 
 def family(name: str) -> str:
     """Return the list of the commands of a family."""
-    lines = [_line(command_name, 2) for command_name in _family(name)]
+    lines = [_line(command_name, list_commands()[command_name].line, 2) for command_name in _family(name)]
     tail = f"`nczarr {name} COMMAND --help` shows the options and two examples of a command.\n"
     return "\n".join([f"usage: nczarr {name} COMMAND [OPTION]…\n", "commands:", *lines, "", tail])
 
@@ -172,7 +165,7 @@ def _unknown(name: str) -> str:
 
     if name in {*CODES, *KINDS}:
         return f"`{name}` is a diagnostic code; `nczarr explain {name}` explains it"
-    meant = OTHER_NAMES.get(name) or closest(name, [*topics(), *COMMANDS])
+    meant = OTHER_NAMES.get(name) or closest(name, [*topics(), *list_commands()])
     return f"unknown command or topic `{name}`; " + (
         f"did you mean `{meant}`?" if meant else "`nczarr help` lists the commands and topics"
     )
@@ -195,7 +188,7 @@ def without_command(arguments: list[str]) -> int:
         return misuse(first, _not_known(" ".join([first, rest[0]]), family_of) if rest else problem)
     if not first:
         sys.stderr.write(USAGE)
-    complain(f"nczarr: {_not_known(first, list(COMMANDS)) if first else 'name a command'}")
+    complain(f"nczarr: {_not_known(first, list(list_commands())) if first else 'name a command'}")
     complain("`nczarr help` lists the commands")
     return MISUSED
 

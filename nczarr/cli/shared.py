@@ -41,16 +41,12 @@ EXTRAS = {
     "h5py": "netcdf",
     "icechunk": "icechunk",
     "jinja2": "references",
-    "lsprotocol": "lsp",
     "netCDF4": "netcdf",
     "pyarrow": "references",
-    "pygls": "lsp",
     "s3fs": "remote",
     "shtab": "completion",
-    "starlette": "serve",
-    "uvicorn": "serve",
 }
-"""Package extra that installs a module."""
+"""Package extra that installs a module; those of plugins are in their rows."""
 
 DISTRIBUTIONS = {"antlr4": "antlr4-python3-runtime", "google": "protobuf", "yaml": "pyyaml", "zlib_ng": "zlib-ng"}
 """Package names that differ from their module."""
@@ -66,8 +62,11 @@ def missing(error: ImportError) -> Diagnostic | None:
         return None
     if module == "nczarr" or module in sys.stdlib_module_names:
         return None
+    from nczarr.plugin_index import load_all
+
     library = DISTRIBUTIONS.get(module, module)
-    requirement = f"'nczarr[{EXTRAS[module]}]'" if module in EXTRAS else library
+    extra = EXTRAS.get(module) or next((each.extras[module] for each in load_all() if module in each.extras), None)
+    requirement = library if extra is None else f"'nczarr[{extra}]'"
     return _diagnostic(f"this needs `{library}`, which is not installed", f"run `pip install {requirement}`")
 
 

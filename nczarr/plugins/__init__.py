@@ -1,1 +1,25 @@
-"""Plugins: formats, commands, checks and interfaces that the compiler works without, one folder each."""
+"""Plugins: formats, commands, checks and interfaces that the compiler works without, one folder each.
+
+A folder has `plugin.py`, the row of what it adds, and can be removed whole. `OFFERS`
+says which row to load for a name; a test compares it with the rows.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:  # public names of `nczarr`, for type checkers
+    from nczarr.plugins import testing as testing
+    from nczarr.plugins.virtualizarr import parser as virtualizarr  # noqa: F401
+    from nczarr.plugins.zarr_python.open import zarr_store as zarr_store
+
+OFFERS: dict[str, tuple[str, ...]] = {
+    "lsp": ("command lsp",),
+    "pygments": (),
+    "serve": ("command serve",),
+    "testing": ("name testing",),
+    "virtualizarr": ("name virtualizarr",),
+    "xarray": (),
+    "zarr_python": ("name zarr_store",),
+}
+"""Names that each plugin adds: `command NAME`, and `name NAME` of the package `nczarr`."""

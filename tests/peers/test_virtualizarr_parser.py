@@ -171,7 +171,7 @@ def through_icechunk(path: Path, folder: Path, world: Any, **options: Any) -> An
         from virtualizarr import open_virtual_dataset
     except ImportError:
         missing_peer("icechunk")
-    from nczarr.plugins.virtualizarr import Parser
+    from nczarr.plugins.virtualizarr.parser import Parser
 
     virtual = open_virtual_dataset(
         f"file://{path}", registry=world, parser=Parser(**options), loadable_variables=[], decode_times=False

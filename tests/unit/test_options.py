@@ -7,7 +7,7 @@ from typing import get_args, get_type_hints
 
 from nczarr import options
 from nczarr.api.options import ConvertOptions
-from nczarr.cli import COMMANDS
+from nczarr.cli import list_commands
 from nczarr.cli.parser import PARSERS, REPEATABLE
 from nczarr.options import RUN_ONLY, SECTIONS, TABLE, Following, Options, Writing
 
@@ -52,7 +52,7 @@ def test_choices_are_those_of_the_types() -> None:
 
 def test_rows_name_what_there_is() -> None:
     for row in TABLE:
-        assert {*row.commands} <= COMMANDS.keys()
+        assert {*row.commands} <= list_commands().keys()
         assert not row.flags or row.section in SECTIONS
         assert row.takes in {"flag", "switch", "text", "char", "documents", *REPEATABLE, *PARSERS}
         if row.takes == "flag" and row.name.partition(".")[0] in Options._fields and row.flags:

@@ -7,7 +7,7 @@ import html
 import re
 from collections.abc import Iterator
 
-from nczarr.cli import COMMANDS, parser_of
+from nczarr.cli import list_commands, parser_of
 from nczarr.cli.parser import Command
 
 FOLDER = "reference/commands"
@@ -18,7 +18,7 @@ TITLES = {"positional arguments": "Arguments"}
 def pages() -> Iterator[tuple[str, str]]:
     """Yield the path and text of each page: the list of commands, then one page a command."""
     yield f"{FOLDER}/index.md", _index()
-    for name, (_, line) in COMMANDS.items():
+    for name, (_, line, _) in list_commands().items():
         yield f"{FOLDER}/{_file(name)}", _page(name, line, parser_of(name))
 
 
@@ -28,7 +28,7 @@ def _file(name: str) -> str:
 
 def _index() -> str:
     rows = "".join(
-        f"| [`nczarr {name}`]({_file(name)}) | {_sentence(line)} |\n" for name, (_, line) in COMMANDS.items()
+        f"| [`nczarr {name}`]({_file(name)}) | {_sentence(line)} |\n" for name, (_, line, _) in list_commands().items()
     )
     return f"""# Commands
 

@@ -11,7 +11,7 @@ import sys
 from nczarr.cli import DONE, FAULTY
 from nczarr.cli.parser import Command
 from nczarr.cli.shared import Messages
-from nczarr.options import OUTPUT
+from nczarr.options import OUTPUT, REPORTING
 
 EXAMPLES = (("start the server, as an editor does", "lsp"), ("report warnings as errors in the editor", "lsp --strict"))
 
@@ -30,7 +30,7 @@ def parser() -> Command:
         EXAMPLES,
     )
     subparser.option(OUTPUT, "--stdio", action="store_true", help="use standard streams, which is the only way")
-    return subparser.complete()
+    return subparser.complete(REPORTING)
 
 
 def run(arguments: argparse.Namespace) -> int:

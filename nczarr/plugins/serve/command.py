@@ -17,7 +17,7 @@ from nczarr.cli import write_product
 from nczarr.cli.options import options_of
 from nczarr.cli.parser import Command, integer, size
 from nczarr.cli.shared import Messages
-from nczarr.options import ARGUMENTS, LIMITS, NETWORK, RUN
+from nczarr.options import ARGUMENTS, LIMITS, NETWORK, READING, REPORTING, RUN
 
 if TYPE_CHECKING:
     from socket import socket
@@ -97,7 +97,7 @@ def parser() -> Command:
     )
     for name, (kind, metavar, text) in _LIMITS.items():
         subparser.option(LIMITS, f"--{name}", dest=name.removeprefix("max-"), type=kind, metavar=metavar, help=text)
-    return subparser.complete()
+    return subparser.complete(READING, REPORTING)
 
 
 def _processes(text: str) -> int:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from nczarr.cli import COMMANDS
+from nczarr.cli import list_commands
 from nczarr.cli.completion import SHELLS, script
 from tests.conftest import run_command
 
@@ -63,7 +63,7 @@ def test_bash_completes(words: str, wanted: set[str], bash: Path) -> None:
 
 
 def test_bash_completes_every_command(bash: Path) -> None:
-    assert {name.split()[0] for name in COMMANDS} <= completed(bash, "nczarr ''")
+    assert {name.split()[0] for name in list_commands()} <= completed(bash, "nczarr ''")
 
 
 @pytest.mark.parametrize("shell", SHELLS)

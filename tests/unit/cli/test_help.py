@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import ast
 import contextlib
 import io
 import shlex
@@ -15,10 +16,11 @@ from pathlib import Path
 
 import pytest
 
-from nczarr.cli import COMMANDS, parser_of
+from nczarr.cli import TASKS, list_commands, parser_of
 from nczarr.cli import help as topics
 from nczarr.cli.parser import WIDTH
 from nczarr.options import SECTIONS
+from nczarr.plugins import OFFERS
 from tests.conftest import ROOT, run_command
 
 CDL = """netcdf ocean {{
@@ -89,7 +91,7 @@ def topic_examples(name: str) -> list[str]:
 
 
 EXAMPLES = [
-    *((f"{name}: {call}", call) for name in COMMANDS for _, call in parser_of(name).examples),
+    *((f"{name}: {call}", call) for name in list_commands() for _, call in parser_of(name).examples),
     *((f"{name}.md: {call}", call) for name in topics.topics() for call in topic_examples(name)),
 ]
 
@@ -150,7 +152,7 @@ def test_examples_work(name: str, call: str, ocean: Path, tmp_path: Path, monkey
 
 def clear_target(words: list[str]) -> None:
     """Remove a target that the example makes, unless it replaces or extends one."""
-    name = " ".join(words[:2]) if " ".join(words[:2]) in COMMANDS else words[0]
+    name = " ".join(words[:2]) if " ".join(words[:2]) in list_commands() else words[0]
     given = parser_of(name).parse_args(words[len(name.split()) :])
     target = Path(getattr(given, "target", None) or getattr(given, "output", None) or "-")
     if not getattr(given, "overwrite", False) and target.name and not name.endswith(("append", "edit", "migrate")):
@@ -170,7 +172,7 @@ def serves(words: list[str]) -> None:
         assert server.wait(30) == 0
 
 
-@pytest.mark.parametrize("name", COMMANDS)
+@pytest.mark.parametrize("name", list_commands())
 def test_help_of_a_command(name: str) -> None:
     made = parser_of(name)
     text = made.format_help()
@@ -186,7 +188,7 @@ def test_help_of_a_command(name: str) -> None:
         assert word not in text
 
 
-@pytest.mark.parametrize("name", COMMANDS)
+@pytest.mark.parametrize("name", list_commands())
 def test_option_texts(name: str) -> None:
     for action in parser_of(name).actions():
         said = action.help or ""
@@ -218,7 +220,7 @@ def test_an_option_has_one_text_in_all_commands() -> None:
         "--kind",
     }
     different |= {"--no-consolidated", "-s", "-v", "-g", "-n", "-h", "-c", "-o"}
-    for name in COMMANDS:
+    for name in list_commands():
         for action in parser_of(name).actions():
             if action.option_strings and not different & set(action.option_strings):
                 texts.setdefault(action.option_strings[-1], set()).add(action.help or "")
@@ -226,7 +228,7 @@ def test_an_option_has_one_text_in_all_commands() -> None:
 
 
 def test_help_command_equals_the_option() -> None:
-    for name in COMMANDS:
+    for name in list_commands():
         words = name.split()
         assert run_command("help", *words).text.startswith(run_command(*words, "--help").text)
         assert run_command(*words, "--help").status == 0
@@ -237,9 +239,10 @@ def test_help_command_equals_the_option() -> None:
 def test_overview_lists_every_command_and_topic() -> None:
     text = run_command("help").text
     assert [line for line in text.splitlines() if len(line) > WIDTH] == []
-    listed = [name for names in topics.TASKS.values() for name in names]
-    assert sorted(listed) == sorted(COMMANDS)
-    for name in [*COMMANDS, *topics.topics()]:
+    assert [row.task for row in list_commands().values()] == sorted(
+        (row.task for row in list_commands().values()), key=TASKS.index
+    )
+    for name in [*list_commands(), *topics.topics()]:
         assert f" {name} " in text
 
 
@@ -291,5 +294,9 @@ def test_the_list_of_commands_loads_no_parser() -> None:
     code = "import sys; from nczarr.__main__ import main; main(['--help']); "
     code += "print('argparse' in sys.modules, sorted(each for each in sys.modules if each.startswith('nczarr')))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=ROOT, check=True)
-    modules = ["nczarr", "nczarr.__main__", "nczarr.cli", "nczarr.cli.help"]
-    assert done.stdout.splitlines()[-1] == f"False {modules}"
+    rows = [name for plugin in OFFERS for name in (f"nczarr.plugins.{plugin}", f"nczarr.plugins.{plugin}.plugin")]
+    light = {"nczarr.plugins.testing.datasets"}  # a public function of the plugin's package
+    modules = ["nczarr", "nczarr.__main__", "nczarr.cli", "nczarr.cli.help", "nczarr.plugin_index", "nczarr.plugins"]
+    parsers, _, loaded = done.stdout.splitlines()[-1].partition(" ")
+    assert parsers == "False"
+    assert set(ast.literal_eval(loaded)) - light == {*modules, *rows}

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from nczarr.cli import COMMANDS, parser_of
 from nczarr.cli import help as topics
+from nczarr.cli import list_commands, parser_of
 from tests.conftest import ROOT
 
 
@@ -23,11 +23,11 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_every_command_has_a_page(folder: Path) -> None:
-    wanted = {"nczarr.1", *(f"nczarr-{name.replace(' ', '-')}.1" for name in COMMANDS)}
+    wanted = {"nczarr.1", *(f"nczarr-{name.replace(' ', '-')}.1" for name in list_commands())}
     assert {path.name for path in folder.iterdir()} == wanted
 
 
-@pytest.mark.parametrize("name", COMMANDS)
+@pytest.mark.parametrize("name", list_commands())
 def test_a_page_has_every_option(name: str, folder: Path) -> None:
     text = (folder / f"nczarr-{name.replace(' ', '-')}.1").read_text().replace("\\-", "-")
     for action in parser_of(name).actions():

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 from urllib.parse import urlencode
 
 from nczarr import names
+from nczarr.api import html
 from nczarr.diagnostics.report import CompileError
 from nczarr.plugins.serve.answers import BYTES, XML, HttpAnswer, attachment, conditional, tag_of
 from nczarr.plugins.serve.context import Answer, DeferredWork, ServerContext, as_wanted
@@ -223,7 +224,7 @@ KINDS = {
 }
 """Content types by suffix."""
 
-TREE = STATIC_FILES.parent.parent / "api" / "html.css"
+TREE = html.STYLES
 """The style of the tree, which notebooks use too."""
 
 

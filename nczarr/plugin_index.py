@@ -1,0 +1,150 @@
+"""Plugins by what they add: the compiler knows their kinds of things, and none of them by name.
+
+A plugin is a folder with `plugin.py`, whose `PLUGIN` is the row of what it adds.
+`nczarr.plugins` lists what the built-in ones offer, so that only the row of the
+one that is asked for is loaded; a folder that was removed offers nothing. Other
+distributions name their row by an entry point of the group `nczarr.plugins`;
+their metadata are read where no other name fits. A plugin that cannot be loaded
+is listed with its fault, and the others work.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import cache
+from importlib import import_module
+from types import MappingProxyType
+from typing import Any, NamedTuple, TypeVar
+
+T = TypeVar("T")
+
+GROUP = "nczarr.plugins"
+"""Package of the built-in plugins, and group of entry points of the others."""
+
+NOTHING: Mapping[str, Any] = MappingProxyType({})
+
+
+class CommandRow(NamedTuple):
+    """A command of the command line."""
+
+    parser: str
+    """`module:function` that makes the parser; the module has `run` as well."""
+    line: str
+    """One line about the command."""
+    task: str
+    """Heading of the overview under which it stands."""
+
+
+class Plugin(NamedTuple):
+    """Row of a plugin: its additions."""
+
+    name: str
+    """Name of its folder or entry point."""
+    line: str
+    """One line about it."""
+    commands: Mapping[str, CommandRow] = NOTHING
+    """Commands by name."""
+    names: Mapping[str, str] = NOTHING
+    """Public names of the package `nczarr`: `module` or `module:attribute`."""
+    extras: Mapping[str, str] = NOTHING
+    """Extras of the package that install the libraries it imports, by their module."""
+
+
+class Found(NamedTuple):
+    """A plugin of this installation."""
+
+    name: str
+    """Name of its folder or entry point."""
+    version: str
+    """Version of its distribution."""
+    load: Callable[[], Plugin]
+    """Loads its row. It may raise anything."""
+    offers: frozenset[str] | None
+    """`command NAME` and `name NAME` of what it adds; None: its row must be loaded."""
+
+
+def find_command(*names: str) -> tuple[str, CommandRow] | None:
+    """Return the first of some names that is a command of a plugin, with its row."""
+    return _find("command", names, lambda plugin: plugin.commands)
+
+
+def find_name(name: str) -> str | None:
+    """Return the place of a public name that a plugin adds, `module` or `module:attribute`; None without one."""
+    found = _find("name", (name,), lambda plugin: plugin.names)
+    return None if found is None else found[1]
+
+
+def list_offered(kind: str) -> list[str]:
+    """Return the names that built-in plugins offer of a kind, `command` or `name`, without loading them."""
+    offers = (offer.split(" ", 1) for plugin in _list_built_in() for offer in sorted(plugin.offers or ()))
+    return [name for its_kind, name in offers if its_kind == kind]
+
+
+def load_all() -> Iterator[Plugin]:
+    """Yield the rows of all plugins that can be loaded."""
+    for found in list_plugins():
+        plugin, _ = load(found)
+        if plugin is not None:
+            yield plugin
+
+
+def list_plugins() -> list[Found]:
+    """Return all plugins of this installation, built-in ones first."""
+    return [*_list_built_in(), *_list_others()]
+
+
+def load(found: Found) -> tuple[Plugin | None, str]:
+    """Return the row of a plugin, or None and why it cannot be loaded."""
+    try:
+        plugin = found.load()
+        fault = "" if isinstance(plugin, Plugin) else f"its row is not a `Plugin` but a {type(plugin).__name__}"
+    except Exception as error:  # of another distribution: it must not end this run
+        return None, f"{type(error).__name__}: {error}"
+    return (None, fault) if fault else (plugin, "")
+
+
+def _find(kind: str, names: Iterable[str], member: Callable[[Plugin], Mapping[str, T]]) -> tuple[str, T] | None:
+    """Return the first name that a plugin adds, and what it stands for."""
+    for list_found in (_list_built_in, _list_others):
+        for name in names:
+            for found in list_found():
+                if found.offers is not None and f"{kind} {name}" not in found.offers:
+                    continue
+                plugin, _ = load(found)
+                if plugin is not None and name in member(plugin):
+                    return name, member(plugin)[name]
+    return None
+
+
+@cache
+def _list_built_in() -> tuple[Found, ...]:
+    try:
+        package = import_module(GROUP)
+    except ModuleNotFoundError:
+        return ()
+    from nczarr import __version__
+
+    there = {entry.name for entry in os.scandir(os.path.dirname(str(package.__file__)))}
+    rows = ((name, offers) for name, offers in package.OFFERS.items() if name in there)
+    return tuple(Found(name, __version__, _loader(name), frozenset(offers)) for name, offers in rows)
+
+
+def _loader(name: str) -> Callable[[], Plugin]:
+    def load_row() -> Plugin:
+        row: Plugin = import_module(f"{GROUP}.{name}.plugin").PLUGIN
+        return row
+
+    return load_row
+
+
+@cache
+def _list_others() -> tuple[Found, ...]:
+    """Return the plugins of other distributions, by name."""
+    from importlib.metadata import entry_points
+
+    entries = sorted(entry_points(group=GROUP), key=lambda entry: entry.name)
+    versions = (entry.dist.version if entry.dist is not None else "" for entry in entries)
+    return tuple(
+        Found(entry.name, version, cache(entry.load), None) for entry, version in zip(entries, versions, strict=True)
+    )

@@ -1,0 +1,16 @@
+"""The server: its command."""
+
+from nczarr.plugin_index import CommandRow, Plugin
+
+PLUGIN = Plugin(
+    "serve",
+    "server of datasets over HTTP",
+    commands={
+        "serve": CommandRow(
+            "nczarr.plugins.serve.command:parser",
+            "serve datasets over HTTP, as Zarr and by CDM Remote",
+            "write datasets",
+        )
+    },
+    extras={"starlette": "serve", "uvicorn": "serve"},
+)

@@ -1,0 +1,150 @@
+"""Plugins are found by what they add; the compiler works without any of them."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import nczarr
+from nczarr import plugin_index
+from nczarr.cli import COMMANDS, list_commands
+from nczarr.plugin_index import CommandRow, Found, Plugin
+from nczarr.plugins import OFFERS
+from tests.conftest import ROOT, run_command
+from tests.support.facts import modules
+
+FOLDER = ROOT / "nczarr" / "plugins"
+NAMES = sorted(path.parent.name for path in FOLDER.glob("*/plugin.py"))
+
+
+@pytest.fixture
+def others(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[Found]]:
+    """Plugins of other distributions."""
+    found: list[Found] = []
+    monkeypatch.setattr(plugin_index, "_list_others", lambda: tuple(found))
+    yield found
+    vars(nczarr).pop("answer", None)
+
+
+def test_offers_are_what_the_rows_say() -> None:
+    said = {found.name: plugin_index.load(found) for found in plugin_index.list_plugins() if found.offers is not None}
+    assert sorted(said) == NAMES == sorted(OFFERS)
+    for name, (plugin, fault) in said.items():
+        assert plugin is not None, fault
+        assert plugin.name == name
+        assert not plugin.commands.keys() & COMMANDS.keys()
+        commands = (f"command {command}" for command in plugin.commands)
+        assert sorted(OFFERS[name]) == sorted((*commands, *(f"name {public}" for public in plugin.names)))
+
+
+def test_the_compiler_imports_no_plugin_and_names_none() -> None:
+    named = {
+        f"{module.name}: {name}"
+        for module in modules()
+        if not module.name.startswith("nczarr.plugins") and module.name != "nczarr"
+        for name in NAMES
+        if f"plugins.{name}" in module.path.read_text(encoding="utf-8")
+        or any(each.startswith("nczarr.plugins") for each in module.imported())
+    }
+    assert named == set()
+
+
+def test_a_command_loads_its_own_plugin_alone() -> None:
+    code = (
+        "import sys; from nczarr.cli import parser_of; parser_of('lsp')\n"
+        "print([name for name in sys.modules if name.startswith('nczarr.plugins.') and 'lsp' not in name])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=ROOT)
+    assert done.stdout.strip() == "[]"
+
+
+def test_a_plugin_of_another_distribution_adds_a_command_and_a_name(
+    others: list[Found], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "greeting.py").write_text(
+        "from nczarr.cli.parser import Command\n"
+        "ANSWER = 42\n"
+        "def parser():\n"
+        "    return Command('greet', '', 'Greet.', (('greet', 'greet'),)).complete()\n"
+        "def run(arguments):\n"
+        "    print('hello')\n"
+        "    return 0\n"
+    )
+    monkeypatch.syspath_prepend(tmp_path)
+    row = Plugin(
+        "greeting",
+        "greets",
+        commands={"greet": CommandRow("greeting:parser", "greet", "inspect datasets")},
+        names={"answer": "greeting:ANSWER"},
+    )
+    others.append(Found("greeting", "1.5", lambda: row, None))
+    assert run_command("greet").out.strip() == b"hello"
+    assert list(list_commands()).index("greet") < list(list_commands()).index("fmt")
+    assert "greet" in run_command("help").out.decode()
+    assert nczarr.answer == 42
+    assert "greeting       1.5      greets (commands: greet; names: nczarr.answer)\n" in run_command("plugins").text
+
+
+def test_a_broken_plugin_is_named_and_breaks_nothing(others: list[Found]) -> None:
+    def broken() -> Plugin:
+        raise RuntimeError("no luck")
+
+    others.append(Found("broken", "2.0", broken, None))
+    others.append(Found("odd", "", lambda: "a text", None))  # type: ignore[arg-type, return-value]
+    ran = run_command("plugins")
+    assert ran.status == 1
+    assert "plugin `broken` 2.0 cannot be loaded: RuntimeError: no luck" in ran.err
+    assert "its row is not a `Plugin` but a str" in ran.err
+    assert all(name in ran.out.decode() for name in NAMES)
+    assert run_command("help").status == 0
+    assert "unknown command `foo`" in run_command("foo").err
+    with pytest.raises(AttributeError):
+        nczarr.foo  # noqa: B018
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("removed", [*NAMES, "all"])
+def test_a_plugin_can_be_removed(removed: str, tmp_path: Path) -> None:
+    """Every other module can be imported, and the compiler does its work."""
+    shutil.copytree(ROOT / "nczarr", tmp_path / "nczarr", ignore=shutil.ignore_patterns("__pycache__"))
+    folder = tmp_path / "nczarr" / "plugins"
+    shutil.rmtree(folder if removed == "all" else folder / removed)
+    (tmp_path / "a.cdl").write_text("netcdf a { dimensions: x = 2 ; variables: int v(x) ; data: v = 1, 2 ; }")
+    code = """
+import importlib, pkgutil, sys
+import nczarr
+from nczarr.__main__ import main
+assert nczarr.__file__.startswith(sys.argv[1]), nczarr.__file__
+for found in pkgutil.walk_packages(nczarr.__path__, "nczarr."):
+    if "_generated" not in found.name and not found.name.endswith((".foreign_reader", ".__main__")):
+        try:
+            importlib.import_module(found.name)
+        except ModuleNotFoundError as error:
+            assert not error.name.startswith("nczarr"), (found.name, error.name)
+for line in (
+    "compile a.cdl -o a.zarr", "convert a.zarr b.nc --to netcdf3", "dump -h b.nc", "diff a.zarr b.nc", "digest b.nc",
+    "check b.nc", "info b.nc", "rechunk a.zarr c.zarr --chunks x=1", "fmt --check a.cdl", "formats", "help", "plugins",
+    "explain bad-url", "help convert",
+):
+    assert main(line.split()) in (0, 1 if line.startswith("fmt") else 0), line
+assert dir(nczarr) and nczarr.__all__
+"""
+    environment = {**os.environ, "PYTHONPATH": str(tmp_path)}
+    done = subprocess.run(
+        [sys.executable, "-c", code, str(tmp_path)],
+        cwd=tmp_path,
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    listed = {} if removed == "all" else set(NAMES) - {removed}
+    lines = done.stdout.splitlines()
+    assert all(any(line.startswith(f"{name} ") for line in lines) for name in listed)
