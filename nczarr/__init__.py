@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import sys
+from functools import cache
 from importlib import import_module
 from importlib.machinery import ModuleSpec
 from typing import TYPE_CHECKING, Any
@@ -129,9 +131,17 @@ def _place_of(name: str) -> str | None:
         return _DOORS.get(name)
     if name in _PUBLIC:
         return ":".join(_PUBLIC[name])
+    if name in _list_modules():  # `from nczarr import names` asks for an attribute first
+        return None
     from nczarr.plugin_index import find_name
 
     return find_name(name)
+
+
+@cache
+def _list_modules() -> frozenset[str]:
+    """Return the names of the modules and folders of the package."""
+    return frozenset(name.removesuffix(".py") for name in os.listdir(os.path.dirname(__file__)))
 
 
 def __getattr__(name: str) -> Any:
