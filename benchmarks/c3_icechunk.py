@@ -61,7 +61,7 @@ from nczarr.operations import pipeline
 from nczarr.api.options import options_from
 from nczarr.plan.reference_layout import refer_chunks
 from nczarr.diagnostics.report import Report
-from nczarr.formats.icechunk.target import VirtualTarget
+from nczarr.plugins.icechunk.target import VirtualTarget
 from nczarr.link.target import emit
 from nczarr.link.tasks import arrays
 from nczarr.arrays.regions import grid_of

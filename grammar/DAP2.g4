@@ -2,7 +2,7 @@
  *
  * Every decision needs one token of lookahead: grammar/generate.py refuses a parser that would need more. The grammar
  * is lenient: which words are types, sizes and values are questions for the front end. Keywords are names as well, in
- * any case of letters. The lexer rules are the reference; nczarr/formats/opendap/dap2/parser.py makes the same tokens
+ * any case of letters. The lexer rules are the reference; nczarr/plugins/opendap/dap2/parser.py makes the same tokens
  * faster.
  */
 grammar DAP2;

@@ -14,8 +14,6 @@ __version__ = "0.1.0"
 if TYPE_CHECKING:
     from types import ModuleType
 
-    from nczarr.api import awkward0 as awkward0
-    from nczarr.api import ncstream as ncstream
     from nczarr.api import refs as refs
     from nczarr.api import zarr3_2019 as zarr3_2019
     from nczarr.api.append import append as append
@@ -76,8 +74,6 @@ _PUBLIC = {
 }
 
 _DOORS = {
-    "awkward0": "nczarr.api.awkward0",
-    "ncstream": "nczarr.api.ncstream",
     "refs": "nczarr.api.refs",
     "zarr3_2019": "nczarr.api.zarr3_2019",
 }

@@ -43,12 +43,16 @@ class Plugin(NamedTuple):
     """Name of its folder or entry point."""
     line: str
     """One line about it."""
+    formats: Mapping[str, str] = NOTHING
+    """Rows of formats by name, `module:FORMAT`, in the order of detection."""
     commands: Mapping[str, CommandRow] = NOTHING
     """Commands by name."""
     names: Mapping[str, str] = NOTHING
     """Public names of the package `nczarr`: `module` or `module:attribute`."""
     extras: Mapping[str, str] = NOTHING
     """Extras of the package that install the libraries it imports, by their module."""
+    requires: tuple[str, ...] = ()
+    """Plugins whose modules it imports; without them it cannot be loaded."""
 
 
 class Found(NamedTuple):
@@ -61,7 +65,7 @@ class Found(NamedTuple):
     load: Callable[[], Plugin]
     """Loads its row. It may raise anything."""
     offers: frozenset[str] | None
-    """`command NAME` and `name NAME` of what it adds; None: its row must be loaded."""
+    """`format NAME`, `command NAME` and `name NAME` of what it adds; None: its row must be loaded."""
 
 
 def find_command(*names: str) -> tuple[str, CommandRow] | None:
@@ -73,6 +77,21 @@ def find_name(name: str) -> str | None:
     """Return the place of a public name that a plugin adds, `module` or `module:attribute`; None without one."""
     found = _find("name", (name,), lambda plugin: plugin.names)
     return None if found is None else found[1]
+
+
+@cache
+def list_own_formats() -> Mapping[str, str]:
+    """Return the rows of formats of built-in plugins by name."""
+    offering = (found for found in _list_built_in() if any(offer.startswith("format ") for offer in found.offers or ()))
+    loaded = (load(found)[0] for found in offering)
+    return {name: row for plugin in loaded if plugin is not None for name, row in plugin.formats.items()}
+
+
+def list_other_formats() -> Iterator[tuple[str, str]]:
+    """Yield the rows of formats of other distributions, with their names."""
+    for found in _list_others():
+        plugin, _ = load(found)
+        yield from () if plugin is None else plugin.formats.items()
 
 
 def list_offered(kind: str) -> list[str]:
@@ -98,10 +117,13 @@ def load(found: Found) -> tuple[Plugin | None, str]:
     """Return the row of a plugin, or None and why it cannot be loaded."""
     try:
         plugin = found.load()
-        fault = "" if isinstance(plugin, Plugin) else f"its row is not a `Plugin` but a {type(plugin).__name__}"
     except Exception as error:  # of another distribution: it must not end this run
         return None, f"{type(error).__name__}: {error}"
-    return (None, fault) if fault else (plugin, "")
+    if not isinstance(plugin, Plugin):
+        return None, f"its row is not a `Plugin` but a {type(plugin).__name__}"
+    there = {each.name for each in _list_built_in()} if plugin.requires else set[str]()
+    missing = [name for name in plugin.requires if name not in there and name not in _names_of_others()]
+    return (None, f"it requires `{missing[0]}`, which is not installed") if missing else (plugin, "")
 
 
 def _find(kind: str, names: Iterable[str], member: Callable[[Plugin], Mapping[str, T]]) -> tuple[str, T] | None:
@@ -136,6 +158,10 @@ def _loader(name: str) -> Callable[[], Plugin]:
         return row
 
     return load_row
+
+
+def _names_of_others() -> set[str]:
+    return {found.name for found in _list_others()}
 
 
 @cache

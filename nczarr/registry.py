@@ -9,12 +9,14 @@ entry-point group `nczarr.formats`, whose entries name a `Format`; two formats
 of one name are an error.
 """
 
+import itertools
 import re
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from importlib import import_module
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Self
 
+from nczarr import plugin_index
 from nczarr.diagnostics.report import HEAD
 from nczarr.stores.base import Store
 
@@ -294,20 +296,14 @@ ROWS: dict[str, str] = {
     "netcdf3": "nczarr.formats.netcdf3:FORMAT",
     "cfa": "nczarr.formats.cfa:FORMAT",
     "reference": "nczarr.formats.reference:FORMAT",
-    "icechunk": "nczarr.formats.icechunk:FORMAT",
     "nczarr": "nczarr.formats.zarr.nczarr:FORMAT",
     "zarr2": "nczarr.formats.zarr.v2:FORMAT",
     "zarr3": "nczarr.formats.zarr.v3:FORMAT",
     "nczarr3": "nczarr.formats.zarr.nczarr:FORMAT3",
     "zarr3-2019": "nczarr.formats.zarr.draft2019:FORMAT",
-    "awkward0": "nczarr.formats.awkward0:FORMAT",
-    "ncstream": "nczarr.formats.ncstream:FORMAT",
-    "dmrpp": "nczarr.formats.opendap.dmrpp:FORMAT",
-    "dap2": "nczarr.formats.opendap.dap2:FORMAT",
-    "dap4": "nczarr.formats.opendap.dap4:FORMAT",
     "ncml": "nczarr.operations.ncml:FORMAT",
 }
-"""Our formats by name, in the order of documentation and detection."""
+"""Formats of the compiler by name, in the order of documentation and detection; those of plugins follow."""
 
 STORE, FILE, REFERENCE, REPOSITORY = "nczarr", "netcdf", "reference", "icechunk"
 """Formats of a store, a netCDF file, references and a repository by default."""
@@ -333,17 +329,23 @@ def load(row: str) -> Any:
     return getattr(import_module(module), name)
 
 
+def own_rows() -> dict[str, str]:
+    """Return the rows of the compiler and of built-in plugins."""
+    return {**ROWS, **plugin_index.list_own_formats()}
+
+
 def rows() -> dict[str, str]:
     """Return our rows and those of installed packages. Raises DuplicateFormatError."""
     global _joined
     if _joined is None:
         from importlib.metadata import entry_points  # slow to import: only when our own rows are not enough
 
-        _joined = join(ROWS, ((entry.name, entry.value) for entry in entry_points(group=GROUP)))
+        others = ((entry.name, entry.value) for entry in entry_points(group=GROUP))
+        _joined = join(own_rows(), itertools.chain(plugin_index.list_other_formats(), others))
     return _joined
 
 
-def join(built_in: dict[str, str], others: Iterator[tuple[str, str]]) -> dict[str, str]:
+def join(built_in: dict[str, str], others: Iterable[tuple[str, str]]) -> dict[str, str]:
     """Merge both tables. Raises DuplicateFormatError for a repeated name."""
     table = dict(built_in)
     for name, row in sorted(others):
@@ -378,14 +380,14 @@ def documents_in(outer: Format, name: str, *, refer: bool) -> Format:
 
 def find_format(name: str) -> Format | None:
     """Return the format of this name, or None."""
-    row = ROWS.get(name) or rows().get(name)
+    row = ROWS.get(name) or own_rows().get(name) or rows().get(name)
     form: Format | None = None if row is None else load(row)
     return form
 
 
 def list_names_with(field: str) -> tuple[str, ...]:
     """Return the names of our formats whose row has a field."""
-    return tuple(name for name, row in ROWS.items() if getattr(load(row), field))
+    return tuple(name for name, row in own_rows().items() if getattr(load(row), field))
 
 
 def of_modes(modes: Collection[str]) -> str | None:
@@ -407,7 +409,7 @@ def for_target(path: str) -> Format | None:
 def detect(name: str, head: bytes) -> Format | None:
     """Return the format of a source by its first bytes, else by the suffix of its name."""
     for table in _tables():
-        for row in table.values():
+        for row in _lazily(table):
             candidate: Format = load(row)
             if (
                 candidate.readable
@@ -424,7 +426,7 @@ def detect(name: str, head: bytes) -> Format | None:
 def detect_store(store: Store, *, opened: bool = False) -> Format | None:
     """Return a store's format by keys and root documents; `opened`: without representing formats. Raises OSError."""
     for table in _tables():
-        for row in table.values():
+        for row in _lazily(table):
             candidate: Format = load(row)
             if candidate.opens if opened else not candidate.readable:
                 continue
@@ -433,15 +435,25 @@ def detect_store(store: Store, *, opened: bool = False) -> Format | None:
     return None
 
 
-def _tables() -> Iterator[dict[str, str]]:
-    """Yield our rows, then, only on demand, those of others."""
-    yield ROWS
-    yield {name: row for name, row in rows().items() if name not in ROWS}
+Table = Callable[[], dict[str, str]]
 
 
-def _by_suffix(path: str, table: dict[str, str], *, writing: bool) -> Format | None:
+def _tables() -> Iterator[Table]:
+    """Yield the table of our rows, then that of others; each is made on demand."""
+    yield own_rows
+    yield lambda: {name: row for name, row in rows().items() if name not in own_rows()}
+
+
+def _lazily(table: Table) -> Iterator[str]:
+    """Yield the rows of a table, those of the compiler before others are looked for."""
+    if table is own_rows:
+        yield from ROWS.values()
+    yield from (row for name, row in table().items() if name not in ROWS)
+
+
+def _by_suffix(path: str, table: Table, *, writing: bool) -> Format | None:
     best: tuple[int, Format] | None = None
-    for row in table.values():
+    for row in table().values():
         candidate: Format = load(row)
         if not (candidate.writable if writing else candidate.opens or (candidate.read and not candidate.holds)):
             continue  # a file is no store, whatever its suffix

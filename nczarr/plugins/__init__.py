@@ -10,11 +10,17 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:  # public names of `nczarr`, for type checkers
     from nczarr.plugins import testing as testing
+    from nczarr.plugins.awkward0 import api as awkward0  # noqa: F401
+    from nczarr.plugins.ncstream import api as ncstream  # noqa: F401
     from nczarr.plugins.virtualizarr import parser as virtualizarr  # noqa: F401
     from nczarr.plugins.zarr_python.open import zarr_store as zarr_store
 
 OFFERS: dict[str, tuple[str, ...]] = {
+    "awkward0": ("format awkward0", "name awkward0"),
+    "icechunk": ("format icechunk",),
     "lsp": ("command lsp",),
+    "ncstream": ("format ncstream", "name ncstream"),
+    "opendap": ("format dap2", "format dap4", "format dmrpp"),
     "pygments": (),
     "serve": ("command serve",),
     "testing": ("name testing",),
@@ -22,4 +28,4 @@ OFFERS: dict[str, tuple[str, ...]] = {
     "xarray": (),
     "zarr_python": ("name zarr_store",),
 }
-"""Names that each plugin adds: `command NAME`, and `name NAME` of the package `nczarr`."""
+"""Names that each plugin adds: `format NAME`, `command NAME`, and `name NAME` of the package `nczarr`."""

@@ -271,7 +271,7 @@ def test_damaged_archives(how: int, tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.filterwarnings("ignore::nczarr.formats.awkward0.write.serialize.LostPartsWarning")
+@pytest.mark.filterwarnings("ignore::nczarr.plugins.awkward0.write.serialize.LostPartsWarning")
 def test_damaged_groups(tmp_path: Path, peer: Callable[[str], ModuleType]) -> None:
     h5py = peer("h5py")
     with h5py.File(tmp_path / "x.h5", "w") as file:

@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 
 from nczarr.diagnostics.report import CompileError, Report, Source
-from nczarr.formats.ncstream._generated import ncstream_pb2 as pb
-from nczarr.formats.ncstream.read.scan import scan
+from nczarr.plugins.ncstream._generated import ncstream_pb2 as pb
+from nczarr.plugins.ncstream.read.scan import scan
 from tests.support import ncstream_streams as make
 from tests.support.ncstream_messages import OBS, lists, obs_rows, rewritten
 from tests.support.ncstream_streams import RAGGED

@@ -19,8 +19,8 @@ from hypothesis import strategies as st
 import nczarr
 from nczarr.arrays.values import columns as kinds
 from nczarr.arrays.values.columns import Column, Flat, ListNode, TableNode
-from nczarr.formats.awkward0.columns.awkward2 import of_awkward, to_awkward
-from nczarr.formats.awkward0.write.serialize import put, save, serialize
+from nczarr.plugins.awkward0.columns.awkward2 import of_awkward, to_awkward
+from nczarr.plugins.awkward0.write.serialize import put, save, serialize
 from tests.support.columns import columns, items, mark
 from tests.support.peers.asked_awkward0 import asked
 
@@ -37,7 +37,7 @@ def written(obj: Any, **options: Any) -> dict[str, Any]:
 
 @pytest.mark.long
 @pytest.mark.sampled(3)
-@pytest.mark.filterwarnings("ignore::nczarr.formats.awkward0.write.serialize.LostPartsWarning")
+@pytest.mark.filterwarnings("ignore::nczarr.plugins.awkward0.write.serialize.LostPartsWarning")
 @pytest.mark.parametrize("compression", [None, True, "default", lzma.compress])
 def test_columns_of_all_kinds(awkward0: str, compression: Any) -> None:
     made: list[Column] = []
@@ -161,7 +161,7 @@ def test_json(awkward0: str, value: Any) -> None:
 
 
 @pytest.mark.long
-@pytest.mark.filterwarnings("ignore::nczarr.formats.awkward0.write.serialize.LostPartsWarning")
+@pytest.mark.filterwarnings("ignore::nczarr.plugins.awkward0.write.serialize.LostPartsWarning")
 def test_slices_of_arrays_of_awkward(awkward0: str, peer: Callable[[str], ModuleType]) -> None:
     peer("awkward")
     made: list[Any] = []
@@ -179,7 +179,7 @@ def test_slices_of_arrays_of_awkward(awkward0: str, peer: Callable[[str], Module
     assert sum("error" in answer for answer in answers) <= len(made) // 100
 
 
-@pytest.mark.filterwarnings("ignore::nczarr.formats.awkward0.write.serialize.LostPartsWarning")
+@pytest.mark.filterwarnings("ignore::nczarr.plugins.awkward0.write.serialize.LostPartsWarning")
 def test_arrays_of_awkward(awkward0: str, peer: Callable[[str], ModuleType]) -> None:
     ak = peer("awkward")
     made = [

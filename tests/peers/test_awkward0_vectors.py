@@ -20,8 +20,8 @@ import pytest
 import nczarr
 from nczarr.arrays.values.columns import Column
 from nczarr.diagnostics.report import CompileError
-from nczarr.formats.awkward0.wire import dtypes
-from nczarr.formats.awkward0.wire.limits import UnreadableDocumentError, allows, patterns
+from nczarr.plugins.awkward0.wire import dtypes
+from nczarr.plugins.awkward0.wire.limits import UnreadableDocumentError, allows, patterns
 from tests.conftest import shared_folder
 from tests.support import columns as marked
 from tests.support.peers import SCRIPTS

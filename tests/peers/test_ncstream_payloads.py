@@ -14,8 +14,8 @@ import numpy as np
 import pytest
 
 from nczarr.diagnostics.report import CompileError
-from nczarr.formats.ncstream._generated import ncstream_pb2 as pb
-from nczarr.formats.ncstream.wire.element_types import NUMPY
+from nczarr.plugins.ncstream._generated import ncstream_pb2 as pb
+from nczarr.plugins.ncstream.wire.element_types import NUMPY
 from tests.conftest import shared_folder
 
 FOLDER = shared_folder()

@@ -12,7 +12,7 @@ import nczarr.ncstream as door
 import numpy as np
 import pytest
 
-from nczarr.formats.ncstream._generated import ncstream_pb2 as pb
+from nczarr.plugins.ncstream._generated import ncstream_pb2 as pb
 from tests.support import ncstream_streams as make
 
 pytestmark = pytest.mark.peer

@@ -40,7 +40,9 @@ def test_offers_are_what_the_rows_say() -> None:
         assert plugin.name == name
         assert not plugin.commands.keys() & COMMANDS.keys()
         commands = (f"command {command}" for command in plugin.commands)
-        assert sorted(OFFERS[name]) == sorted((*commands, *(f"name {public}" for public in plugin.names)))
+        formats = (f"format {form}" for form in plugin.formats)
+        names = (f"name {public}" for public in plugin.names)
+        assert sorted(OFFERS[name]) == sorted((*formats, *commands, *names))
 
 
 def test_the_compiler_imports_no_plugin_and_names_none() -> None:
@@ -53,6 +55,19 @@ def test_the_compiler_imports_no_plugin_and_names_none() -> None:
         or any(each.startswith("nczarr.plugins") for each in module.imported())
     }
     assert named == set()
+
+
+def test_plugins_import_those_that_they_require_alone() -> None:
+    rows = {found.name: plugin_index.load(found)[0] for found in plugin_index.list_plugins()}
+    wrong = []
+    for module in modules():
+        own, used = module.name.split(".")[2:3], set()
+        if module.name.startswith("nczarr.plugins.") and own:
+            used = {each.split(".")[2] for each in module.imported() if each.startswith("nczarr.plugins.")}
+            row = rows[own[0]]
+            assert row is not None
+            wrong += [f"{module.name} imports {other}" for other in used - {*own, *row.requires}]
+    assert wrong == []
 
 
 def test_a_command_loads_its_own_plugin_alone() -> None:
@@ -108,13 +123,26 @@ def test_a_broken_plugin_is_named_and_breaks_nothing(others: list[Found]) -> Non
         nczarr.foo  # noqa: B018
 
 
+def test_a_plugin_without_one_that_it_requires_is_named(others: list[Found]) -> None:
+    row = Plugin("eager", "wants more", requires=("serve", "nothing_of_that_name"))
+    others.append(Found("eager", "1", lambda: row, None))
+    assert plugin_index.load(others[0]) == (None, "it requires `nothing_of_that_name`, which is not installed")
+
+
+def _required(found: Found) -> tuple[str, ...]:
+    plugin, _ = plugin_index.load(found)
+    return () if plugin is None else plugin.requires
+
+
 @pytest.mark.long
 @pytest.mark.parametrize("removed", [*NAMES, "all"])
 def test_a_plugin_can_be_removed(removed: str, tmp_path: Path) -> None:
     """Every other module can be imported, and the compiler does its work."""
     shutil.copytree(ROOT / "nczarr", tmp_path / "nczarr", ignore=shutil.ignore_patterns("__pycache__"))
     folder = tmp_path / "nczarr" / "plugins"
-    shutil.rmtree(folder if removed == "all" else folder / removed)
+    gone = {removed, *(found.name for found in plugin_index.list_plugins() if removed in _required(found))}
+    for path in [folder] if removed == "all" else [folder / name for name in gone]:
+        shutil.rmtree(path)
     (tmp_path / "a.cdl").write_text("netcdf a { dimensions: x = 2 ; variables: int v(x) ; data: v = 1, 2 ; }")
     code = """
 import importlib, pkgutil, sys
@@ -145,6 +173,6 @@ assert dir(nczarr) and nczarr.__all__
         check=False,
     )
     assert done.returncode == 0, done.stderr
-    listed = {} if removed == "all" else set(NAMES) - {removed}
+    listed = {} if removed == "all" else set(NAMES) - gone
     lines = done.stdout.splitlines()
     assert all(any(line.startswith(f"{name} ") for line in lines) for name in listed)

@@ -24,7 +24,7 @@ CONTENT = [10, 11, 12]
 
 
 @pytest.mark.slow
-@pytest.mark.filterwarnings("ignore::nczarr.formats.awkward0.write.serialize.LostPartsWarning")
+@pytest.mark.filterwarnings("ignore::nczarr.plugins.awkward0.write.serialize.LostPartsWarning")
 @quick
 @given(columns(), st.sampled_from([None, True, "default"]), st.sampled_from(["", "a", "é/b"]))
 def test_what_is_written_is_read(column: Column, compression: Any, name: str) -> None:

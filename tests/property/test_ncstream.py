@@ -14,9 +14,9 @@ from nczarr.ast import Dataset
 from nczarr.check import check
 from nczarr.check.checked import Checked, Unchecked
 from nczarr.diagnostics.report import Report, Source
-from nczarr.formats.ncstream.write import backend
 from nczarr.operations import pipeline
 from nczarr.options import Options
+from nczarr.plugins.ncstream.write import backend
 from tests.support.ncstream_datasets import plain, without_model
 from tests.support.proof import share
 from tests.support.stores import other_values

@@ -15,7 +15,7 @@ import nczarr
 from nczarr import names
 from nczarr.check.checked import Checked
 from nczarr.diagnostics.report import Report
-from nczarr.formats.ncstream._generated import ncstream_pb2 as pb
+from nczarr.plugins.ncstream._generated import ncstream_pb2 as pb
 from nczarr.select.selection import Section
 from nczarr.select.selection_syntax import sections
 
@@ -163,6 +163,6 @@ def without_model(data: bytes) -> bytes:
 
 
 def _block(data: bytes) -> bytes:
-    from nczarr.formats.ncstream.wire.protobuf import encode
+    from nczarr.plugins.ncstream.wire.protobuf import encode
 
     return encode(len(data)) + data

@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 
 import nczarr
-from nczarr.formats.ncstream._generated import ncstream_pb2 as pb
-from nczarr.formats.ncstream.wire import framing
-from nczarr.formats.ncstream.wire.protobuf import encode
+from nczarr.plugins.ncstream._generated import ncstream_pb2 as pb
+from nczarr.plugins.ncstream.wire import framing
+from nczarr.plugins.ncstream.wire.protobuf import encode
 from tests.support.ncstream_streams import HEADER, START
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import nczarr.ncstream as door
 import numpy as np
 
-from nczarr.formats.ncstream._generated import ncstream_pb2 as pb
+from nczarr.plugins.ncstream._generated import ncstream_pb2 as pb
 from tests.support import ncstream_streams as make
 
 

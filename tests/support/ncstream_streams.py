@@ -8,8 +8,8 @@ from typing import Any
 
 from numpy.typing import NDArray
 
-from nczarr.formats.ncstream._generated import ncstream_pb2 as pb
-from nczarr.formats.ncstream.wire.protobuf import encode
+from nczarr.plugins.ncstream._generated import ncstream_pb2 as pb
+from nczarr.plugins.ncstream.wire.protobuf import encode
 
 START, END = b"CDFS", bytes.fromhex("ededdede")
 HEADER, DATA, COLUMN = (bytes.fromhex(each) for each in ("adecceda", "abecceba", "abebbeba"))

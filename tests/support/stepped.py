@@ -29,7 +29,7 @@ CALLS = (
     ("nczarr.stores.finish", None, "_exchange"),
     ("nczarr.stores.connection", "FileConnection", "_try"),
     ("nczarr.stores.ranges", None, "write"),
-    *(("nczarr.formats.icechunk.target", "RepositoryTarget", name) for name in ("_begin", "put", "seal", "_publish")),
+    *(("nczarr.plugins.icechunk.target", "RepositoryTarget", name) for name in ("_begin", "put", "seal", "_publish")),
 )
 """Functions whose calls are steps: module, class, name."""
 

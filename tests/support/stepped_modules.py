@@ -18,7 +18,7 @@ SKIPPED = (
         "nczarr.__main__",
         "nczarr.link.cluster",
     ),
-    *("nczarr.stores.repository", "nczarr.formats.icechunk"),  # their library has threads, which a fork does not copy
+    *("nczarr.stores.repository", "nczarr.plugins.icechunk"),  # their library has threads, which a fork does not copy
 )
 
 LIBRARIES = ("netCDF4", "h5py", "pandas", "pyarrow.parquet", "zarr", "s3fs", "aiobotocore.session")

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import nczarr
-from nczarr.formats.ncstream._generated import ncstream_pb2 as pb
+from nczarr.plugins.ncstream._generated import ncstream_pb2 as pb
 from tests.conftest import Ran
 from tests.support import ncstream_streams as streams
 from tests.support.classic_bytes import Made

@@ -25,13 +25,13 @@ from nczarr.arrays.values.parts import is_fixed
 from nczarr.arrays.values.time_units import CALENDARS, date
 from nczarr.check.checked import Checked
 from nczarr.diagnostics.report import CompileError
-from nczarr.formats.opendap.common.constraints import ConstraintError
-from nczarr.formats.opendap.common.dmr_writer import Projection
-from nczarr.formats.opendap.dap2 import declarations as dap2
-from nczarr.formats.opendap.dap2 import values as dap2_values
-from nczarr.formats.opendap.dap2.das_writer import write_das
-from nczarr.formats.opendap.dap2.declarations import DdsNode
-from nczarr.formats.opendap.dap4 import writer as dap4
+from nczarr.plugins.opendap.common.constraints import ConstraintError
+from nczarr.plugins.opendap.common.dmr_writer import Projection
+from nczarr.plugins.opendap.dap2 import declarations as dap2
+from nczarr.plugins.opendap.dap2 import values as dap2_values
+from nczarr.plugins.opendap.dap2.das_writer import write_das
+from nczarr.plugins.opendap.dap2.declarations import DdsNode
+from nczarr.plugins.opendap.dap4 import writer as dap4
 from nczarr.plugins.serve.answers import BYTES, HTML, TEXT, HttpAnswer, conditional
 from nczarr.plugins.serve.context import Answer, DeferredWork, ServerContext, StreamedValues
 from nczarr.plugins.serve.dataset_cache import CachedDataset, while_same

@@ -1,0 +1,10 @@
+"""Repositories of icechunk: their format."""
+
+from nczarr.plugin_index import Plugin
+
+PLUGIN = Plugin(
+    "icechunk",
+    "repositories of icechunk",
+    formats={"icechunk": "nczarr.plugins.icechunk.format:FORMAT"},
+    extras={"icechunk": "icechunk"},
+)

@@ -1,0 +1,1 @@
+"""ncstream: a dataset as a stream of messages (contract: ncstream). `nczarr.ncstream` is the message API."""

@@ -1,0 +1,13 @@
+"""OPeNDAP: the formats of its answers, and DMR++."""
+
+from nczarr.plugin_index import Plugin
+
+PLUGIN = Plugin(
+    "opendap",
+    "OPeNDAP: DAP2, DAP4 and DMR++",
+    formats={
+        "dmrpp": "nczarr.plugins.opendap.dmrpp:FORMAT",
+        "dap2": "nczarr.plugins.opendap.dap2:FORMAT",
+        "dap4": "nczarr.plugins.opendap.dap4:FORMAT",
+    },
+)
