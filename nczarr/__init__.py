@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import os
 import sys
-from functools import cache
+from functools import cache as _cache
 from importlib import import_module
 from importlib.machinery import ModuleSpec
 from typing import TYPE_CHECKING, Any
@@ -134,9 +133,11 @@ def _place_of(name: str) -> str | None:
     return find_name(name)
 
 
-@cache
+@_cache
 def _list_modules() -> frozenset[str]:
     """Return the names of the modules and folders of the package."""
+    import os
+
     return frozenset(name.removesuffix(".py") for name in os.listdir(os.path.dirname(__file__)))
 
 
