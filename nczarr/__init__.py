@@ -14,7 +14,6 @@ if TYPE_CHECKING:
     from types import ModuleType
 
     from nczarr.api import refs as refs
-    from nczarr.api import zarr3_2019 as zarr3_2019
     from nczarr.api.append import append as append
     from nczarr.api.builder import DatasetBuilder as DatasetBuilder
     from nczarr.api.combine import combine as combine
@@ -74,7 +73,6 @@ _PUBLIC = {
 
 _DOORS = {
     "refs": "nczarr.api.refs",
-    "zarr3_2019": "nczarr.api.zarr3_2019",
 }
 """Public modules by name: attributes, and targets of `import nczarr.refs` and the like."""
 

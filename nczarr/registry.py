@@ -300,7 +300,6 @@ ROWS: dict[str, str] = {
     "zarr2": "nczarr.formats.zarr.v2:FORMAT",
     "zarr3": "nczarr.formats.zarr.v3:FORMAT",
     "nczarr3": "nczarr.formats.zarr.nczarr:FORMAT3",
-    "zarr3-2019": "nczarr.formats.zarr.draft2019:FORMAT",
     "ncml": "nczarr.operations.ncml:FORMAT",
 }
 """Formats of the compiler by name, in the order of documentation and detection; those of plugins follow."""

@@ -273,6 +273,14 @@ def _fit(chunks: tuple[int, ...], shape: tuple[int, ...], requests: StorageReque
     )
 
 
+def _write_one_with(trait: str) -> str:
+    """Return the remedy that names the formats whose arrays have a trait."""
+    from nczarr.registry import formats
+
+    able = [form.name for form in formats() if form.writable and getattr(form.capabilities.arrays, trait, False)]
+    return f"write {' or '.join(f'`{name}`' for name in able)}" if able else "no installed format has them"
+
+
 def storage_requests(
     checked: Checked, target: str, arrays: Arrays | None, options: Options, report: Report
 ) -> StorageRequests:
@@ -291,9 +299,11 @@ def storage_requests(
             helps=["omit `--grid rectilinear`, or write Zarr v3: `--to zarr3`, or `--metadata zarr3` of references"],
         )
     if options.order == "F" and not (arrays and arrays.orders):
-        report.error("unmatched-order", f"{target} has no chunks in F order", helps=["write `zarr3-2019`"])
+        report.error("unmatched-order", f"{target} has no chunks in F order", helps=[_write_one_with("orders")])
     if options.separator is not None and not (arrays and arrays.separators):
-        report.error("unmatched-separator", f"keys of {target} have one separator", helps=["write `zarr3-2019`"])
+        report.error(
+            "unmatched-separator", f"keys of {target} have one separator", helps=[_write_one_with("separators")]
+        )
     _check_lengths(checked, options.shards, "--shards", "unmatched-shards", report)
     chains: dict[str, tuple[Codec, ...]] = {}
     bare: set[str] = set()

@@ -13,6 +13,7 @@ if TYPE_CHECKING:  # public names of `nczarr`, for type checkers
     from nczarr.plugins.awkward0 import api as awkward0  # noqa: F401
     from nczarr.plugins.ncstream import api as ncstream  # noqa: F401
     from nczarr.plugins.virtualizarr import parser as virtualizarr  # noqa: F401
+    from nczarr.plugins.zarr_drafts import api as zarr3_2019  # noqa: F401
     from nczarr.plugins.zarr_python.open import zarr_store as zarr_store
 
 OFFERS: dict[str, tuple[str, ...]] = {
@@ -26,6 +27,7 @@ OFFERS: dict[str, tuple[str, ...]] = {
     "testing": ("name testing",),
     "virtualizarr": ("name virtualizarr",),
     "xarray": (),
+    "zarr_drafts": ("format zarr3-2019", "name zarr3_2019"),
     "zarr_python": ("name zarr_store",),
 }
 """Names that each plugin adds: `format NAME`, `command NAME`, and `name NAME` of the package `nczarr`."""

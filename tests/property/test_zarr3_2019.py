@@ -15,7 +15,7 @@ from nczarr.arrays.chunks.key_segments import problem
 from nczarr.check import check
 from nczarr.check.checked import Unchecked
 from nczarr.diagnostics.report import Report
-from nczarr.formats.zarr.draft2019 import keys, wire
+from nczarr.plugins.zarr_drafts import keys, wire
 from nczarr.stores.keyvalue import is_key
 from tests.support.draft_2019 import Required, WithAll, WithList
 from tests.support.proof import share

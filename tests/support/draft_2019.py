@@ -8,8 +8,8 @@ from typing import Any
 
 from nczarr import zarr3_2019
 from nczarr.api.handle import DatasetHandle
-from nczarr.api.zarr3_2019 import MemoryKeys
 from nczarr.diagnostics.report import CompileError, Diagnostic
+from nczarr.plugins.zarr_drafts.api import MemoryKeys
 
 FORMAT = "http://purl.org/zarr/spec/protocol/core/3.0"
 GZIP = {"codec": "http://purl.org/zarr/spec/codec/gzip", "level": 1}

@@ -22,11 +22,11 @@ from nczarr.diagnostics.report import Report
 from nczarr.formats.zarr.core.attributes import type_untyped
 from nczarr.formats.zarr.core.fill_values import Json
 from nczarr.formats.zarr.core.writer import Entry
-from nczarr.formats.zarr.draft2019 import dtypes, keys, protocol_extension, wire
-from nczarr.formats.zarr.draft2019.frontend import read
 from nczarr.formats.zarr.extension.documents import HiddenAttributes
 from nczarr.options import Options
 from nczarr.plan.plans import PartTarget, StorePlan
+from nczarr.plugins.zarr_drafts import dtypes, keys, protocol_extension, wire
+from nczarr.plugins.zarr_drafts.frontend import read
 from nczarr.stores.memory import MemoryStore
 from nczarr.syntax.json.tolerant import parse
 

@@ -14,8 +14,8 @@ from typing import Unpack
 from nczarr.api.handle import DatasetHandle, report_losses, warn_of_losses
 from nczarr.api.options import TargetOptions, options_from, takes
 from nczarr.diagnostics.report import UNREAD, CompileError, Diagnostic, Report
-from nczarr.formats.zarr.draft2019.keys import array_key, data_key, group_key, path_problem
-from nczarr.formats.zarr.draft2019.protocol import Children, ContradictionError, Hierarchy, Nodes
+from nczarr.plugins.zarr_drafts.keys import array_key, data_key, group_key, path_problem
+from nczarr.plugins.zarr_drafts.protocol import Children, ContradictionError, Hierarchy, Nodes
 from nczarr.stores.keyvalue import FolderKeys, KeyValues, KeyValueStore, MemoryKeys, NotListedError, Operations
 
 __all__ = [

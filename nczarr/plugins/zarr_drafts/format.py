@@ -1,8 +1,4 @@
-"""The Zarr v3 core protocol in its 2019 draft, with the netCDF model in a protocol extension.
-
-It is not the final Zarr v3 (`zarr3`): documents are below `meta/`, chunks below
-`data/`.
-"""
+"""The row of the format."""
 
 from __future__ import annotations
 
@@ -27,8 +23,8 @@ FORMAT = Format(
     suffixes=(),
     spec="https://github.com/zarr-developers/zarr-specs/tree/core-protocol-v3.0-dev",
     capabilities=Capabilities(extensions=True, json_attributes="strict", arrays=ARRAYS),
-    holds="nczarr.formats.zarr.draft2019.frontend:holds",
-    read="nczarr.formats.zarr.draft2019.frontend:read",
-    emit="nczarr.formats.zarr.draft2019.backend:emit",
+    holds="nczarr.plugins.zarr_drafts.frontend:holds",
+    read="nczarr.plugins.zarr_drafts.frontend:read",
+    emit="nczarr.plugins.zarr_drafts.backend:emit",
     edits="nczarr.formats.zarr.edit.edit:edit",
 )

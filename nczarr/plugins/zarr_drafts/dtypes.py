@@ -22,7 +22,7 @@ from nczarr.arrays.sources.source import Descr, itemsize
 from nczarr.ast import Codec
 from nczarr.formats.zarr.core.array_metadata import record
 from nczarr.formats.zarr.core.fill_values import Json, json_of, number
-from nczarr.formats.zarr.draft2019.protocol_extension import URI
+from nczarr.plugins.zarr_drafts.protocol_extension import URI
 
 CORE: dict[str, str] = {
     "bool": "|b1", "i1": "|i1", "u1": "|u1",

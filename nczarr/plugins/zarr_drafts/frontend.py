@@ -21,12 +21,12 @@ from nczarr.formats.common.strict_json import StrictDocuments
 from nczarr.formats.zarr.core import hierarchy
 from nczarr.formats.zarr.core.array_metadata import ArrayMetadata, chain
 from nczarr.formats.zarr.core.reader import NodeReader
-from nczarr.formats.zarr.draft2019 import dtypes, keys, wire
-from nczarr.formats.zarr.draft2019 import protocol_extension as extension
-from nczarr.formats.zarr.draft2019.keys import Kind
-from nczarr.formats.zarr.draft2019.protocol import Hierarchy, Nodes, nodes_of
-from nczarr.formats.zarr.draft2019.protocol_extension import ExtensionObject
 from nczarr.options import Options
+from nczarr.plugins.zarr_drafts import dtypes, keys, wire
+from nczarr.plugins.zarr_drafts import protocol_extension as extension
+from nczarr.plugins.zarr_drafts.keys import Kind
+from nczarr.plugins.zarr_drafts.protocol import Hierarchy, Nodes, nodes_of
+from nczarr.plugins.zarr_drafts.protocol_extension import ExtensionObject
 from nczarr.registry import ChunkKeys
 from nczarr.stores.base import Store
 from nczarr.stores.keyvalue import operations

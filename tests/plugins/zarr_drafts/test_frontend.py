@@ -15,9 +15,9 @@ import pytest
 
 import nczarr
 from nczarr import registry, zarr3_2019
-from nczarr.api.zarr3_2019 import MemoryKeys
 from nczarr.diagnostics.report import CompileError
-from nczarr.formats.zarr.draft2019.dtypes import CORE
+from nczarr.plugins.zarr_drafts.api import MemoryKeys
+from nczarr.plugins.zarr_drafts.dtypes import CORE
 from nczarr.stores.memory import MemoryStore
 from tests.conftest import run_command
 from tests.support.draft_2019 import FORMAT, GZIP, URI, array, content, found_in, group, opened, places, said

@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from nczarr import zarr3_2019
-from nczarr.api.zarr3_2019 import ContradictionError, Hierarchy, MemoryKeys, array_key, data_key, group_key
 from nczarr.arrays.regions import grid_of
 from nczarr.diagnostics.report import CompileError
+from nczarr.plugins.zarr_drafts.api import ContradictionError, Hierarchy, MemoryKeys, array_key, data_key, group_key
 from nczarr.stores.keyvalue import NO_PREFIX, NotListedError
 from tests.support.draft_2019 import (
     ARRAY_EXAMPLE,

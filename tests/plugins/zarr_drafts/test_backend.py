@@ -13,9 +13,9 @@ import pytest
 import nczarr
 from nczarr import zarr3_2019
 from nczarr.api.handle import DatasetHandle
-from nczarr.api.zarr3_2019 import MemoryKeys
 from nczarr.ast import Attribute, Constant, Dataset, Dimension, Group, Variable
 from nczarr.diagnostics.report import CompileError
+from nczarr.plugins.zarr_drafts.api import MemoryKeys
 from tests.conftest import run_command
 from tests.support.draft_2019 import FORMAT, URI, Required, WithList
 from tests.support.making import checked

@@ -18,9 +18,9 @@ from typing import Any, Literal, NamedTuple
 
 from nczarr.formats.zarr.core.array_metadata import lengths, sensible
 from nczarr.formats.zarr.core.fill_values import FAULTS, Json
-from nczarr.formats.zarr.draft2019 import dtypes
-from nczarr.formats.zarr.draft2019.keys import Kind
-from nczarr.formats.zarr.draft2019.protocol_extension import URI
+from nczarr.plugins.zarr_drafts import dtypes
+from nczarr.plugins.zarr_drafts.keys import Kind
+from nczarr.plugins.zarr_drafts.protocol_extension import URI
 from nczarr.stores.memory import pretty
 from nczarr.syntax.json.positions import pointer
 

@@ -1,0 +1,10 @@
+"""The 2019 draft of Zarr v3: its format, and the module for hierarchies in stores of one's own."""
+
+from nczarr.plugin_index import Plugin
+
+PLUGIN = Plugin(
+    "zarr_drafts",
+    "the 2019 draft of Zarr v3",
+    formats={"zarr3-2019": "nczarr.plugins.zarr_drafts.format:FORMAT"},
+    names={"zarr3_2019": "nczarr.plugins.zarr_drafts.api"},
+)
