@@ -17,7 +17,7 @@ SCRATCH := $(shell if [ -w /dev/shm ] && [ "$$(df -Pk /dev/shm | awk 'END { prin
 	echo /dev/shm; else echo $${TMPDIR:-/tmp}; fi)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test proof check grammar grammar-check format lint types docs docs-check site site-serve lock bench clean
+.PHONY: help demo test proof deletable check grammar grammar-check format lint types docs docs-check site site-serve lock bench clean
 
 help: ## list the tasks
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/\1\t\2/p' $(MAKEFILE_LIST) | sort | awk -F '\t' '{printf "  make %-14s %s\n", $$1, $$2}'
@@ -45,6 +45,9 @@ scratch: # name the folder for temporary files
 
 proof: $(READY) ## everything: exactness, fuzzing, peers, load
 	@NCZARR_RANDOM=1 $(RUN) -m pytest -n auto
+
+deletable: $(READY) ## remove each plugin in turn: everything else imports and works
+	@$(RUN) -m pytest tests/plugins/test_plugin_index.py
 
 check: format-check lint types grammar-check docs-check test ## everything that must be green before a commit
 
