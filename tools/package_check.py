@@ -135,6 +135,7 @@ def cases() -> Iterator[tuple[str, str | None]]:
     yield "refs expand jinja.json --jinja", "references"
     yield "refs compact s3.json -o o.json", None
     yield "refs compact s4.parq -o o.json", "references"
+    yield "plugins", None
     yield "serve .", "serve"
     yield "completion bash", "completion"
     yield "lsp", "lsp"

@@ -9,12 +9,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:  # public names of `nczarr`, for type checkers
-    from nczarr.plugins import testing as testing
-    from nczarr.plugins.awkward0 import api as awkward0  # noqa: F401
-    from nczarr.plugins.ncstream import api as ncstream  # noqa: F401
-    from nczarr.plugins.virtualizarr import parser as virtualizarr  # noqa: F401
-    from nczarr.plugins.zarr_drafts import api as zarr3_2019  # noqa: F401
-    from nczarr.plugins.zarr_python.open import zarr_store as zarr_store
+    from nczarr.plugins import testing as testing  # noqa: TC004
+    from nczarr.plugins.awkward0 import api as awkward0  # noqa: TC004
+    from nczarr.plugins.ncstream import api as ncstream  # noqa: TC004
+    from nczarr.plugins.virtualizarr import parser as virtualizarr  # noqa: TC004
+    from nczarr.plugins.zarr_drafts import api as zarr3_2019  # noqa: TC004
+    from nczarr.plugins.zarr_python.open import zarr_store as zarr_store  # noqa: TC004
+
+    __all__ = ["awkward0", "ncstream", "testing", "virtualizarr", "zarr3_2019", "zarr_store"]
 
 OFFERS: dict[str, tuple[str, ...]] = {
     "awkward0": ("format awkward0", "name awkward0"),
