@@ -113,6 +113,12 @@ def list_plugins() -> list[Found]:
     return [*_list_built_in(), *_list_others()]
 
 
+def list_faults() -> list[str]:
+    """Return a sentence about each plugin that cannot be loaded."""
+    loaded = ((found, load(found)[1]) for found in list_plugins())
+    return [f"plugin `{found.name}` cannot be loaded: {fault}" for found, fault in loaded if fault]
+
+
 def load(found: Found) -> tuple[Plugin | None, str]:
     """Return the row of a plugin, or None and why it cannot be loaded."""
     try:

@@ -173,6 +173,8 @@ def _unknown(name: str) -> str:
 
 def without_command(arguments: list[str]) -> int:
     """Run a command line that does not begin with a command; return its status."""
+    from nczarr.plugin_index import list_faults
+
     first, *rest = arguments or [""]
     if first == "--version":
         from nczarr import __version__
@@ -189,6 +191,8 @@ def without_command(arguments: list[str]) -> int:
     if not first:
         sys.stderr.write(USAGE)
     complain(f"nczarr: {_not_known(first, list(list_commands())) if first else 'name a command'}")
+    for fault in list_faults() if first else ():
+        complain(f"nczarr: {fault}")
     complain("`nczarr help` lists the commands")
     return MISUSED
 

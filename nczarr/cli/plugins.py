@@ -30,7 +30,7 @@ def run(arguments: argparse.Namespace) -> int:
         plugin, fault = load(found)
         if plugin is None:
             status = FAULTY
-            complain(f"nczarr: plugin `{found.name}` {found.version} cannot be loaded: {fault}")
+            complain(f"nczarr: plugin `{found.name}` cannot be loaded: {fault}")
             continue
         added = "; ".join(f"{what}: {', '.join(names)}" for what, names in _list_added(plugin).items() if names)
         line = f"{found.name:<14} {found.version:<8} {plugin.line}{f' ({added})' if added else ''}"
