@@ -137,6 +137,7 @@ def _required(found: Found) -> tuple[str, ...]:
 
 
 @pytest.mark.long
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("removed", [*NAMES, "all"])
 def test_a_plugin_can_be_removed(removed: str, tmp_path: Path) -> None:
     """Every other module can be imported, and the compiler does its work."""
