@@ -17,8 +17,8 @@ import pytest
 import nczarr
 from nczarr.diagnostics.report import CompileError
 from nczarr.diagnostics.secrets import NO_OPTIONS
-from nczarr.formats import ncstream
 from nczarr.options import Following
+from nczarr.plugins.ncstream import format as ncstream
 from nczarr.plugins.serve import dataset_cache, refusals
 from nczarr.plugins.serve.dataset_cache import Shelf
 from nczarr.plugins.serve.places import Root, ServedPlace, is_visible
