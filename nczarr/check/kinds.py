@@ -136,9 +136,11 @@ def _find_users(variables: Mapping[str, Variable]) -> dict[str, list[str]]:
     """Return the variables along the dimension of each coordinate variable, some of them if they are many."""
     users: dict[str, list[str]] = {}
     for path, variable in variables.items():
-        for reference in {reference for reference in variable.dimensions if isinstance(reference, str)}:
-            if reference in variables and reference != path and len(users.setdefault(reference, [])) < MOST_USERS:
-                users[reference].append(path)
+        for reference in variable.dimensions:
+            if reference in variables and reference != path and isinstance(reference, str):
+                of_reference = users.setdefault(reference, [])
+                if len(of_reference) < MOST_USERS and path not in of_reference[-1:]:  # one may have it twice
+                    of_reference.append(path)
     return users
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from struct import unpack
-from typing import NamedTuple, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 from nczarr.formats.netcdf4.header.datatypes import REFERENCE
 from nczarr.formats.netcdf4.header.file_bytes import UNDEFINED
@@ -66,6 +66,8 @@ class DimensionScales:
         """Paths of the scales by dimension."""
         self.without_length: set[int] = set()
         """Dimensions whose scales have no dataspace, until an axis gives them a length."""
+        self._chosen: dict[tuple[Any, ...], list[ChosenDimension]] = {}
+        """Dimensions of axes by their scales, lengths and largest lengths: most variables share them."""
         self._own: dict[str, int] = {}
         self._of_objects: dict[tuple[str, int], dict[str, int]] = {}
         """Dimensions of each object by the path of their group: a scale may have several links."""
@@ -89,11 +91,17 @@ class DimensionScales:
         if shape and any(scales) and not scales[0]:  # libnetcdf 4.10 looks no further, and compares lengths
             self.misfits.append(f"axis 0 of `{place}` has no scale, and those of its other axes are not used")
             scales = [[]] * len(shape)
+        key, misfits = (*map(tuple, scales), shape, most), len(self.misfits)
+        known = self._chosen.get(key)
+        if known is not None:
+            return known
         for axis, (of_axis, length, most_of_axis) in enumerate(zip(scales, shape, most, strict=True)):
             fitting = [number for number in of_axis if number is not None and self._fits(number, length, most_of_axis)]
             chosen.append(ChosenDimension(fitting[-1] if fitting else None, bool(of_axis)))
             if of_axis and of_axis[-1] not in fitting:
                 self.misfits.append(self._describe_misfit(f"axis {axis} of `{place}`", length, of_axis[-1]))
+        if len(self.misfits) == misfits and not self.without_length:  # whose axes give them a length
+            self._chosen[key] = chosen
         return chosen
 
     def _list_scales(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 import os
 import struct
@@ -219,7 +220,7 @@ class TreeReader:
         """Return a variable; None for an invalid name."""
         info = stored.dataset.info
         type_name = self._type_names[stored.type]
-        problem = names.name_problem(stored.name)
+        _, problem = _check_name(stored.name)
         if problem is not None:
             text = f"the name of dataset `{'/'.join(('', *above, stored.name))}` is invalid: {problem}"
             self._omitted.append(Omission("omitted-name", path, text))
@@ -293,11 +294,10 @@ class TreeReader:
         """Return the attributes of an owner. Of several names that are equal in NFC, the normal one counts."""
         plain, attributes = {attribute.name for attribute in stored}, []
         for one in stored:
-            first = names.normal(one.name)
+            first, problem = _check_name(one.name)
             if first != one.name and first in plain:
                 self._namesakes.append(Namesake("attribute", one.name, "attribute", first, scope, None))
                 continue
-            problem = names.name_problem(one.name)
             if problem is None:
                 attribute = self._attribute(one)
                 attributes.append(attribute)
@@ -391,6 +391,12 @@ class TreeReader:
             return library_default(type_name, self._types)
         kind = dataset.type.cell
         return self._pack(type_name, kind, dataset.info.unwritten[: kind.size])
+
+
+@functools.lru_cache(maxsize=4096)
+def _check_name(name: str) -> tuple[str, str | None]:
+    """Return a name in NFC, and the problem of the name as it is. Cached: attributes share few names."""
+    return names.normal(name), names.name_problem(name)
 
 
 def _texts(kind: Datatype, data: bytes) -> Constant:

@@ -320,7 +320,7 @@ class HeaderModel:
             shape, most = dataset.info.extent or (), dataset.most
             axes = self.scales.choose(located.table.path, group.place, place, shape, most, internal)
             dimensions = [axis.number for axis in axes]
-            for axis, (length, end) in enumerate(zip(shape, most, strict=True)):
+            for axis, (length, end) in enumerate(zip(shape, most, strict=True) if None in dimensions else ()):
                 if dimensions[axis] is None:
                     is_phony = axes[axis].has_scale
                     dimensions[axis] = self._of_length(group, dimensions, length, end, is_phony=is_phony)

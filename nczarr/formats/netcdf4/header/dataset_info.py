@@ -21,7 +21,7 @@ from nczarr.formats.netcdf4.header.chunk_addresses import (
     SINGLE,
     ChunkIndex,
 )
-from nczarr.formats.netcdf4.header.datatypes import STRING, Datatype, text_of
+from nczarr.formats.netcdf4.header.datatypes import STRING, VLEN, Datatype, text_of
 from nczarr.formats.netcdf4.header.file_bytes import UNDEFINED, UnknownStructureError, UnreadableHeaderError
 from nczarr.formats.netcdf4.header.heaps import local_heap
 from nczarr.formats.netcdf4.header.messages import (
@@ -254,7 +254,10 @@ class DatasetReader:
 
     def _text(self, kind: Datatype, fill: bytes) -> bytes | None:
         """Return the fill value of strings; None if it is empty, or for other types."""
-        kind, fill = kind.cell, fill[: kind.cell.size]
+        kind = kind.cell
+        if kind.family not in (STRING, VLEN):
+            return None
+        fill = fill[: kind.size]
         if kind.is_text:
             return self._types.texts.get(fill, 1) or None
         return text_of(fill, kind.form) or None if kind.family == STRING else None

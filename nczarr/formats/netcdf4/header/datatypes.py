@@ -197,6 +197,8 @@ class Datatype:
     @property
     def change(self) -> str | None:
         """Form in which the model holds values of another class of types; None for equal classes."""
+        if self.family == STRING or (self.number is not None and self.bits is None and self.family != BITFIELD):
+            return None  # by far the most
         if self.family == BITFIELD:
             return f"bitfields of {self.size} {'byte' if self.size == 1 else 'bytes'} are read as {self.atomic}"
         if self.bits is not None:
@@ -211,6 +213,8 @@ class Datatype:
     @property
     def element(self) -> Element | None:
         """Zarr's type of the values, if the model lacks it."""
+        if self.number is not None and self.family != BITFIELD and self.bits is None:
+            return element_of(self.number)
         stored = self._stored
         return None if stored is None or self.family == STRING else element_of(stored)
 

@@ -244,7 +244,7 @@ class GlobalHeap:
 
     def find(self, element: bytes, size: int) -> bytes | None:
         """Return the bytes of a list or text; None for NIL. Raises UnreadableHeaderError."""
-        return self.get(element, size) if _address(element) else None
+        return self.get(element, size) if element[4:12].strip(b"\0") else None  # `_address`, quickly
 
     def get(self, element: bytes, size: int) -> bytes:
         """Return the bytes of a list. `element`: its 16 bytes; `size`: of an item. Raises UnreadableHeaderError."""
