@@ -42,39 +42,36 @@ if TYPE_CHECKING:
     from nczarr.plan.plans import Conversion as Conversion
     from nczarr.plugins import *  # noqa: F403
 
-_PUBLIC = {
-    "CompileError": ("nczarr.diagnostics.report", "CompileError"),
-    "Conversion": ("nczarr.plan.plans", "Conversion"),
-    "DataWarning": ("nczarr.diagnostics.report", "DataWarning"),
-    "DatasetBuilder": ("nczarr.api.builder", "DatasetBuilder"),
-    "DatasetHandle": ("nczarr.api.handle", "DatasetHandle"),
-    "DimensionHandle": ("nczarr.api.node_handles", "DimensionHandle"),
-    "Difference": ("nczarr.operations.compare.difference", "Difference"),
-    "append": ("nczarr.api.append", "append"),
-    "check": ("nczarr.api.compare", "check"),
-    "combine": ("nczarr.api.combine", "combine"),
-    "convert": ("nczarr.api.convert", "convert"),
-    "diff": ("nczarr.api.compare", "diff"),
-    "digest": ("nczarr.api.compare", "digest"),
-    "Diagnostic": ("nczarr.diagnostics.report", "Diagnostic"),
-    "GroupHandle": ("nczarr.api.node_handles", "GroupHandle"),
-    "VariableHandle": ("nczarr.api.node_handles", "VariableHandle"),
-    "edit": ("nczarr.api.edit", "edit"),
-    "from_cdl": ("nczarr.api.handle", "from_cdl"),
-    "from_notation": ("nczarr.api.handle", "from_notation"),
-    "from_xarray": ("nczarr.api.xarray_objects", "from_xarray"),
-    "info": ("nczarr.api.info", "info"),
-    "migrate": ("nczarr.api.migrate", "migrate"),
-    "open": ("nczarr.api.handle", "open_dataset"),
-    "rechunk": ("nczarr.api.rechunk", "rechunk"),
-    "reformat": ("nczarr.api.reformat", "reformat"),
-    "write": ("nczarr.api.convert", "write"),
-}
-
-_DOORS = {
+_PLACES = {
+    "CompileError": "nczarr.diagnostics.report:CompileError",
+    "Conversion": "nczarr.plan.plans:Conversion",
+    "DataWarning": "nczarr.diagnostics.report:DataWarning",
+    "DatasetBuilder": "nczarr.api.builder:DatasetBuilder",
+    "DatasetHandle": "nczarr.api.handle:DatasetHandle",
+    "DimensionHandle": "nczarr.api.node_handles:DimensionHandle",
+    "Difference": "nczarr.operations.compare.difference:Difference",
+    "append": "nczarr.api.append:append",
+    "check": "nczarr.api.compare:check",
+    "combine": "nczarr.api.combine:combine",
+    "convert": "nczarr.api.convert:convert",
+    "diff": "nczarr.api.compare:diff",
+    "digest": "nczarr.api.compare:digest",
+    "Diagnostic": "nczarr.diagnostics.report:Diagnostic",
+    "GroupHandle": "nczarr.api.node_handles:GroupHandle",
+    "VariableHandle": "nczarr.api.node_handles:VariableHandle",
+    "edit": "nczarr.api.edit:edit",
+    "from_cdl": "nczarr.api.handle:from_cdl",
+    "from_notation": "nczarr.api.handle:from_notation",
+    "from_xarray": "nczarr.api.xarray_objects:from_xarray",
+    "info": "nczarr.api.info:info",
+    "migrate": "nczarr.api.migrate:migrate",
+    "open": "nczarr.api.handle:open_dataset",
+    "rechunk": "nczarr.api.rechunk:rechunk",
+    "reformat": "nczarr.api.reformat:reformat",
+    "write": "nczarr.api.convert:write",
     "refs": "nczarr.api.refs",
 }
-"""Public modules by name: attributes, and targets of `import nczarr.refs` and the like."""
+"""Public names of the compiler by `module:attribute`, and its public modules, targets of `import nczarr.refs`."""
 
 
 class _DoorFinder:
@@ -84,8 +81,8 @@ class _DoorFinder:
         """Return how to load a public module, None for any other."""
         package, _, name = fullname.rpartition(".")
         loader: Any = self
-        is_door = package == __name__ and name != "plugins" and ":" not in (_place_of(name) or ":")
-        return ModuleSpec(fullname, loader) if is_door else None
+        place = _place_of(name) if package == __name__ and name != "plugins" else None
+        return None if place is None or ":" in place else ModuleSpec(fullname, loader)
 
     def create_module(self, spec: ModuleSpec) -> ModuleType:
         """Return the module itself, loaded."""
@@ -120,11 +117,9 @@ sys.modules[__name__].__class__ = _Package
 
 def _place_of(name: str) -> str | None:
     """Return where a public name is, `module` or `module:attribute`; None for any other name."""
-    if name in _DOORS or name.startswith("_"):
-        return _DOORS.get(name)
-    if name in _PUBLIC:
-        return ":".join(_PUBLIC[name])
-    if name in _list_modules():  # `from nczarr import names` asks for an attribute first
+    if name in _PLACES:
+        return _PLACES[name]
+    if name.startswith("_") or name in _list_modules():  # `from nczarr import names` asks for an attribute first
         return None
     from nczarr.plugin_index import find_name
 
@@ -142,7 +137,7 @@ def _list_modules() -> frozenset[str]:
 def __getattr__(name: str) -> Any:
     """Load a public name on first use."""
     if name == "__all__":
-        return sorted(name for name in __dir__() if name in _PUBLIC or ":" in (_place_of(name) or ""))
+        return sorted(name for name in __dir__() if ":" in (_place_of(name) or ""))
     place = _place_of(name)
     if place is None:
         raise AttributeError(f"module 'nczarr' has no attribute {name!r}")
@@ -157,4 +152,4 @@ def __dir__() -> list[str]:
     """Return public names, loaded or not."""
     from nczarr.plugin_index import list_offered
 
-    return sorted({*globals(), *_PUBLIC, *_DOORS, *list_offered("name")})
+    return sorted({*globals(), *_PLACES, *list_offered("name")})
