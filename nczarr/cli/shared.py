@@ -32,12 +32,10 @@ if TYPE_CHECKING:
 
 EXTRAS = {
     "aiohttp": "remote",
-    "awkward": "ragged",
     "cf_units": "cf",
     "dask": "dask",
     "distributed": "dask",
     "fsspec": "remote",
-    "google": "ncstream",
     "h5py": "netcdf",
     "icechunk": "icechunk",
     "jinja2": "references",

@@ -6,5 +6,4 @@ PLUGIN = Plugin(
     "icechunk",
     "repositories of icechunk",
     formats={"icechunk": "nczarr.plugins.icechunk.format:FORMAT"},
-    extras={"icechunk": "icechunk"},
 )
