@@ -88,7 +88,9 @@ def test_large_arrays_ask_for_room(make: Callable[[], Any], monkeypatch: pytest.
 
 
 def test_arrays_are_those_of_numpy(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(allowance, "find_free_memory", lambda: pytest.fail("small arrays ask nobody"))
+    monkeypatch.setattr(
+        allowance, "find_free_memory", lambda: pytest.fail("the free memory was looked up for a small array")
+    )
     for ours, theirs in (
         (np.zeros((2, 3), "i2", order="F"), numpy.zeros((2, 3), "i2", order="F")),
         (np.full(3, b"a", "S2"), numpy.full(3, b"a", "S2")),
