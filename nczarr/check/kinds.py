@@ -11,6 +11,7 @@ unlimited dimensions become fixed.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
+from functools import cached_property
 from typing import Any
 
 from nczarr import names
@@ -132,18 +133,6 @@ def _declaration(owner: str, index: int, otherwise: Span) -> Span:
     return otherwise
 
 
-def _find_users(variables: Mapping[str, Variable]) -> dict[str, list[str]]:
-    """Return the variables along the dimension of each coordinate variable, some of them if they are many."""
-    users: dict[str, list[str]] = {}
-    for path, variable in variables.items():
-        for reference in variable.dimensions:
-            if reference in variables and reference != path and isinstance(reference, str):
-                of_reference = users.setdefault(reference, [])
-                if len(of_reference) < MOST_USERS and path not in of_reference[-1:]:  # one may have it twice
-                    of_reference.append(path)
-    return users
-
-
 class _KindChecker:
     def __init__(self, tables: Tables | Checked, use: Use, kind: Kind, report: Report, *, accepted: bool) -> None:
         self.use = use
@@ -153,7 +142,18 @@ class _KindChecker:
         self.accepted = accepted
         self.atomic = CDF5_ATOMIC if kind == "nc5" else CLASSIC_ATOMIC
         self.first: tuple[str, Span] | None = None
-        self.coordinates = _find_users(tables.variables)
+
+    @cached_property
+    def coordinates(self) -> dict[str, list[str]]:
+        """Variables along the dimension of each coordinate variable, some of them if they are many."""
+        variables, users = self.known.variables, dict[str, list[str]]()
+        for path, variable in variables.items():
+            for reference in variable.dimensions:
+                if reference in variables and reference != path and isinstance(reference, str):
+                    of_reference = users.setdefault(reference, [])
+                    if len(of_reference) < MOST_USERS and path not in of_reference[-1:]:  # one may have it twice
+                        of_reference.append(path)
+        return users
 
     def run(self, *, reserved: bool = True) -> None:
         """Report all conflicts. `reserved`: those of names too."""
@@ -229,9 +229,10 @@ class _KindChecker:
 
     def _describe(self, path: str) -> str:
         """Return a variable in words; a coordinate variable with the variables that need it."""
-        if not self.coordinates.get(path):
+        users = self.coordinates.get(path)
+        if not users:
             return f"variable `{path}`"
-        return f"variable `{path}`, the coordinate of {', '.join(f'`{user}`' for user in self.coordinates[path])},"
+        return f"variable `{path}`, the coordinate of {', '.join(f'`{user}`' for user in users)},"
 
     def _list_unlimited(self, place: Span, name: str) -> None:
         if self.first is None:

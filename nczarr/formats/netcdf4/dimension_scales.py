@@ -67,7 +67,7 @@ class DimensionScales:
         self.without_length: set[int] = set()
         """Dimensions whose scales have no dataspace, until an axis gives them a length."""
         self._chosen: dict[tuple[Any, ...], list[ChosenDimension]] = {}
-        """Dimensions of axes by their scales, lengths and largest lengths: most variables share them."""
+        """Dimensions of axes by what they follow from: most variables share them."""
         self._own: dict[str, int] = {}
         self._of_objects: dict[tuple[str, int], dict[str, int]] = {}
         """Dimensions of each object by the path of their group: a scale may have several links."""
@@ -86,21 +86,25 @@ class DimensionScales:
         Of several scales of an axis the last one that fits counts, as for libnetcdf 4.10, which does not compare
         lengths. `file`: path of the dataset's file; `group`, `place`: paths of its group and of itself.
         """
-        chosen = []
+        lists, declared = internal.get(DIMENSION_LIST), internal.get(COORDINATES)
+        types = id(lists and lists.type), id(declared and declared.type)  # the attributes hold them
+        stored = lists and lists.nested, declared and declared.data
+        key = file, group, shape, most, types, stored, len(self._dimensions)
+        known = None if place in self._own else self._chosen.get(key)
+        if known is not None:
+            return known
+        chosen, misfits = [], len(self.misfits)
         scales = self._list_scales(file, group, place, len(shape), internal)
         if shape and any(scales) and not scales[0]:  # libnetcdf 4.10 looks no further, and compares lengths
             self.misfits.append(f"axis 0 of `{place}` has no scale, and those of its other axes are not used")
             scales = [[]] * len(shape)
-        key, misfits = (*map(tuple, scales), shape, most), len(self.misfits)
-        known = self._chosen.get(key)
-        if known is not None:
-            return known
         for axis, (of_axis, length, most_of_axis) in enumerate(zip(scales, shape, most, strict=True)):
             fitting = [number for number in of_axis if number is not None and self._fits(number, length, most_of_axis)]
             chosen.append(ChosenDimension(fitting[-1] if fitting else None, bool(of_axis)))
             if of_axis and of_axis[-1] not in fitting:
                 self.misfits.append(self._describe_misfit(f"axis {axis} of `{place}`", length, of_axis[-1]))
-        if len(self.misfits) == misfits and not self.without_length:  # whose axes give them a length
+        is_shared = place not in self._own and not self.without_length  # axes give those a length
+        if is_shared and len(self.misfits) == misfits:
             self._chosen[key] = chosen
         return chosen
 

@@ -292,22 +292,35 @@ class TreeReader:
     # ---- attributes -----------------------------------------------------------------------------------------------
     def _attributes_of(self, stored: tuple[HeaderAttribute, ...], scope: str, place: str) -> tuple[Attribute, ...]:
         """Return the attributes of an owner. Of several names that are equal in NFC, the normal one counts."""
-        plain, attributes = {attribute.name for attribute in stored}, []
+        attributes = []
         for one in stored:
-            first, problem = _check_name(one.name)
-            if first != one.name and first in plain:
-                self._namesakes.append(Namesake("attribute", one.name, "attribute", first, scope, None))
-                continue
-            if problem is None:
-                attribute = self._attribute(one)
+            attribute = self._attributes.get(id(one))  # the model holds them
+            if attribute is None:
+                attribute = self._attribute(one, stored, scope, place)
+            if attribute is not None:
                 attributes.append(attribute)
-                if len(one.shape or ()) > 1 and attribute.json is None:
-                    text = f"attribute `{one.name}` of `{place}` has the shape {one.shape}, and is read as a list"
-                    self._omitted.append(Omission("omitted-shape", scope, text))
-            else:
-                text = f"the name of attribute `{one.name}` of `{place}` is invalid: {problem}"
-                self._omitted.append(Omission("omitted-name", scope, text))
         return tuple(attributes)
+
+    def _attribute(
+        self, one: HeaderAttribute, stored: tuple[HeaderAttribute, ...], scope: str, place: str
+    ) -> Attribute | None:
+        """Return an attribute of those of an owner; None, and say why, where it is left out."""
+        first, problem = _check_name(one.name)
+        if first != one.name and any(other.name == first for other in stored):
+            self._namesakes.append(Namesake("attribute", one.name, "attribute", first, scope, None))
+            return None
+        if problem is not None:
+            text = f"the name of attribute `{one.name}` of `{place}` is invalid: {problem}"
+            self._omitted.append(Omission("omitted-name", scope, text))
+            return None
+        value = self._value(one)
+        attribute = Attribute(name=one.name, value=value, json=nest_json(value, one.shape or ()))
+        if len(one.shape or ()) > 1 and attribute.json is None:  # which each owner of it says
+            text = f"attribute `{one.name}` of `{place}` has the shape {one.shape}, and is read as a list"
+            self._omitted.append(Omission("omitted-shape", scope, text))
+        elif first == one.name:
+            self._attributes[id(one)] = attribute
+        return attribute
 
     def _fit_fill(self, attributes: tuple[Attribute, ...], path: str, type_name: str) -> tuple[Attribute, ...]:
         """Return attributes with a `_FillValue` of the variable's type. Other programs write others: h5py of any type.
@@ -324,15 +337,6 @@ class TreeReader:
             return tuple(one for one in attributes if one is not wrong)
         self._report.warning("converted-value", f"{text}: it is converted")
         return tuple(wrong.model_copy(update={"value": value}) if one is wrong else one for one in attributes)
-
-    def _attribute(self, stored: HeaderAttribute) -> Attribute:
-        """Return an attribute with a valid name."""
-        attribute = self._attributes.get(id(stored))  # the model holds them
-        if attribute is None:
-            value = self._value(stored)
-            nested = nest_json(value, stored.shape or ())
-            attribute = self._attributes[id(stored)] = Attribute(name=stored.name, value=value, json=nested)
-        return attribute
 
     def _value(self, stored: HeaderAttribute) -> Constant:
         """Return the values of an attribute."""

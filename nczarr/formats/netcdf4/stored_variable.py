@@ -215,11 +215,12 @@ def _read_here(variable: StoredVariable, dataset: DatasetInfo | None) -> Parts |
     if dataset is None or dataset.dtype is None or not is_fixed(variable.type, variable.types):
         return None
     dtype = descr(variable.type, variable.types)
-    if model_dtype(little_descr(dataset.dtype)) != dtype:
+    is_converted = dataset.dtype != dtype
+    if is_converted and model_dtype(little_descr(dataset.dtype)) != dtype:
         return None
     if dataset.extent is None or len(dataset.extent) != len(variable.shape):
         return None
-    fill = None if dataset.fill is None else model_bytes(dataset.fill, dataset.dtype)
+    fill = model_bytes(dataset.fill, dataset.dtype) if dataset.fill and is_converted else dataset.fill
     layout = Layout(dtype, variable.shape, variable.shape, fill=fill)
     source = _contiguous(variable, dataset, layout) or _choose_chunked(variable, dataset, layout)
     return None if source is None else {"": source}

@@ -194,7 +194,7 @@ class DatasetReader:
         layout = only(header, LAYOUT).body
         filters, shuffled = self._pipeline(only(header, FILTERS).body if FILTERS in header else b"")
         stored_fill, undefined, has_own_fill = self._fill(header)
-        files = self._files(header)
+        files = self._files(header, layout)
         fill = stored_fill
         dtype = kind.descr
         text = None
@@ -235,9 +235,8 @@ class DatasetReader:
         )
         return HeaderDataset(info, kind, declared, space.most, stored_fill, files)
 
-    def _files(self, header: Messages) -> tuple[bytes | None, ...]:
+    def _files(self, header: Messages, layout: bytes) -> tuple[bytes | None, ...]:
         """Return the names of other files that have the values: of a list, or the sources of a virtual dataset."""
-        layout = only(header, LAYOUT).body
         if layout[0] >= 4 and layout[1] == VIRTUAL:
             address, index = unpack_from("<QI", layout, 2)
             if address == UNDEFINED:

@@ -210,7 +210,7 @@ class Datatype:
         inner = (one.change for one in (*(member.type for member in self.members), self.base) if one is not None)
         return next((change for change in inner if change), None)
 
-    @property
+    @cached_property
     def element(self) -> Element | None:
         """Zarr's type of the values, if the model lacks it."""
         if self.number is not None and self.family != BITFIELD and self.bits is None:

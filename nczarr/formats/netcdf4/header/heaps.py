@@ -120,6 +120,7 @@ class FractalHeap:
         self._length = min(bytes_for(largest), (direct.bit_length() - 1 + 7) // 8)
         self._direct_rows = direct.bit_length() - self._start.bit_length() + 2
         self._blocks: dict[int, bytes] = {}
+        self._children: dict[tuple[int, int, int], tuple[int, ...]] = {}
 
     def get(self, number: bytes) -> bytes:
         """Return an object by its heap ID."""
@@ -165,12 +166,16 @@ class FractalHeap:
         raise UnreadableHeaderError("a fractal heap is damaged")
 
     def _indirect(self, address: int, rows: int, first: int) -> tuple[int, ...]:
-        """Return the addresses in an indirect block."""
+        """Return the addresses in an indirect block, which each object below it asks for."""
+        known = self._children.get((address, rows, first))
+        if known is not None:
+            return known
         count, start = rows * self._columns, 13 + self._offset
         block = self._file.read_checked(address, start + 8 * count, b"FHIB")
         if int.from_bytes(block[13:start], "little") != first:
             raise UnreadableHeaderError("a fractal heap is damaged")
-        return unpack_from(f"<{count}Q", block, start)
+        children = self._children[address, rows, first] = unpack_from(f"<{count}Q", block, start)
+        return children
 
     def _direct(self, address: int, size: int, first: int) -> bytes:
         block = self._blocks.get(address)

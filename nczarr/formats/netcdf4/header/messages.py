@@ -37,14 +37,16 @@ _READ = frozenset({*range(DATASPACE, LAYOUT + 1), FILTERS, ATTRIBUTE, SYMBOL_TAB
 SHARED = 0x02
 """Flag of a message whose body is the address of another object."""
 
-_NEVER_SHARED = 0x04
-"""Flag of a message whose body is never shared. Others are about writers, and about readers that lack its type."""
+_CONTRADICTION = SHARED | 0x04
+"""Flags of a message that is shared, and of one whose body is never shared. Others are about writers, and about
+readers that lack its type.
+"""
 
 _ORDERED, _LIMITS, TIMES = 0x04, 0x10, 0x20
 """Flags of a header: creation order of messages, limits of attributes, times."""
 
-_ORDERED_HEAD = Struct("<BHBH")
-"""Start of a message with its creation order."""
+_HEADS = {size: Struct(f"<{members}") for size, members in ((4, "BHB"), (6, "BHBH"), (8, "HHB"))}
+"""Starts of messages by their bytes: in headers of version 2, with a creation order, and of version 1."""
 
 PREFIX = 34
 """Bytes of the longest start of a header."""
@@ -99,24 +101,26 @@ def _read_blocks(file: HeaderFile, out: Messages, block: bytes, start: int, head
 
     `start`: of the first message; `head`: bytes before a body.
     """
-    pending, count, place = [(block, start)], 0, 0
+    pending, count, place, unpack_head = [(block, start)], 0, 0, _HEADS[head].unpack_from
     while pending:
         block, at = pending.pop(0)
         end = len(block)
         while at + head <= end:
             order = place
             if head == 6:
-                kind, size, flags, order = _ORDERED_HEAD.unpack_from(block, at)
+                kind, size, flags, order = unpack_head(block, at)
             else:
-                kind, size, flags = unpack_from("<HHB" if head == 8 else "<BHB", block, at)
+                kind, size, flags = unpack_head(block, at)
             at += head + size
-            if at > end or flags & (SHARED | _NEVER_SHARED) == SHARED | _NEVER_SHARED or (head == 8 and size % 8):
+            if at > end or flags & _CONTRADICTION == _CONTRADICTION or (head == 8 and size % 8):
                 raise UnreadableHeaderError("an object header is damaged")
-            place += 1
-            if kind in _IGNORED:
-                continue
             body = block[at - size : at]
-            if kind == CONTINUATION:
+            if kind in _READ and (not flags & SHARED or kind == DATATYPE):
+                if kind in out:
+                    out[kind].append(HeaderMessage(flags, order, body))
+                else:
+                    out[kind] = [HeaderMessage(flags, order, body)]
+            elif kind == CONTINUATION:
                 count += 1
                 address, length = unpack_from("<QQ", body)
                 if count > _MOST_BLOCKS or length < 2 * CHECKSUM:
@@ -128,10 +132,9 @@ def _read_blocks(file: HeaderFile, out: Messages, block: bytes, start: int, head
                     pending.append((without_checksum(further), CHECKSUM))
                 else:
                     raise UnreadableHeaderError("an object header is damaged")
-            elif kind not in _READ or (flags & SHARED and kind != DATATYPE):
+            elif kind not in _IGNORED:
                 raise UnknownStructureError(f"{'shared ' if flags & SHARED else ''}messages of type {kind}")
-            else:
-                out.setdefault(kind, []).append(HeaderMessage(flags, order, body))
+            place += 1
     return place
 
 
