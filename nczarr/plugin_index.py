@@ -36,6 +36,17 @@ class CommandRow(NamedTuple):
     """Heading of the overview under which it stands."""
 
 
+class ProtocolRow(NamedTuple):
+    """A protocol of the server: all URLs of datasets below a first segment, which is its name."""
+
+    answer: str
+    """`module:function` that answers, `(ProtocolRequest) -> Reply`; both are in `nczarr.sdk`."""
+    title: str
+    """Its name on the page of a dataset."""
+    service: str = ""
+    """Type of its service in THREDDS catalogs; empty: they do not list it."""
+
+
 class Plugin(NamedTuple):
     """Row of a plugin: its additions."""
 
@@ -49,6 +60,10 @@ class Plugin(NamedTuple):
     """Commands by name."""
     names: Mapping[str, str] = NOTHING
     """Public names of the package `nczarr`: `module` or `module:attribute`."""
+    codecs: Mapping[str, str] = NOTHING
+    """Codecs of stores by their name in numcodecs and in Zarr: `module:attribute` of a `CodecKind`."""
+    protocols: Mapping[str, ProtocolRow] = NOTHING
+    """Protocols of the server by the first segment of their URLs."""
     extras: Mapping[str, str] = NOTHING
     """Extras of the package that install the libraries it imports, by their module."""
     requires: tuple[str, ...] = ()

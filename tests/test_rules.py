@@ -23,6 +23,7 @@ from tests.support.facts import PACKAGE, modules
 
 ROOMS = (
     "plugins",
+    "sdk",
     "__main__",
     "cli",
     "api",

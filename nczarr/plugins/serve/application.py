@@ -26,7 +26,7 @@ from nczarr.plugins.serve.delivery import Client, CutError, Delivery, Receive, S
 from nczarr.plugins.serve.metrics import KIND, Finished, Metrics
 from nczarr.plugins.serve.pages import dataset, download, folder, markup, view
 from nczarr.plugins.serve.places import ServedPlace
-from nczarr.plugins.serve.protocols import cdmremote, opendap, zarr
+from nczarr.plugins.serve.protocols import added, cdmremote, opendap, zarr
 from nczarr.plugins.serve.protocols.erddap import answers as erddap
 from nczarr.plugins.serve.refusals import RefusedRequestError, describe_refusal
 from nczarr.plugins.serve.request import Request, Sites, below_base, direct, first_segment, header, request
@@ -74,7 +74,13 @@ ROUTES = (
     ServerRoute(markup.CATALOG, folder.catalog_answer),
     ServerRoute(markup.STATIC, folder.static),
 )
-"""All routes but those for those who watch the server, with their answers. The first also answers `/`."""
+"""All routes but those of other plugins, and those for those who watch the server. The first also answers `/`."""
+
+
+def list_routes() -> tuple[ServerRoute, ...]:
+    """Return the routes of the server, and behind them those of other plugins."""
+    return (*ROUTES, *added.list_routes({row.name for row in ROUTES}))
+
 
 Log = Callable[[str], None]
 
@@ -115,13 +121,14 @@ class Application:
         self.workers = Workers(context.limits, context.disk)
         self.sites = sites
         self.log = log
-        self.metrics = metrics or Metrics([row.name for row in ROUTES])
+        self.routes = list_routes()
+        self.metrics = metrics or Metrics([row.name for row in self.routes])
         self.access = access
         self.public = public
         self._opening: dict[tuple[tuple[str, str], str | None], asyncio.Task[CachedDataset]] = {}
         paths: dict[str, Callable[..., Any]] = {"/healthz": self._health, "/metrics": self._counts}
         paths["/"] = partial(self._answer, ROUTES[0].answer)
-        for row in ROUTES:
+        for row in self.routes:
             paths |= dict.fromkeys((f"/{row.name}", f"/{row.name}/{{rest:path}}"), partial(self._answer, row.answer))
         routes = [Route(path, endpoint) for path, endpoint in paths.items()]
         self._router = Router(routes, redirect_slashes=False, default=_missing)
@@ -180,7 +187,7 @@ class Application:
             raise error
         self._note(error)
         refusal = describe_refusal(error, self.context.root.home)
-        document = next((row.refusal for row in ROUTES if row.name == first_segment(asked.scope)), None)
+        document = next((row.refusal for row in self.routes if row.name == first_segment(asked.scope)), None)
         return _Response(refusal_answer(refusal, document, asked.headers.get("accept", "")))
 
     def _note(self, error: Exception) -> None:

@@ -214,14 +214,14 @@ def _serve(arguments: argparse.Namespace, messages: Messages) -> None:
         messages.report.error("missing-library", text, helps=["run `pip install 'nczarr[serve]'`"])
         return
     count = arguments.processes
-    from nczarr.plugins.serve.application import ROUTES
+    from nczarr.plugins.serve.application import list_routes
     from nczarr.plugins.serve.metrics import AccessLog, Metrics
     from nczarr.plugins.serve.sockets import bind_socket, url_of
 
     if arguments.access_log is not None:
         AccessLog(arguments.access_log)
     socket = bind_socket(arguments.host, arguments.port)
-    metrics = Metrics([row.name for row in ROUTES], count)
+    metrics = Metrics([row.name for row in list_routes()], count)
 
     def announce() -> None:
         _announce(url_of(socket))

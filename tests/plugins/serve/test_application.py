@@ -3,34 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from pathlib import Path
 
 import pytest
 
-from nczarr.diagnostics.secrets import NO_OPTIONS
-from nczarr.options import Following
 from nczarr.plugins.serve import application
 from nczarr.plugins.serve.answers import HttpAnswer
-from nczarr.plugins.serve.application import ROUTES, Application
+from nczarr.plugins.serve.application import ROUTES
 from nczarr.plugins.serve.context import Answer, ServerContext, ServerRoute
-from nczarr.plugins.serve.dataset_cache import CachedDataset, Shelf
-from nczarr.plugins.serve.places import Root
+from nczarr.plugins.serve.dataset_cache import CachedDataset
 from nczarr.plugins.serve.refusals import RefusedRequestError
-from nczarr.plugins.serve.request import Request, Sites
-from nczarr.plugins.serve.resources import Disk, Limits
-from nczarr.plugins.serve.search_index import SearchIndex
-from tests.conftest import ROOT
-
-testclient = pytest.importorskip("starlette.testclient")
-pytest.importorskip("httpx")
-
-
-def client(log: Callable[[str], None] | None = None, folder: Path = ROOT / "samples") -> testclient.TestClient:
-    root, limits = Root(str(folder)), Limits()
-    shelf = Shelf(limits, Following(roots=(root.home,)), NO_OPTIONS)
-    context = ServerContext(root, shelf, limits, Disk(limits.spill), SearchIndex(root, shelf.read))
-    made = Application(context, Sites.of(None, "127.0.0.1"), log)
-    return testclient.TestClient(made, base_url="http://localhost", follow_redirects=False)
+from nczarr.plugins.serve.request import Request
+from tests.support.served_client import client
 
 
 def added(monkeypatch: pytest.MonkeyPatch, answer: Callable[[], HttpAnswer]) -> None:

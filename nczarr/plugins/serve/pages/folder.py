@@ -29,6 +29,7 @@ from nczarr.plugins.serve.pages.markup import (
     STATIC_FILES,
     VERSIONS,
     VIEW,
+    list_protocols,
     page,
     render_template,
     show,
@@ -73,7 +74,7 @@ class FolderEntry(NamedTuple):
     @property
     def services(self) -> dict[str, str]:
         """URLs of a dataset by protocol, for its clients; a browser finds no page there."""
-        kinds = () if self.place.folder else (*OPENDAP, CDMREMOTE)
+        kinds = () if self.place.folder else (*OPENDAP, CDMREMOTE, *list_protocols())
         return {kind: url(kind, *self.place.segments) for kind in kinds}
 
     @property
@@ -160,7 +161,8 @@ def catalog_answer(context: ServerContext, asked: Request, at_hand: CachedDatase
         raise RefusedRequestError(404, "there is no such catalog; that of a folder is `/catalog/FOLDER/catalog.xml`")
     listing = _listing(context, place, asked)
     name = names.readable(place.name) or "Datasets"
-    catalog = render_template("catalog.xml", listing=listing, name=name, services=SERVICES)
+    services = (*SERVICES, *((name, row.service) for name, row in list_protocols().items() if row.service))
+    catalog = render_template("catalog.xml", listing=listing, name=name, services=services)
     return conditional(HttpAnswer(catalog, XML), asked.headers, None)
 
 

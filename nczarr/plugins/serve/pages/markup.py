@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 from nczarr import __version__, names
 from nczarr.api.brief import brief
 from nczarr.arrays.execution.counts import bytes_text
+from nczarr.plugin_index import ProtocolRow, load_all
 from nczarr.plugins.serve.request import url
 from nczarr.registry import list_names_with
 
@@ -32,6 +33,13 @@ VERSIONS = list_names_with("served")
 
 OPENDAP = DAP2, DAP4 = "dap2", "dap4"
 """First segments of the URLs of datasets by OPeNDAP, to which clients add suffixes."""
+
+
+@cache
+def list_protocols() -> dict[str, ProtocolRow]:
+    """Return the protocols that plugins add, by the first segment of their URLs."""
+    return {name: row for plugin in load_all() for name, row in plugin.protocols.items()}
+
 
 LONGEST = 2000
 """Maximum characters of a shown text."""
@@ -96,6 +104,7 @@ def _environment() -> Environment:
         "path": lambda segments: Markup(url(*segments).removeprefix(url(""))),
         "counted": format_count,
         "bytes_text": bytes_text,
+        "protocols": list_protocols(),
         "version": __version__,
         "zarr_versions": VERSIONS,
     }

@@ -1,0 +1,240 @@
+"""Names of the compiler for plugins: the one module that they import from it.
+
+A name stays, with its meaning, as long as `SDK_VERSION` does. Everything is loaded
+on first use, so that a row costs nothing. The guide "Write a plugin" builds a format
+with them; each name has its own documentation where it is defined.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+SDK_VERSION = 1
+"""Version of the names below: it grows when one is removed, or means something else."""
+
+PLACES: dict[str, tuple[str, ...]] = {
+    # rows
+    "nczarr.plugin_index": ("CommandRow", "Plugin", "ProtocolRow"),
+    "nczarr.registry": ("ALL_ATOMIC", "CLASSIC_ATOMIC", "PURE_ZARR", "Arrays", "Capabilities", "ChunkKeys", "Format"),
+    "nczarr.frozen": ("freeze", "frozen"),
+    # diagnostics
+    "nczarr.diagnostics.report": (
+        *("CompileError", "DataWarning", "Diagnostic", "Label", "Report", "Severity", "Source", "Span"),
+        *("UNREAD", "hint", "suggest"),
+    ),
+    # the tree
+    "nczarr.ast": (
+        *("ATOMIC", "Attribute", "Codec", "CompoundType", "Constant", "Dataset", "Dimension", "EnumConstant"),
+        *(
+            "EnumType",
+            "Field",
+            "Group",
+            "Node",
+            "OpaqueType",
+            "Storage",
+            "TypeName",
+            "UserType",
+            "Variable",
+            "VlenType",
+        ),
+    ),
+    "nczarr.ast.dataset": ("building", "groups", "map_groups"),
+    "nczarr": ("names",),
+    # analysis
+    "nczarr.check.checked": ("Checked", "Namesake", "Omission", "Tables", "Unchecked", "tables"),
+    "nczarr.check": ("check",),
+    # values
+    "nczarr.arrays.lazy_numpy": ("NDArray", "np"),
+    "nczarr.arrays.regions": ("Index", "Region", "Selection", "grid_of", "lengths_of"),
+    "nczarr.arrays.sources.source": (
+        *("ArraySource", "Descr", "Layout", "Parts", "itemsize", "little_descr", "numpy_dtype"),
+    ),
+    "nczarr.arrays.sources.memory": ("ArrayInMemory",),
+    "nczarr.arrays.values.parts": (
+        *("NUMPY", "Part", "PartTree", "Types", "descr", "is_fixed", "part_tree", "parts", "size"),
+    ),
+    "nczarr.arrays.codecs.table": ("CodecKind",),
+    "nczarr.select.indexing": ("read_outer",),
+    # options, plans and runs
+    "nczarr.options": (
+        *("ARGUMENTS", "FOLLOWING", "OUTPUT", "READING", "REPORTING", "RUN", "SOURCE", "TARGET"),
+        *("Following", "Option", "Options"),
+    ),
+    "nczarr.plan.plans": ("Conversion", "FilePlan", "Loss", "StorePlan", "StreamPlan"),
+    "nczarr.operations": ("pipeline",),
+    "nczarr.operations.endpoints": ("detect_format",),
+    "nczarr.stores.base": ("Store",),
+    "nczarr.diagnostics.secrets": ("StorageOptions", "show"),
+    # verbs
+    "nczarr.api.handle": ("DatasetHandle",),
+    "nczarr.cli": ("DONE", "FAULTY", "misuse", "write_product"),
+    "nczarr.cli.parser": ("Command",),
+    "nczarr.cli.shared": ("Messages",),
+    "nczarr.cli.options": ("options_of", "read_input"),
+}
+"""Names of the compiler that plugins may use, by the module that defines them."""
+
+if TYPE_CHECKING:
+    from nczarr import names as names
+    from nczarr.api.handle import DatasetHandle as DatasetHandle
+    from nczarr.arrays.codecs.table import CodecKind as CodecKind
+    from nczarr.arrays.lazy_numpy import NDArray as NDArray
+    from nczarr.arrays.lazy_numpy import np as np
+    from nczarr.arrays.regions import Index as Index
+    from nczarr.arrays.regions import Region as Region
+    from nczarr.arrays.regions import Selection as Selection
+    from nczarr.arrays.regions import grid_of as grid_of
+    from nczarr.arrays.regions import lengths_of as lengths_of
+    from nczarr.arrays.sources.memory import ArrayInMemory as ArrayInMemory
+    from nczarr.arrays.sources.source import ArraySource as ArraySource
+    from nczarr.arrays.sources.source import Descr as Descr
+    from nczarr.arrays.sources.source import Layout as Layout
+    from nczarr.arrays.sources.source import Parts as Parts
+    from nczarr.arrays.sources.source import itemsize as itemsize
+    from nczarr.arrays.sources.source import little_descr as little_descr
+    from nczarr.arrays.sources.source import numpy_dtype as numpy_dtype
+    from nczarr.arrays.values.parts import NUMPY as NUMPY
+    from nczarr.arrays.values.parts import Part as Part
+    from nczarr.arrays.values.parts import PartTree as PartTree
+    from nczarr.arrays.values.parts import Types as Types
+    from nczarr.arrays.values.parts import descr as descr
+    from nczarr.arrays.values.parts import is_fixed as is_fixed
+    from nczarr.arrays.values.parts import part_tree as part_tree
+    from nczarr.arrays.values.parts import parts as parts
+    from nczarr.arrays.values.parts import size as size
+    from nczarr.ast import ATOMIC as ATOMIC
+    from nczarr.ast import Attribute as Attribute
+    from nczarr.ast import Codec as Codec
+    from nczarr.ast import CompoundType as CompoundType
+    from nczarr.ast import Constant as Constant
+    from nczarr.ast import Dataset as Dataset
+    from nczarr.ast import Dimension as Dimension
+    from nczarr.ast import EnumConstant as EnumConstant
+    from nczarr.ast import EnumType as EnumType
+    from nczarr.ast import Field as Field
+    from nczarr.ast import Group as Group
+    from nczarr.ast import Node as Node
+    from nczarr.ast import OpaqueType as OpaqueType
+    from nczarr.ast import Storage as Storage
+    from nczarr.ast import TypeName as TypeName
+    from nczarr.ast import UserType as UserType
+    from nczarr.ast import Variable as Variable
+    from nczarr.ast import VlenType as VlenType
+    from nczarr.ast.dataset import building as building
+    from nczarr.ast.dataset import groups as groups
+    from nczarr.ast.dataset import map_groups as map_groups
+    from nczarr.check import check as check
+    from nczarr.check.checked import Checked as Checked
+    from nczarr.check.checked import Namesake as Namesake
+    from nczarr.check.checked import Omission as Omission
+    from nczarr.check.checked import Tables as Tables
+    from nczarr.check.checked import Unchecked as Unchecked
+    from nczarr.check.checked import tables as tables
+    from nczarr.cli import DONE as DONE
+    from nczarr.cli import FAULTY as FAULTY
+    from nczarr.cli import misuse as misuse
+    from nczarr.cli import write_product as write_product
+    from nczarr.cli.options import options_of as options_of
+    from nczarr.cli.options import read_input as read_input
+    from nczarr.cli.parser import Command as Command
+    from nczarr.cli.shared import Messages as Messages
+    from nczarr.diagnostics.report import UNREAD as UNREAD
+    from nczarr.diagnostics.report import CompileError as CompileError
+    from nczarr.diagnostics.report import DataWarning as DataWarning
+    from nczarr.diagnostics.report import Diagnostic as Diagnostic
+    from nczarr.diagnostics.report import Label as Label
+    from nczarr.diagnostics.report import Report as Report
+    from nczarr.diagnostics.report import Severity as Severity
+    from nczarr.diagnostics.report import Source as Source
+    from nczarr.diagnostics.report import Span as Span
+    from nczarr.diagnostics.report import hint as hint
+    from nczarr.diagnostics.report import suggest as suggest
+    from nczarr.diagnostics.secrets import StorageOptions as StorageOptions
+    from nczarr.diagnostics.secrets import show as show
+    from nczarr.frozen import freeze as freeze
+    from nczarr.frozen import frozen as frozen
+    from nczarr.operations import pipeline as pipeline
+    from nczarr.operations.endpoints import detect_format as detect_format
+    from nczarr.options import ARGUMENTS as ARGUMENTS
+    from nczarr.options import FOLLOWING as FOLLOWING
+    from nczarr.options import OUTPUT as OUTPUT
+    from nczarr.options import READING as READING
+    from nczarr.options import REPORTING as REPORTING
+    from nczarr.options import RUN as RUN
+    from nczarr.options import SOURCE as SOURCE
+    from nczarr.options import TARGET as TARGET
+    from nczarr.options import Following as Following
+    from nczarr.options import Option as Option
+    from nczarr.options import Options as Options
+    from nczarr.plan.plans import Conversion as Conversion
+    from nczarr.plan.plans import FilePlan as FilePlan
+    from nczarr.plan.plans import Loss as Loss
+    from nczarr.plan.plans import StorePlan as StorePlan
+    from nczarr.plan.plans import StreamPlan as StreamPlan
+    from nczarr.plugin_index import CommandRow as CommandRow
+    from nczarr.plugin_index import Plugin as Plugin
+    from nczarr.plugin_index import ProtocolRow as ProtocolRow
+    from nczarr.registry import ALL_ATOMIC as ALL_ATOMIC
+    from nczarr.registry import CLASSIC_ATOMIC as CLASSIC_ATOMIC
+    from nczarr.registry import PURE_ZARR as PURE_ZARR
+    from nczarr.registry import Arrays as Arrays
+    from nczarr.registry import Capabilities as Capabilities
+    from nczarr.registry import ChunkKeys as ChunkKeys
+    from nczarr.registry import Format as Format
+    from nczarr.select.indexing import read_outer as read_outer
+    from nczarr.stores.base import Store as Store
+
+_MODULES = {name: module for module, its_names in PLACES.items() for name in its_names}
+
+
+def __getattr__(name: str) -> Any:
+    """Load a name on first use."""
+    if name not in _MODULES:
+        raise AttributeError(f"module 'nczarr.sdk' has no attribute {name!r}")
+    value = globals()[name] = getattr(import_module(_MODULES[name]), name)
+    return value
+
+
+def __dir__() -> list[str]:
+    """Return all names, loaded or not."""
+    return sorted({*globals(), *_MODULES})
+
+
+# ---- protocols of the server ----------------------------------------------------------------------------------------
+class ProtocolRequest(NamedTuple):
+    """A request for a dataset by a protocol of a plugin."""
+
+    dataset: DatasetHandle
+    """The dataset, open."""
+    name: str
+    """Name of its file or folder."""
+    url: str
+    """URL of the dataset in this protocol, as the client sees it, without its query."""
+    query: Mapping[str, str]
+    """First value of each parameter by lower-case name."""
+    limit: int
+    """Most bytes that an answer may have."""
+
+
+class Reply(NamedTuple):
+    """Answer of a protocol."""
+
+    body: bytes | Iterable[bytes]
+    """The answer, or its pieces, which are made while they are sent."""
+    media_type: str
+    """Content type, such as `text/plain; charset=utf-8`."""
+    headers: tuple[tuple[str, str], ...] = ()
+    """Further headers."""
+
+
+class RequestError(Exception):
+    """A request that a protocol refuses: the client gets the status and the text."""
+
+    def __init__(self, status: int, text: str) -> None:
+        super().__init__(text)
+        self.status = status
+        """Status of HTTP, 400 to 599."""
+        self.text = text
+        """Text for the client."""
