@@ -22,13 +22,11 @@ if TYPE_CHECKING:
     from nczarr.api.compare import digest as digest
     from nczarr.api.convert import convert as convert
     from nczarr.api.convert import write as write
-    from nczarr.api.edit import edit as edit
     from nczarr.api.handle import DatasetHandle as DatasetHandle
     from nczarr.api.handle import from_cdl as from_cdl
     from nczarr.api.handle import from_notation as from_notation
     from nczarr.api.handle import open_dataset as open  # noqa: A004, F401
     from nczarr.api.info import info as info
-    from nczarr.api.migrate import migrate as migrate
     from nczarr.api.node_handles import DimensionHandle as DimensionHandle
     from nczarr.api.node_handles import GroupHandle as GroupHandle
     from nczarr.api.node_handles import VariableHandle as VariableHandle
@@ -41,6 +39,8 @@ if TYPE_CHECKING:
     from nczarr.operations.compare.difference import Difference as Difference
     from nczarr.plan.plans import Conversion as Conversion
     from nczarr.plugins import *  # noqa: F403
+    from nczarr.plugins.edit.api_edit import edit as edit
+    from nczarr.plugins.edit.api_migrate import migrate as migrate
 
 _PLACES = {
     "CompileError": "nczarr.diagnostics.report:CompileError",
@@ -59,12 +59,12 @@ _PLACES = {
     "Diagnostic": "nczarr.diagnostics.report:Diagnostic",
     "GroupHandle": "nczarr.api.node_handles:GroupHandle",
     "VariableHandle": "nczarr.api.node_handles:VariableHandle",
-    "edit": "nczarr.api.edit:edit",
+    "edit": "nczarr.plugins.edit.api_edit:edit",
     "from_cdl": "nczarr.api.handle:from_cdl",
     "from_notation": "nczarr.api.handle:from_notation",
     "from_xarray": "nczarr.api.xarray_objects:from_xarray",
     "info": "nczarr.api.info:info",
-    "migrate": "nczarr.api.migrate:migrate",
+    "migrate": "nczarr.plugins.edit.api_migrate:migrate",
     "open": "nczarr.api.handle:open_dataset",
     "rechunk": "nczarr.api.rechunk:rechunk",
     "reformat": "nczarr.api.reformat:reformat",

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from nczarr.diagnostics.report import Source
-from nczarr.operations.edit.instructions import Instruction
 from nczarr.options import Options
 from nczarr.plan.header_changes import HeaderChange
+from nczarr.plugins.edit.instructions import Instruction
 
 
 class EditRequest(NamedTuple):

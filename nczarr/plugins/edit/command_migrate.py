@@ -13,8 +13,8 @@ from nczarr.diagnostics.secrets import show, word
 from nczarr.options import ARGUMENTS, TARGET
 
 if TYPE_CHECKING:
-    from nczarr.operations.document_change import DocumentChange
-    from nczarr.operations.migrate import Migration
+    from nczarr.plugins.edit.document_change import DocumentChange
+    from nczarr.plugins.edit.migrate_store import Migration
 
 COMMAND = "migrate"
 
@@ -90,8 +90,8 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _run(arguments: argparse.Namespace, messages: Messages, done: list[MigrationResult]) -> None:
     """Migrate or take back. Raises OSError."""
-    from nczarr.operations.document_change import show_patch, take_back
-    from nczarr.operations.migrate import MigrateRequest, migrate
+    from nczarr.plugins.edit.document_change import show_patch, take_back
+    from nczarr.plugins.edit.migrate_store import MigrateRequest, migrate
 
     options = options_of(arguments)
     if arguments.undo is not None:

@@ -11,8 +11,8 @@ from nczarr.ast.dataset import map_groups
 from nczarr.check.check_names import clash
 from nczarr.check.checked import Checked
 from nczarr.diagnostics.report import NOWHERE, Report, Span, suggest
-from nczarr.operations.edit.instructions import AttributeAssignment, Deletion, Instruction, NameAssignment
 from nczarr.plan.header_changes import NODE_KINDS, NodeKind
+from nczarr.plugins.edit.instructions import AttributeAssignment, Deletion, Instruction, NameAssignment
 
 
 class NodeInstructions(NamedTuple):

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from nczarr.diagnostics.report import Report
-    from nczarr.operations.edit import EditResult, Instruction
+    from nczarr.plugins.edit.edit_header import EditResult, Instruction
 
 
 def edit(
@@ -83,8 +83,8 @@ def edit(
     from nczarr.api.inputs import raise_errors
     from nczarr.api.options import options_from
     from nczarr.diagnostics.report import CompileError, Report, Source
-    from nczarr.operations.edit import EditRequest
-    from nczarr.operations.edit import edit as run
+    from nczarr.plugins.edit.edit_header import EditRequest
+    from nczarr.plugins.edit.edit_header import edit as run
 
     report = Report()
     instructions = _instructions(attributes, delete, rename, report)
@@ -111,7 +111,7 @@ def _instructions(
     """Return the instructions of a call. Reports bad-edit. Raises UnsuitedValueError's code as a diagnostic."""
     from nczarr.api.builder.pieces import UnsuitedValueError
     from nczarr.api.builder.values import constant, infer
-    from nczarr.operations.edit.instructions import parse_instruction
+    from nczarr.plugins.edit.instructions import parse_instruction
 
     instructions = [parse_instruction("--delete", path, report) for path in delete]
     instructions += [parse_instruction("--rename", f"{path}={new}", report) for path, new in rename.items()]

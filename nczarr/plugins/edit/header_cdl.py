@@ -10,9 +10,9 @@ from nczarr.ast.dataset import map_groups
 from nczarr.check.checked import Checked, tables
 from nczarr.diagnostics.report import NOWHERE, VALUE_LOSSES, Report, Source, suggest
 from nczarr.operations import pipeline
-from nczarr.operations.edit.instructions import AttributeAssignment, report_moved_diagnostics, values_text
-from nczarr.operations.edit.resolve_instructions import find_type
 from nczarr.options import Options
+from nczarr.plugins.edit.instructions import AttributeAssignment, report_moved_diagnostics, values_text
+from nczarr.plugins.edit.resolve_instructions import find_type
 
 _INTEGERS = frozenset(name for name, atomic in ATOMIC.items() if atomic.size and not atomic.is_float and name != "char")
 _NUMBERS = _INTEGERS | {"float", "double"}

@@ -18,24 +18,6 @@ from nczarr.diagnostics.report import Report, Source
 from nczarr.diagnostics.secrets import show, word
 from nczarr.operations import endpoints, pipeline
 from nczarr.operations.compare.diff import model
-from nczarr.operations.edit.apply_changes import apply_changes
-from nczarr.operations.edit.carry_out import carry_out
-from nczarr.operations.edit.compare_headers import HeaderComparison, RewriteNeed, compare_headers
-from nczarr.operations.edit.header_cdl import compile_header, print_header, read_value
-from nczarr.operations.edit.instructions import (
-    AttributeAssignment,
-    Instruction,
-    parse_instruction,
-)
-from nczarr.operations.edit.merge_headers import merge_headers
-from nczarr.operations.edit.patch_text import patch_lines
-from nczarr.operations.edit.request import EditRequest, EditResult
-from nczarr.operations.edit.resolve_instructions import (
-    NodeInstructions,
-    change_attributes_as_instructed,
-    resolve_nodes,
-)
-from nczarr.operations.edit.undo_file import FORMS, can_write_undo, fingerprint, parse_undo, replace_undo, write_undo
 from nczarr.operations.rename_tree import complete_renames, rename_arrays
 from nczarr.options import Options
 from nczarr.plan.header_changes import (
@@ -46,6 +28,24 @@ from nczarr.plan.header_changes import (
     NodeRemoval,
     PreparedEdit,
 )
+from nczarr.plugins.edit.apply_changes import apply_changes
+from nczarr.plugins.edit.carry_out import carry_out
+from nczarr.plugins.edit.compare_headers import HeaderComparison, RewriteNeed, compare_headers
+from nczarr.plugins.edit.header_cdl import compile_header, print_header, read_value
+from nczarr.plugins.edit.instructions import (
+    AttributeAssignment,
+    Instruction,
+    parse_instruction,
+)
+from nczarr.plugins.edit.merge_headers import merge_headers
+from nczarr.plugins.edit.patch_text import patch_lines
+from nczarr.plugins.edit.request import EditRequest, EditResult
+from nczarr.plugins.edit.resolve_instructions import (
+    NodeInstructions,
+    change_attributes_as_instructed,
+    resolve_nodes,
+)
+from nczarr.plugins.edit.undo_file import FORMS, can_write_undo, fingerprint, parse_undo, replace_undo, write_undo
 from nczarr.registry import Format
 from nczarr.stores.base import Store
 from nczarr.stores.url import trim

@@ -18,7 +18,7 @@ from nczarr.diagnostics.secrets import show, word
 from nczarr.options import ARGUMENTS, RUN, TARGET
 
 if TYPE_CHECKING:
-    from nczarr.operations.edit import EditRequest, EditResult
+    from nczarr.plugins.edit.edit_header import EditRequest, EditResult
 
 EXAMPLES = (
     ("correct an attribute, and rename a variable", "edit ocean.nc --set '/temp@units=\"K\"' --rename /temp=sst"),
@@ -128,7 +128,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _edit(arguments: argparse.Namespace, messages: Messages, *, use_editor: bool) -> None:
     """Parse, compare, write. Raises OSError."""
-    from nczarr.operations.edit import EditRequest, edit, parse_instruction
+    from nczarr.plugins.edit.edit_header import EditRequest, edit, parse_instruction
 
     report, target = messages.report, arguments.target
     parsed = [parse_instruction(option, text, report) for option, text in arguments.instructions]
@@ -170,7 +170,7 @@ def _read_header(path: str) -> Source:
 
 def _edit_text(request: EditRequest, messages: Messages) -> EditResult | None:
     """Let the user change the header as text, and apply the changes. Raises OSError."""
-    from nczarr.operations.edit import edit, header_text
+    from nczarr.plugins.edit.edit_header import edit, header_text
 
     if not request.rehearsal and edit(request, messages.report) is None:  # restores what an interrupted edit left
         return None

@@ -13,9 +13,9 @@ import pytest
 
 import nczarr
 from nczarr.diagnostics.report import Report
-from nczarr.operations import document_change
-from nczarr.operations.migrate import MigrateRequest, Migration, migrate
 from nczarr.options import Options
+from nczarr.plugins.edit import document_change
+from nczarr.plugins.edit.migrate_store import MigrateRequest, Migration, migrate
 from nczarr.stores import file_patch
 from nczarr.stores.extension import ExtensibleFolder
 from tests.conftest import run_command

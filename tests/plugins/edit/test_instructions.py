@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from nczarr.diagnostics.report import Report
-from nczarr.operations.edit.instructions import AttributeAssignment, Deletion, NameAssignment, parse_instruction
+from nczarr.plugins.edit.instructions import AttributeAssignment, Deletion, NameAssignment, parse_instruction
 
 
 def parse(option: str, text: str) -> object:

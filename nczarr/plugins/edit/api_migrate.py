@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 if TYPE_CHECKING:
     from nczarr.diagnostics.report import Diagnostic
-    from nczarr.operations.document_change import DocumentChange
+    from nczarr.plugins.edit.document_change import DocumentChange
 
 
 class MigrationSummary(NamedTuple):
@@ -107,9 +107,9 @@ def migrate(
     from nczarr.api.inputs import raise_errors
     from nczarr.api.options import options_from
     from nczarr.diagnostics.report import CompileError, Report
-    from nczarr.operations.document_change import take_back
-    from nczarr.operations.migrate import MigrateRequest
-    from nczarr.operations.migrate import migrate as run
+    from nczarr.plugins.edit.document_change import take_back
+    from nczarr.plugins.edit.migrate_store import MigrateRequest
+    from nczarr.plugins.edit.migrate_store import migrate as run
 
     if (to is None) == (undo is None):
         raise ValueError("name a format (`to`) or an undo file (`undo`)")

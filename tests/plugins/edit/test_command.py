@@ -288,7 +288,7 @@ def test_a_kill_at_any_step(file: Path) -> None:
 
 
 def test_an_interruption_restores_the_target(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from nczarr.operations import edit as operation
+    from nczarr.plugins.edit import edit_header as operation
 
     before = file.read_bytes()
 
@@ -302,7 +302,7 @@ def test_an_interruption_restores_the_target(file: Path, monkeypatch: pytest.Mon
 
 
 def test_a_target_that_does_not_read_as_expected_is_restored(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from nczarr.operations import edit as operation
+    from nczarr.plugins.edit import edit_header as operation
 
     monkeypatch.setattr(operation, "_find_difference", lambda *_, **__: "it differs")
     assert refuse("--set", '/v@units="K"') == "failed-edit"

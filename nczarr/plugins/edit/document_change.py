@@ -17,10 +17,10 @@ from nczarr import registry
 from nczarr.diagnostics.report import Report, Source
 from nczarr.diagnostics.secrets import show
 from nczarr.operations import endpoints
-from nczarr.operations.edit.carry_out import carry_out
-from nczarr.operations.edit.undo_file import FORMS, can_write_undo, parse_undo, write_undo
 from nczarr.options import Options
 from nczarr.plan.document_commit import prepare_patch, report_interrupted
+from nczarr.plugins.edit.carry_out import carry_out
+from nczarr.plugins.edit.undo_file import FORMS, can_write_undo, parse_undo, write_undo
 from nczarr.stores import documents, extension, file_patch
 from nczarr.stores.base import Store
 from nczarr.stores.documents import Action, DocumentPatch

@@ -18,8 +18,6 @@ from nczarr.check.checked import Checked
 from nczarr.diagnostics.report import Report
 from nczarr.operations.compare.difference import show_constant
 from nczarr.operations.compare.values import values
-from nczarr.operations.edit.apply_changes import apply_changes
-from nczarr.operations.edit.compare_headers import ORDER, HeaderComparison, compare_headers
 from nczarr.operations.rename_tree import Renames, complete_renames, rename_arrays
 from nczarr.plan.header_changes import (
     NODE_KINDS,
@@ -32,6 +30,8 @@ from nczarr.plan.header_changes import (
     NodeRemoval,
     NodeRename,
 )
+from nczarr.plugins.edit.apply_changes import apply_changes
+from nczarr.plugins.edit.compare_headers import ORDER, HeaderComparison, compare_headers
 
 
 def merge_headers(base: Checked, ours: Checked, theirs: Checked, report: Report) -> HeaderComparison | None:

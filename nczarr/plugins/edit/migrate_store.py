@@ -15,11 +15,12 @@ from nczarr import registry
 from nczarr.check.checked import Checked
 from nczarr.diagnostics.report import Report, Severity
 from nczarr.diagnostics.secrets import show
-from nczarr.operations import document_change, endpoints, pipeline
+from nczarr.operations import endpoints, pipeline
 from nczarr.operations.compare.diff import model
-from nczarr.operations.document_change import DocumentChange
 from nczarr.options import Options
 from nczarr.plan.plans import StorePlan
+from nczarr.plugins.edit import document_change
+from nczarr.plugins.edit.document_change import DocumentChange
 from nczarr.registry import Format
 from nczarr.stores import documents
 from nczarr.stores.base import Store
