@@ -39,8 +39,6 @@ if TYPE_CHECKING:
     from nczarr.operations.compare.difference import Difference as Difference
     from nczarr.plan.plans import Conversion as Conversion
     from nczarr.plugins import *  # noqa: F403
-    from nczarr.plugins.edit.api_edit import edit as edit
-    from nczarr.plugins.edit.api_migrate import migrate as migrate
 
 _PLACES = {
     "CompileError": "nczarr.diagnostics.report:CompileError",
@@ -59,12 +57,10 @@ _PLACES = {
     "Diagnostic": "nczarr.diagnostics.report:Diagnostic",
     "GroupHandle": "nczarr.api.node_handles:GroupHandle",
     "VariableHandle": "nczarr.api.node_handles:VariableHandle",
-    "edit": "nczarr.plugins.edit.api_edit:edit",
     "from_cdl": "nczarr.api.handle:from_cdl",
     "from_notation": "nczarr.api.handle:from_notation",
     "from_xarray": "nczarr.api.xarray_objects:from_xarray",
     "info": "nczarr.api.info:info",
-    "migrate": "nczarr.plugins.edit.api_migrate:migrate",
     "open": "nczarr.api.handle:open_dataset",
     "rechunk": "nczarr.api.rechunk:rechunk",
     "reformat": "nczarr.api.reformat:reformat",

@@ -34,6 +34,10 @@ class CommandRow(NamedTuple):
     """One line about the command."""
     task: str
     """Heading of the overview under which it stands."""
+    after: str = ""
+    """Command behind which the overview lists it; empty, and without that command: at the end of its task."""
+    other_names: tuple[str, ...] = ()
+    """Names of it in other programs: typed instead, they suggest it."""
 
 
 class Plugin(NamedTuple):

@@ -11,15 +11,18 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:  # public names of `nczarr`, for type checkers
     from nczarr.plugins import testing as testing  # noqa: TC004
     from nczarr.plugins.awkward0 import api as awkward0  # noqa: TC004
+    from nczarr.plugins.edit.api_edit import edit as edit  # noqa: TC004
+    from nczarr.plugins.edit.api_migrate import migrate as migrate  # noqa: TC004
     from nczarr.plugins.ncstream import api as ncstream  # noqa: TC004
     from nczarr.plugins.virtualizarr import parser as virtualizarr  # noqa: TC004
     from nczarr.plugins.zarr_drafts import api as zarr3_2019  # noqa: TC004
     from nczarr.plugins.zarr_python.open import zarr_store as zarr_store  # noqa: TC004
 
-    __all__ = ["awkward0", "ncstream", "testing", "virtualizarr", "zarr3_2019", "zarr_store"]
+    __all__ = ["awkward0", "edit", "migrate", "ncstream", "testing", "virtualizarr", "zarr3_2019", "zarr_store"]
 
 OFFERS: dict[str, tuple[str, ...]] = {
     "awkward0": ("format awkward0", "name awkward0"),
+    "edit": ("command edit", "command migrate", "name edit", "name migrate"),
     "icechunk": ("format icechunk",),
     "lsp": ("command lsp",),
     "ncstream": ("format ncstream", "name ncstream"),

@@ -95,12 +95,13 @@ def test_a_plugin_of_another_distribution_adds_a_command_and_a_name(
     row = Plugin(
         "greeting",
         "greets",
-        commands={"greet": CommandRow("greeting:parser", "greet", "inspect datasets")},
+        commands={"greet": CommandRow("greeting:parser", "greet", "inspect datasets", "info", ("hail",))},
         names={"answer": "greeting:ANSWER"},
     )
     others.append(Found("greeting", "1.5", lambda: row, None))
     assert run_command("greet").out.strip() == b"hello"
-    assert list(list_commands()).index("greet") < list(list_commands()).index("fmt")
+    assert list(list_commands()).index("greet") == list(list_commands()).index("info") + 1
+    assert "did you mean `greet`?" in run_command("hail").err
     assert "greet" in run_command("help").out.decode()
     assert nczarr.answer == 42
     assert "greeting       1.5      greets (commands: greet; names: nczarr.answer)\n" in run_command("plugins").text

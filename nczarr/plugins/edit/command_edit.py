@@ -15,7 +15,7 @@ from nczarr.cli.parser import Command
 from nczarr.cli.shared import Messages
 from nczarr.diagnostics.report import Source
 from nczarr.diagnostics.secrets import show, word
-from nczarr.options import ARGUMENTS, RUN, TARGET
+from nczarr.options import ARGUMENTS, READING, REPORTING, RUN, TARGET
 
 if TYPE_CHECKING:
     from nczarr.plugins.edit.edit_header import EditRequest, EditResult
@@ -109,7 +109,7 @@ def parser() -> Command:
     subparser.option(TARGET, "--undo", metavar="FILE", help="reverse the edit of this undo file")
     subparser.option(TARGET, "--undo-file", metavar="FILE", help="undo file to write (default: TARGET.undo-1.json, …)")
     subparser.option(RUN, "--recover", action="store_true", help="only restore a target whose edit was interrupted")
-    return subparser.complete()
+    return subparser.complete(READING, REPORTING, {"dry_run"})
 
 
 def run(arguments: argparse.Namespace) -> int:

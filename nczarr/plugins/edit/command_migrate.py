@@ -10,7 +10,7 @@ from nczarr.cli.options import options_of
 from nczarr.cli.parser import Command
 from nczarr.cli.shared import Messages
 from nczarr.diagnostics.secrets import show, word
-from nczarr.options import ARGUMENTS, TARGET
+from nczarr.options import ARGUMENTS, REPORTING, SOURCE, TARGET, Option
 
 if TYPE_CHECKING:
     from nczarr.plugins.edit.document_change import DocumentChange
@@ -22,6 +22,26 @@ EXAMPLES = (
     ("show which documents of a store would change", "migrate ocean.zarr --to nczarr3 --dry-run"),
     ("take a migration back", "migrate old.zarr --undo old.zarr.undo-1.json"),
 )
+
+SHARED = frozenset({"storage", "allow_loss", "zarr_names", "dry_run"})
+"""Options that other commands have as well."""
+
+OPTIONS = (
+    Option(
+        "masking_fill",
+        section=SOURCE,
+        flags="--mask-fill",
+        help="state fill values of Zarr v2 as `_FillValue`, because xarray takes them so",
+    ),
+    Option(
+        "consolidated",
+        section=TARGET,
+        flags="--consolidated",
+        takes="switch",
+        help="write the metadata of all nodes in one key of the root as well (default: if the store has them)",
+    ),
+)
+"""Options of this command alone."""
 
 
 class MigrationResult(NamedTuple):
@@ -71,7 +91,7 @@ def parser() -> Command:
     subparser.option(
         TARGET, "--undo-file", metavar="FILE", help="name of the undo file (default: STORE.undo-1.json, or the next)"
     )
-    return subparser.complete()
+    return subparser.complete(REPORTING, SHARED, own=OPTIONS)
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -93,7 +113,7 @@ def _run(arguments: argparse.Namespace, messages: Messages, done: list[Migration
     from nczarr.plugins.edit.document_change import show_patch, take_back
     from nczarr.plugins.edit.migrate_store import MigrateRequest, migrate
 
-    options = options_of(arguments)
+    options = options_of(arguments, masking_fill=arguments.masking_fill)
     if arguments.undo is not None:
         change = take_back(arguments.target, arguments.undo, messages.report, options)
         if change is not None:
