@@ -12,8 +12,8 @@ import pytest
 import nczarr
 from nczarr.diagnostics.catalog import CODES, KINDS, SUBJECTS, Code
 from nczarr.diagnostics.report import VALUE_LOSSES, Diagnostic, Report, Severity, Source
-from nczarr.operations.cf.rules import load_topics
 from nczarr.options import Options
+from nczarr.plugins.cf.rules import load_topics
 from tests.conftest import run_command
 from tests.support.facts import Module, modules
 

@@ -27,9 +27,9 @@ from nczarr import registry  # noqa: E402
 from nczarr.ast.json import schema  # noqa: E402
 from nczarr.cli import formats  # noqa: E402
 from nczarr.diagnostics.catalog import CODES  # noqa: E402
-from nczarr.operations import readers as peers  # noqa: E402
-from nczarr.operations.cf.rule import NEWEST, OLDEST, show_version  # noqa: E402
-from nczarr.operations.cf.rules import load_topics  # noqa: E402
+from nczarr.plugins.cf.rule import NEWEST, OLDEST, show_version  # noqa: E402
+from nczarr.plugins.cf.rules import load_topics  # noqa: E402
+from nczarr.plugins.readers import check_reader as peers  # noqa: E402
 from tests.support.peers import ncgen  # noqa: E402
 
 

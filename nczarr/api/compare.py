@@ -100,8 +100,8 @@ def check(
     from nczarr.api.options import options_from
     from nczarr.diagnostics.report import Report
     from nczarr.operations import check as operation
-    from nczarr.operations.cf.rule import parse_version, show_version
     from nczarr.operations.code_filter import CodeFilter, check_codes
+    from nczarr.plugins.cf.rule import parse_version, show_version
 
     options = options_from(kind=kind, following=following, storage_options=storage_options)._replace(special=False)
     report, codes = Report(), CodeFilter(check_codes(list_texts(select)), check_codes(list_texts(ignore)))

@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from nczarr.check.checked import Checked
     from nczarr.diagnostics.report import Report
     from nczarr.operations.code_filter import CheckSettings
-    from nczarr.operations.readers.rule import Peer
     from nczarr.options import Options
+    from nczarr.plugins.readers.rule import Peer
     from nczarr.registry import Format
 
 EXAMPLES = (
@@ -104,7 +104,7 @@ class ConventionVersion(argparse.Action):
         if not re.fullmatch(r"(CF-)?[0-9.]+", value):
             namespace.first_sources = [*getattr(namespace, "first_sources", []), value]
             return
-        from nczarr.operations.cf.rule import parse_version, show_version
+        from nczarr.plugins.cf.rule import parse_version, show_version
 
         try:
             namespace.cf = show_version(parse_version(value))

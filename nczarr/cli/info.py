@@ -80,7 +80,7 @@ def _print_facts(arguments: argparse.Namespace, messages: Messages, path: str) -
         return
     facts = informed.facts
     if arguments.stac:
-        from nczarr.operations.stac import make_item
+        from nczarr.plugins.cf.stac import make_item
 
         lines = [_json(make_item(facts, informed.checked, informed.is_store))]
     elif arguments.json:

@@ -15,13 +15,14 @@ from nczarr.check.checked import Checked, Observer
 from nczarr.diagnostics.catalog import CODES
 from nczarr.diagnostics.render import place
 from nczarr.diagnostics.report import Diagnostic, Report, Source, hint
-from nczarr.operations import endpoints, pipeline, readers
+from nczarr.operations import endpoints, pipeline
 from nczarr.operations.code_filter import CodeFilter
 from nczarr.operations.compare.diff import definition
 from nczarr.operations.compare.difference import show_pair
 from nczarr.operations.node_label import label_of
-from nczarr.operations.readers.rule import Peer
 from nczarr.options import Options
+from nczarr.plugins.readers import check_reader as readers
+from nczarr.plugins.readers.rule import Peer
 from nczarr.registry import Format
 
 
@@ -269,9 +270,9 @@ def _check(request: CheckRequest, report: Report) -> int:
 
 def _check_conventions(checked: Checked, request: CheckRequest, report: Report) -> None:
     """Report the breaches of CF's rules."""
-    from nczarr.operations.cf.check import check_cf
-    from nczarr.operations.cf.rule import parse_version
     from nczarr.operations.cf.view import has_types
+    from nczarr.plugins.cf.check import check_cf
+    from nczarr.plugins.cf.rule import parse_version
 
     version, is_typed, name = parse_version(request.cf) if request.cf else None, has_types(checked), None
     if not is_typed or checked.dataset.kind is not None:

@@ -251,7 +251,7 @@ def _arrange(checked: Checked, form: Format, options: Options, report: Report) -
         report.error("unmatched-chunks", text, helps=["write netCDF-4 (`--kind nc4`) or a Zarr store"])
         return {}
     if options.layout == "cmip7":
-        from nczarr.plan.cmip7 import find_unmet_demands
+        from nczarr.plugins.readers.cmip7 import find_unmet_demands
 
         for fault in find_unmet_demands(checked):
             text = f"{fault.what}: CMIP7 demands `{fault.required}`"

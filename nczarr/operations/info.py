@@ -12,10 +12,11 @@ from nczarr.ast.dataset import KIND_NAMES
 from nczarr.check.checked import Checked, find_coordinates
 from nczarr.check.outline import StoredChunks, codec_text, count_stored
 from nczarr.diagnostics.report import CompileError, Report, Source
-from nczarr.operations import endpoints, pipeline, readers
+from nczarr.operations import endpoints, pipeline
 from nczarr.operations.check import advise
-from nczarr.operations.readers.layouts import StoredDataset
 from nczarr.options import Options
+from nczarr.plugins.readers import check_reader as readers
+from nczarr.plugins.readers.layouts import StoredDataset
 from nczarr.select.coordinate_summary import CoordinateSummary, summarize_coordinate
 from nczarr.select.physical import attributes_of, text_of
 

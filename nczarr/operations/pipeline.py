@@ -198,7 +198,7 @@ def plan(
             return None
         checked = fitted
     if options.declare == "geo" and "geo" in form.declares:
-        from nczarr.operations.geo_conventions import list_declarations
+        from nczarr.plugins.cf.geo_conventions import list_declarations
 
         options = options._replace(declarations=list_declarations(checked, report))
     lost = registry.load(form.losses)(checked, options) if form.losses else ()

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from nczarr.diagnostics.report import Report
-from nczarr.operations import readers as peers
+from nczarr.plugins.readers import check_reader as peers
 from nczarr.stores.memory import MemoryStore
 from tests.support.peers.faults_zarr_python import ZARR_3
 from tests.support.peers.faulty import NCZARR, PURE

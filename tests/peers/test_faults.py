@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from nczarr.diagnostics.report import Report
-from nczarr.operations import readers as peers
-from nczarr.operations.readers.rule import number
+from nczarr.plugins.readers import check_reader as peers
+from nczarr.plugins.readers.rule import number
 from nczarr.stores.directory import DirectoryStore
 from nczarr.stores.open import open_source
 from tests.conftest import missing_peer, run_command

@@ -13,8 +13,8 @@ from nczarr import registry
 from nczarr.check.checked import Checked
 from nczarr.diagnostics.report import Diagnostic, Report, Severity
 from nczarr.operations import pipeline
-from nczarr.operations import readers as peers
 from nczarr.options import Options
+from nczarr.plugins.readers import check_reader as peers
 from nczarr.stores.base import Store
 from nczarr.stores.directory import DirectoryStore
 from nczarr.stores.memory import MemoryStore

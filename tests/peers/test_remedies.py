@@ -14,8 +14,8 @@ import numpy as np
 import pytest
 
 from nczarr.diagnostics.report import Diagnostic, Report
-from nczarr.operations import readers as peers
-from nczarr.operations.readers.rule import number as number_of
+from nczarr.plugins.readers import check_reader as peers
+from nczarr.plugins.readers.rule import number as number_of
 from nczarr.stores.directory import DirectoryStore
 from nczarr.stores.open import open_source
 from tests.conftest import missing_peer, run_command

@@ -14,8 +14,8 @@ from nczarr.check.checked import Checked
 from nczarr.check.resolve import find_in_scope, list_scopes
 from nczarr.diagnostics.report import suggest
 from nczarr.operations.cf import references
-from nczarr.operations.cf.rule import NEWEST, Version
 from nczarr.operations.cf.udunits import UnitSystem
+from nczarr.plugins.cf.rule import NEWEST, Version
 
 INTEGERS = frozenset(("byte", "ubyte", "short", "ushort", "int", "uint", "int64", "uint64"))
 REALS = frozenset(("float", "double"))
