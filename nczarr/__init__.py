@@ -117,9 +117,9 @@ def _place_of(name: str) -> str | None:
         return _PLACES[name]
     if name.startswith("_") or name in _list_modules():  # `from nczarr import names` asks for an attribute first
         return None
-    from nczarr.plugin_index import find_name
+    from nczarr.plugin_index import find_place
 
-    return find_name(name)
+    return find_place("name", name)
 
 
 @_cache

@@ -330,7 +330,7 @@ def load(row: str) -> Any:
 
 def own_rows() -> dict[str, str]:
     """Return the rows of the compiler and of built-in plugins."""
-    return {**ROWS, **plugin_index.list_own_formats()}
+    return {**ROWS, **plugin_index.list_own("format")}
 
 
 def rows() -> dict[str, str]:
@@ -340,7 +340,7 @@ def rows() -> dict[str, str]:
         from importlib.metadata import entry_points  # slow to import: only when our own rows are not enough
 
         others = ((entry.name, entry.value) for entry in entry_points(group=GROUP))
-        _joined = join(own_rows(), itertools.chain(plugin_index.list_other_formats(), others))
+        _joined = join(own_rows(), itertools.chain(plugin_index.list_others("format"), others))
     return _joined
 
 

@@ -22,12 +22,28 @@ if TYPE_CHECKING:  # public names of `nczarr`, for type checkers
 
 OFFERS: dict[str, tuple[str, ...]] = {
     "awkward0": ("format awkward0", "name awkward0"),
+    "cf": ("convention cf", "declaration geo", "fact_form stac", "codes"),
     "edit": ("command edit", "command migrate", "name edit", "name migrate"),
     "icechunk": ("format icechunk",),
     "lsp": ("command lsp",),
     "ncstream": ("format ncstream", "name ncstream"),
     "opendap": ("format dap2", "format dap4", "format dmrpp"),
     "pygments": (),
+    "readers": (
+        "check netcdf-c",
+        "check zarr-python",
+        "check xarray",
+        "check tensorstore",
+        "check zarrs",
+        "check xarray-tensorstore",
+        "check gdal",
+        "check nz",
+        "check geo",
+        "check cloud",
+        "check cmip7",
+        "demand cmip7",
+        "codes",
+    ),
     "serve": ("command serve",),
     "testing": ("name testing",),
     "virtualizarr": ("name virtualizarr",),
@@ -35,4 +51,4 @@ OFFERS: dict[str, tuple[str, ...]] = {
     "zarr_drafts": ("format zarr3-2019", "name zarr3_2019"),
     "zarr_python": ("name zarr_store",),
 }
-"""Names that each plugin adds: `format NAME`, `command NAME`, and `name NAME` of the package `nczarr`."""
+"""Additions of each plugin: `command NAME`, `name NAME` of the package `nczarr`, and so on; see `Found.offers`."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cached_property
-from typing import Any
+from typing import Any, TypeAlias
 
 from nczarr import names
 from nczarr.ast import Attribute, Dimension, Variable
@@ -15,7 +15,11 @@ from nczarr.check.resolve import find_in_scope, list_scopes
 from nczarr.diagnostics.report import suggest
 from nczarr.operations.cf import references
 from nczarr.operations.cf.udunits import UnitSystem
-from nczarr.plugins.cf.rule import NEWEST, Version
+
+Version: TypeAlias = tuple[int, int]
+
+NEWEST: Version = (1, 13)
+"""Newest version of CF that is known."""
 
 INTEGERS = frozenset(("byte", "ubyte", "short", "ushort", "int", "uint", "int64", "uint64"))
 REALS = frozenset(("float", "double"))

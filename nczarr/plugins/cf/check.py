@@ -6,9 +6,9 @@ from nczarr.ast.plain import python_value
 from nczarr.check.checked import Checked
 from nczarr.diagnostics.report import CompileError, Diagnostic, Report, Severity
 from nczarr.operations.cf.udunits import load_units
-from nczarr.operations.cf.view import CFDataset
+from nczarr.operations.cf.view import NEWEST, CFDataset, Version
 from nczarr.operations.node_label import label_word
-from nczarr.plugins.cf.rule import NEWEST, OLDEST, Breach, Rule, Version, show_version
+from nczarr.plugins.cf.rule import OLDEST, Breach, Rule, show_version
 from nczarr.plugins.cf.rules import load_topics
 from nczarr.plugins.cf.rules.netcdf_files import list_conventions
 

@@ -14,11 +14,9 @@ from typing import Any, NamedTuple, TypeAlias
 
 from nczarr.ast.node import Node
 from nczarr.diagnostics.report import Severity
-
-Version: TypeAlias = tuple[int, int]
+from nczarr.operations.cf.view import NEWEST, Version
 
 OLDEST: Version = (1, 6)
-NEWEST: Version = (1, 13)
 VERSIONS: tuple[Version, ...] = tuple((1, minor) for minor in range(OLDEST[1], NEWEST[1] + 1))
 """Versions of CF whose rules are known."""
 

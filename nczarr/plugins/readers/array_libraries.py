@@ -17,7 +17,8 @@ from typing import Any, NamedTuple
 from nczarr.ast.dataset import MISSING_MARKS
 from nczarr.plugins.readers import xarray, zarr_python, zarr_types
 from nczarr.plugins.readers.documents import StoreNode, Word, ZarrView
-from nczarr.plugins.readers.rule import Find, Finding, Peer, ReaderFault, faults, of_arrays
+from nczarr.plugins.readers.peer import Peer
+from nczarr.plugins.readers.rule import Find, Finding, ReaderFault, faults, of_arrays
 from nczarr.plugins.readers.zarr_python import codecs
 
 NUMBERS_3 = frozenset(

@@ -10,6 +10,7 @@ from nczarr.ast import Attribute, Constant, Group, Variable
 from nczarr.ast.dataset import MISSING_MARKS
 from nczarr.ast.plain import plain
 from nczarr.check.checked import Checked, find_coordinates
+from nczarr.diagnostics.report import Report
 
 MISSING = 1e20
 """Missing value of data variables."""
@@ -24,6 +25,13 @@ class UnmetDemand(NamedTuple):
     """Its place in the tree."""
     required: str
     """Type, value or unit that CMIP7 demands."""
+
+
+def report_unmet(checked: Checked, report: Report) -> None:
+    """Report, as warnings, what CMIP7 does not accept of variables: unmet-requirement. Raises OSError."""
+    for fault in find_unmet_demands(checked):
+        text = f"{fault.what}: CMIP7 demands `{fault.required}`"
+        report.warning("unmet-requirement", text, fault.node.span)
 
 
 def find_data_variable(checked: Checked) -> str | None:

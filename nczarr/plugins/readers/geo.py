@@ -11,7 +11,8 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from nczarr.plugins.readers.documents import StoreDocuments, StoreNode, ZarrView, integers
-from nczarr.plugins.readers.rule import Finding, Peer, faults
+from nczarr.plugins.readers.peer import Peer
+from nczarr.plugins.readers.rule import Finding, faults
 from nczarr.plugins.readers.zarr_python import axes
 
 UUIDS = {

@@ -11,7 +11,8 @@ from collections.abc import Iterator
 from typing import Any
 
 from nczarr.plugins.readers.documents import StoreDocuments, StoreNode, ZarrView, step
-from nczarr.plugins.readers.rule import Finding, Peer, faults, of_arrays
+from nczarr.plugins.readers.peer import Peer
+from nczarr.plugins.readers.rule import Finding, faults, of_arrays
 
 TITLE = "NZ-1.0"
 UUID = "d0a980b5-c644-4dcc-85a1-283799a58f40"

@@ -1,4 +1,4 @@
-"""Faults of readers as data: tables of faults, what is found in a source, and the readers."""
+"""Faults of readers as data: tables of faults, and what is found in a source."""
 
 from __future__ import annotations
 
@@ -60,46 +60,6 @@ def faults(seen: str, *rows: tuple[str, ...]) -> tuple[ReaderFault, ...]:
 def of_arrays(*finds: Callable[[Any], Iterator[Finding]]) -> Find:
     """Return a function that finds faults array by array: `view.arrays` yields the arrays."""
     return lambda view: (finding for array in view.arrays for find in finds for finding in find(array))
-
-
-class Peer(NamedTuple):
-    """One reader."""
-
-    name: str
-    """Name on the command line."""
-    title: str
-    """Name in messages."""
-    versions: str
-    """Versions that the faults describe."""
-    stores: tuple[ReaderFault, ...]
-    """Faults with stores, in the order of messages."""
-    find: tuple[Find, ...]
-    """Functions that find them."""
-    view: Callable[[Any], Any]
-    """Returns the reader's view of `StoreDocuments`."""
-    files: tuple[ReaderFault, ...] | None = None
-    """Faults with netCDF files; None if the reader cannot read them."""
-    find_in_files: tuple[Find, ...] = ()
-    """Functions that find them in `Checked`."""
-    releases: tuple[str, ...] = ()
-    """Releases that the faults distinguish, oldest first; empty if there is only one."""
-    library: str = ""
-    """Library whose releases these are; empty: the reader itself."""
-    release: str = ""
-    """Selected release; empty for the newest."""
-    convention: str = ""
-    """Name of the convention for `--declare`, if the faults are those of a convention instead of a reader."""
-    of_datasets: bool = False
-    """True if `find_in_files` finds the faults of a source of any format, in `StoredDataset`."""
-    reads: Callable[[Any], bool] | None = None
-    """Tells whether the faults suit the `StoreDocuments` of a store; None: those of every store."""
-
-    def concerns(self, finding: Finding) -> bool:
-        """Return whether a finding affects the selected release."""
-        if not self.releases:
-            return True
-        asked = number(self.release or self.releases[-1])
-        return number(finding.since) <= asked and not (finding.until and asked >= number(finding.until))
 
 
 def number(release: str) -> tuple[int, ...]:

@@ -16,7 +16,8 @@ from typing import Any
 from nczarr.ast.dataset import MISSING_MARKS
 from nczarr.plugins.readers import xarray_files, zarr_python, zarr_types
 from nczarr.plugins.readers.documents import StoreNode, ZarrView
-from nczarr.plugins.readers.rule import Finding, Peer, faults, of_arrays
+from nczarr.plugins.readers.peer import Peer
+from nczarr.plugins.readers.rule import Finding, faults, of_arrays
 
 SEEN = "2026.9.0"
 REFUSED = "cannot open its group"

@@ -15,7 +15,8 @@ from nczarr.ast.rectilinear import read_lengths, total_of
 from nczarr.formats.common.documents import find_content
 from nczarr.plugins.readers import zarr_types
 from nczarr.plugins.readers.documents import StoreNode, ZarrView, find_shape, integers, step
-from nczarr.plugins.readers.rule import Finding, Peer, faults, of_arrays
+from nczarr.plugins.readers.peer import Peer
+from nczarr.plugins.readers.rule import Finding, faults, of_arrays
 
 SEEN = "3.1.6 and 3.4.2"
 RELEASES = ("3.1", "3.4")

@@ -12,9 +12,9 @@ from nczarr.diagnostics.catalog import CODES
 from nczarr.diagnostics.report import Report, Severity, Source
 from nczarr.operations import pipeline
 from nczarr.operations.cf.udunits import load_units
-from nczarr.operations.cf.view import CFDataset
+from nczarr.operations.cf.view import NEWEST, CFDataset, Version
 from nczarr.options import Options
-from nczarr.plugins.cf.rule import NEWEST, Rule, Version
+from nczarr.plugins.cf.rule import Rule
 from nczarr.plugins.cf.rules import load_topics
 
 RULES = [rule for topic in load_topics() for rule in topic.rules]

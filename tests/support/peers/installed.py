@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from importlib.metadata import version
 
-from nczarr.plugins.readers import check_reader as peers
+from nczarr.plugins.readers import peer as peers
 from nczarr.plugins.readers.rule import number
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from nczarr.plugins.readers.netcdf_c import arrays, attributes, hidden, stores
 from nczarr.plugins.readers.netcdf_c.stores import NetcdfView
-from nczarr.plugins.readers.rule import Peer
+from nczarr.plugins.readers.peer import Peer
 
 PEER = Peer(
     "netcdf-c",

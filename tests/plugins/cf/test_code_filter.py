@@ -89,7 +89,7 @@ def test_settings(schema: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     assert "cf-standard-name" in ran.err
     (tmp_path / "a" / "nczarr.toml").write_text('cf = "1.6"\nselect = ["cf-units"]\n')
     assert "CF 1.6" in run_command("check", str(schema)).err
-    assert find_settings(inner) == CheckSettings(("cf-units",), (), "1.6")
+    assert find_settings(inner) == CheckSettings(("cf-units",), (), {"cf": "1.6"})
     assert "CF 1.8" in run_command("check", "--cf", "1.8", str(schema)).err
 
 
