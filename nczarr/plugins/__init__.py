@@ -23,7 +23,7 @@ if TYPE_CHECKING:  # public names of `nczarr`, for type checkers
 OFFERS: dict[str, tuple[str, ...]] = {
     "awkward0": ("format awkward0", "name awkward0"),
     "cf": ("convention cf", "declaration geo", "fact_form stac", "codes"),
-    "edit": ("command edit", "command migrate", "name edit", "name migrate"),
+    "edit": ("command edit", "command migrate", "name edit", "name migrate", "codes"),
     "icechunk": ("format icechunk",),
     "lsp": ("command lsp",),
     "ncstream": ("format ncstream", "name ncstream"),

@@ -1,5 +1,7 @@
 """Changes of a dataset in its place: the commands `edit` and `migrate`, and their functions."""
 
+from pathlib import Path
+
 from nczarr.plugin_index import CommandRow, Plugin
 
 PLUGIN = Plugin(
@@ -25,4 +27,5 @@ PLUGIN = Plugin(
         "edit": "nczarr.plugins.edit.api_edit:edit",
         "migrate": "nczarr.plugins.edit.api_migrate:migrate",
     },
+    codes=str(Path(__file__).with_name("codes")),
 )
