@@ -21,13 +21,13 @@ if TYPE_CHECKING:  # public names of `nczarr`, for type checkers
     __all__ = ["awkward0", "edit", "migrate", "ncstream", "testing", "virtualizarr", "zarr3_2019", "zarr_store"]
 
 OFFERS: dict[str, tuple[str, ...]] = {
-    "awkward0": ("format awkward0", "name awkward0"),
+    "awkward0": ("format awkward0", "name awkward0", "codes"),
     "cf": ("convention cf", "declaration geo", "fact_form stac", "codes"),
     "edit": ("command edit", "command migrate", "name edit", "name migrate", "codes"),
     "icechunk": ("format icechunk",),
     "lsp": ("command lsp",),
-    "ncstream": ("format ncstream", "name ncstream"),
-    "opendap": ("format dap2", "format dap4", "format dmrpp"),
+    "ncstream": ("format ncstream", "name ncstream", "codes"),
+    "opendap": ("format dap2", "format dap4", "format dmrpp", "codes"),
     "pygments": (),
     "readers": (
         "check netcdf-c",
@@ -48,7 +48,7 @@ OFFERS: dict[str, tuple[str, ...]] = {
     "testing": ("name testing",),
     "virtualizarr": ("name virtualizarr",),
     "xarray": (),
-    "zarr_drafts": ("format zarr3-2019", "name zarr3_2019"),
+    "zarr_drafts": ("format zarr3-2019", "name zarr3_2019", "codes"),
     "zarr_python": ("name zarr_store",),
 }
 """Additions of each plugin: `command NAME`, `name NAME` of the package `nczarr`, and so on; see `Found.offers`."""
