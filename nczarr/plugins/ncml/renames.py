@@ -7,9 +7,9 @@ from nczarr.ast import Group
 from nczarr.check.checked import Unchecked
 from nczarr.diagnostics.report import suggest
 from nczarr.formats.common.xml_reader import XmlElement
-from nczarr.operations.ncml.vocabulary import NcmlDocument
 from nczarr.operations.rename_tree import complete_renames, rename_tree
 from nczarr.plan.header_changes import NodeKind
+from nczarr.plugins.ncml.vocabulary import NcmlDocument
 
 _KINDS: dict[str, tuple[NodeKind, str]] = {
     "dimension": ("dimension", "dimensions"),

@@ -17,8 +17,8 @@ from nczarr.diagnostics.report import CompileError, Source
 from nczarr.diagnostics.secrets import show
 from nczarr.formats.common.xml_reader import XmlElement
 from nczarr.operations import endpoints, omissions, pipeline
-from nczarr.operations.ncml.file_dates import read_date
-from nczarr.operations.ncml.vocabulary import NcmlDocument, is_true
+from nczarr.plugins.ncml.file_dates import read_date
+from nczarr.plugins.ncml.vocabulary import NcmlDocument, is_true
 from nczarr.stores import local_paths
 from nczarr.stores.local_file import LocalFile
 from nczarr.stores.reference_policy import ForbiddenTargetError

@@ -21,8 +21,8 @@ FORMAT = Format(
     spec="https://docs.unidata.ucar.edu/netcdf-java/current/userguide/annotated_ncml_schema.html",
     detects=r"(?:\xef\xbb\xbf)?\s*(?:<\?(?:[^?]|\?(?!>))*\?>\s*|<!--(?:[^-]|-(?!->))*-->\s*)*"
     r"<(?:\w+:)?netcdf\s[^>]*/namespaces/netcdf/ncml-2\.2",
-    read="nczarr.operations.ncml.frontend:read",
-    watches="nczarr.operations.ncml.frontend:list_watched",
+    read="nczarr.plugins.ncml.frontend:read",
+    watches="nczarr.plugins.ncml.frontend:list_watched",
     resident=2,
     only_reader=True,
 )

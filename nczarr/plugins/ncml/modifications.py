@@ -17,8 +17,8 @@ from nczarr.check.checked import Unchecked, tables
 from nczarr.diagnostics.report import suggest
 from nczarr.formats.common.xml_reader import XmlElement
 from nczarr.operations.combine.recode import units_of
-from nczarr.operations.ncml.renames import rename_nodes
-from nczarr.operations.ncml.values import (
+from nczarr.plugins.ncml.renames import rename_nodes
+from nczarr.plugins.ncml.values import (
     ENUM_BASES,
     MOST_OF_DOCUMENT,
     MOST_VALUES,
@@ -29,7 +29,7 @@ from nczarr.operations.ncml.values import (
     convert_values,
     read_values,
 )
-from nczarr.operations.ncml.vocabulary import CHANGES, NcmlDocument, is_true
+from nczarr.plugins.ncml.vocabulary import CHANGES, NcmlDocument, is_true
 
 FILL = "_FillValue"
 LONGEST = 2**63 - 1

@@ -18,12 +18,12 @@ from nczarr.operations.combine import CombineSpec, Recoding, combine
 from nczarr.operations.combine.combination import SAME_UNITS
 from nczarr.operations.combine.recode import FINER_UNITS, units_of
 from nczarr.operations.combine.sources import every_opened
-from nczarr.operations.ncml.file_dates import write_date
-from nczarr.operations.ncml.members import AggregatedMember, list_members
-from nczarr.operations.ncml.merge import TreeUnion, put_joined
-from nczarr.operations.ncml.values import StatedValueError, are_numbers, count_dates, parse_numbers, parts_of
-from nczarr.operations.ncml.vocabulary import NcmlDocument, is_true
 from nczarr.operations.pipeline import Input
+from nczarr.plugins.ncml.file_dates import write_date
+from nczarr.plugins.ncml.members import AggregatedMember, list_members
+from nczarr.plugins.ncml.merge import TreeUnion, put_joined
+from nczarr.plugins.ncml.values import StatedValueError, are_numbers, count_dates, parse_numbers, parts_of
+from nczarr.plugins.ncml.vocabulary import NcmlDocument, is_true
 from nczarr.select.selection import Subset
 from nczarr.select.subset import restrict
 from nczarr.stores.url import is_remote

@@ -13,9 +13,9 @@ from nczarr.ast import ATOMIC
 from nczarr.ast.types import is_number
 from nczarr.diagnostics.report import CompileError, Diagnostic, Report, Severity, Source
 from nczarr.operations import pipeline
-from nczarr.operations.ncml.file_dates import read_date, write_date
-from nczarr.operations.ncml.frontend import list_watched
 from nczarr.options import Following, Options
+from nczarr.plugins.ncml.file_dates import read_date, write_date
+from nczarr.plugins.ncml.frontend import list_watched
 from nczarr.plugins.serve.protocols.ncml import text as write_document
 from tests.support.mutants import corpus, mutate
 from tests.support.ncml_files import write_ncml

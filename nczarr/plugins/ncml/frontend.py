@@ -12,9 +12,10 @@ from nczarr.check import check
 from nczarr.check.checked import Checked, Unchecked
 from nczarr.diagnostics.report import HEAD, Report, Source
 from nczarr.formats.common.xml_reader import XmlElement, parse
-from nczarr.operations.ncml import FORMAT
-from nczarr.operations.ncml.aggregation import aggregate
-from nczarr.operations.ncml.members import (
+from nczarr.options import Following, Options
+from nczarr.plugins.ncml import FORMAT
+from nczarr.plugins.ncml.aggregation import aggregate
+from nczarr.plugins.ncml.members import (
     DEEPEST,
     AggregatedMember,
     list_members,
@@ -22,9 +23,8 @@ from nczarr.operations.ncml.members import (
     location_of,
     read_place,
 )
-from nczarr.operations.ncml.modifications import has_changes, modify
-from nczarr.operations.ncml.vocabulary import PREFIXES, NcmlDocument, check_elements
-from nczarr.options import Following, Options
+from nczarr.plugins.ncml.modifications import has_changes, modify
+from nczarr.plugins.ncml.vocabulary import PREFIXES, NcmlDocument, check_elements
 from nczarr.stores import local_paths
 from nczarr.stores.open import open_source
 from nczarr.stores.reference_policy import Policy, home_of
