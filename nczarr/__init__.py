@@ -22,13 +22,11 @@ if TYPE_CHECKING:
     from nczarr.api.compare import digest as digest
     from nczarr.api.convert import convert as convert
     from nczarr.api.convert import write as write
-    from nczarr.api.edit import edit as edit
     from nczarr.api.handle import DatasetHandle as DatasetHandle
     from nczarr.api.handle import from_cdl as from_cdl
     from nczarr.api.handle import from_notation as from_notation
     from nczarr.api.handle import open_dataset as open  # noqa: A004, F401
     from nczarr.api.info import info as info
-    from nczarr.api.migrate import migrate as migrate
     from nczarr.api.node_handles import DimensionHandle as DimensionHandle
     from nczarr.api.node_handles import GroupHandle as GroupHandle
     from nczarr.api.node_handles import VariableHandle as VariableHandle
@@ -59,12 +57,10 @@ _PLACES = {
     "Diagnostic": "nczarr.diagnostics.report:Diagnostic",
     "GroupHandle": "nczarr.api.node_handles:GroupHandle",
     "VariableHandle": "nczarr.api.node_handles:VariableHandle",
-    "edit": "nczarr.api.edit:edit",
     "from_cdl": "nczarr.api.handle:from_cdl",
     "from_notation": "nczarr.api.handle:from_notation",
     "from_xarray": "nczarr.api.xarray_objects:from_xarray",
     "info": "nczarr.api.info:info",
-    "migrate": "nczarr.api.migrate:migrate",
     "open": "nczarr.api.handle:open_dataset",
     "rechunk": "nczarr.api.rechunk:rechunk",
     "reformat": "nczarr.api.reformat:reformat",
@@ -121,9 +117,9 @@ def _place_of(name: str) -> str | None:
         return _PLACES[name]
     if name.startswith("_") or name in _list_modules():  # `from nczarr import names` asks for an attribute first
         return None
-    from nczarr.plugin_index import find_name
+    from nczarr.plugin_index import find_place
 
-    return find_name(name)
+    return find_place("name", name)
 
 
 @_cache

@@ -263,11 +263,10 @@ _WRITE = ("convert", "compile", "rechunk", *_COMBINE)
 _EXTEND = ("append", "refs append")
 _LINK = ("convert", "rechunk", *_COMBINE, *_EXTEND)
 _COMPARE = ("diff", "digest")
-_READ = ("edit", "dump", "info", "check", *_COMPARE, "refs verify", "refs expand", "refs compact")
+_READ = ("dump", "info", "check", *_COMPARE, "refs verify", "refs expand", "refs compact")
 _OPEN = (*_WRITE, *_EXTEND, *_READ)
 _FOLLOW = tuple(command for command in _OPEN if command not in ("refs expand", "refs compact"))
-_CHANGE = ("migrate",)
-_REPORT = (*_OPEN, *_CHANGE, "fmt", "explain", "formats", "plugins", "completion")
+_REPORT = (*_OPEN, "fmt", "explain", "formats", "plugins", "completion")
 _SELECT = (*_LINK, *_COMPARE)
 _CUT = ("convert", "rechunk", *_COMBINE)
 _REFER = ("convert", "compile", *_COMBINE, "refs append")
@@ -291,7 +290,7 @@ TABLE: tuple[Option, ...] = (
            "MODULE:CLASS",
            "read the sources by a parser of VirtualiZarr, such as `virtualizarr.parsers:HDF4Parser` or "
            "`virtual_tiff:VirtualTIFF(ifd=0)`"),
-    Option("storage", (*_OPEN, *_CHANGE), SOURCE, "--storage-option", "storage options", "NAME=VALUE",
+    Option("storage", _OPEN, SOURCE, "--storage-option", "storage options", "NAME=VALUE",
            "option for the library that opens a URL; a prefix `source.` or `target.` limits it to one side; "
            "retries=N sets the number of retries, ncstream.byte_order=flag reads numbers of ncstream in the order that "
            "messages state; repeatable", bytes=False),
@@ -310,8 +309,7 @@ TABLE: tuple[Option, ...] = (
            "expand: read aggregation variables (CF 2.8) as the arrays that they stand for, from their fragments; "
            "keep: as they are stored (default: expand)", ("expand", "keep"), "expand"),
     Option("following.documents", bytes=False),
-    Option("masking_fill", ("migrate",), SOURCE, "--mask-fill",
-           help="state fill values of Zarr v2 as `_FillValue`, because xarray takes them so"),
+    Option("masking_fill"),
     Option("survey", bytes=False),
     Option("unfinished", bytes=False),
     Option("inspect", bytes=False),
@@ -366,13 +364,11 @@ TABLE: tuple[Option, ...] = (
            "chars with a dimension NAME_strlen; values that do not fit are an error that names the variable"),
     Option("overwrite", (*_WRITE, "refs expand", "refs compact"), TARGET, "--overwrite",
            help="replace an existing target", bytes=False),
-    Option("allow_loss", (*_WRITE, *_EXTEND, *_CHANGE), TARGET, "--allow-loss", "losses", "CODE",
+    Option("allow_loss", (*_WRITE, *_EXTEND), TARGET, "--allow-loss", "losses", "CODE",
            "accept losses with this diagnostic code, or `all`; repeatable"),
     Option("consolidated", _WRITE, TARGET, "--consolidated", "switch",
            help="write the metadata of all nodes in one key of the root as well (default: in Zarr stores, but not in "
            "references and repositories)"),
-    Option("consolidated", _CHANGE, TARGET, "--consolidated", "switch",
-           help="write the metadata of all nodes in one key of the root as well (default: if the store has them)"),
     Option("declare", _WRITE, TARGET, "--declare", "text", None,
            "declare conventions in the target, Zarr v3 only: nz (NZ-1.0), or geo (CF, proj: and spatial:) "
            "(default: none)", ("nz", "geo")),
@@ -413,7 +409,7 @@ TABLE: tuple[Option, ...] = (
     Option("separator", _WRITE, CHUNKS, "--separator", "text", None,
            "separator of indices in chunk keys, where the format has a choice (default: that of the source)",
            (".", "/")),
-    Option("zarr_names", (*_WRITE, *_CHANGE), CHUNKS, "--zarr-names", "text", None,
+    Option("zarr_names", _WRITE, CHUNKS, "--zarr-names", "text", None,
            "names of types and codecs in Zarr v3: those that all supported readers know, or registered ones only, "
            "for which chunks are encoded again (default: common)", ("common", "registered")),
     Option("order", _WRITE, CHUNKS, "--order", "text", None,
@@ -450,7 +446,7 @@ TABLE: tuple[Option, ...] = (
            "use a dask cluster with the scheduler at this address", bytes=False),
     Option("scratch", ("rechunk",), RUN, "--scratch", "text", "DIR",
            "folder for the values between two passes (default: that of the target)", bytes=False),
-    Option("dry_run", (*_LINK, "edit", *_CHANGE), RUN, "--dry-run", help="show what would be written; write nothing"),
+    Option("dry_run", _LINK, RUN, "--dry-run", help="show what would be written; write nothing"),
     Option("max_size", _WRITE, LIMITS, "--max-size", "size", "SIZE",
            "refuse a netCDF file or archive whose variables are larger (default: 16GiB)", bytes=False),
     Option("memory", (*_WRITE, *_EXTEND, "digest", "refs verify"), LIMITS, "--memory", "size", "SIZE",
@@ -477,7 +473,7 @@ TABLE: tuple[Option, ...] = (
 )  # fmt: skip
 """Every option of a run, in the order of the help."""
 
-READING = frozenset(row.name for row in TABLE if row.commands in ((*_OPEN, *_CHANGE), _FOLLOW))
+READING = frozenset(row.name for row in TABLE if row.commands in (_OPEN, _FOLLOW))
 """Options that tell how sources are opened: for commands of plugins."""
 
 REPORTING = frozenset(row.name for row in TABLE if row.commands == _REPORT)

@@ -34,6 +34,21 @@ class CommandRow(NamedTuple):
     """One line about the command."""
     task: str
     """Heading of the overview under which it stands."""
+    after: str = ""
+    """Command behind which the overview lists it; empty, and without that command: at the end of its task."""
+    other_names: tuple[str, ...] = ()
+    """Names of it in other programs: typed instead, they suggest it."""
+
+
+class FactForm(NamedTuple):
+    """A form in which `info` prints the facts about a dataset, by an option `--NAME`."""
+
+    function: str
+    """`module:function` that makes its JSON object of `(DatasetFacts, Checked, is_store)`."""
+    help: str
+    """Line of the help."""
+    example: tuple[str, str]
+    """Purpose of a command line, and the command line without `nczarr`."""
 
 
 class ProtocolRow(NamedTuple):
@@ -60,6 +75,18 @@ class Plugin(NamedTuple):
     """Commands by name."""
     names: Mapping[str, str] = NOTHING
     """Public names of the package `nczarr`: `module` or `module:attribute`."""
+    checks: Mapping[str, str] = NOTHING
+    """Checks behind `check --for NAME`: `module:attribute` of a `ReaderCheck`, in the order of messages."""
+    conventions: Mapping[str, str] = NOTHING
+    """Conventions with versions, which `check --NAME` checks: `module:attribute` of a `Convention`."""
+    declarations: Mapping[str, str] = NOTHING
+    """Functions `(Checked, Report)` that return what each node declares, by the word of `--declare`."""
+    demands: Mapping[str, str] = NOTHING
+    """Functions `(Checked, Report)` that report what variables lack for a layout, by the word of `--layout`."""
+    fact_forms: Mapping[str, FactForm] = NOTHING
+    """Forms of the facts that `info` prints."""
+    codes: str = ""
+    """Folder with a page for each code that it alone reports, such as `diagnostics/codes`."""
     codecs: Mapping[str, str] = NOTHING
     """Codecs of stores by their name in numcodecs and in Zarr: `module:attribute` of a `CodecKind`."""
     protocols: Mapping[str, ProtocolRow] = NOTHING
@@ -80,7 +107,10 @@ class Found(NamedTuple):
     load: Callable[[], Plugin]
     """Loads its row. It may raise anything."""
     offers: frozenset[str] | None
-    """`format NAME`, `command NAME` and `name NAME` of what it adds; None: its row must be loaded."""
+    """`KIND NAME` of what it adds, such as `format zarr2`, and `codes`; None: its row must be loaded.
+
+    Each kind is a field of `Plugin` without its plural `s`.
+    """
 
 
 def find_command(*names: str) -> tuple[str, CommandRow] | None:
@@ -88,31 +118,40 @@ def find_command(*names: str) -> tuple[str, CommandRow] | None:
     return _find("command", names, lambda plugin: plugin.commands)
 
 
-def find_name(name: str) -> str | None:
-    """Return the place of a public name that a plugin adds, `module` or `module:attribute`; None without one."""
-    found = _find("name", (name,), lambda plugin: plugin.names)
+def find_place(kind: str, name: str) -> str | None:
+    """Return the place of an addition, `module` or `module:attribute`; None without one."""
+    found: tuple[str, str] | None = _find(kind, (name,), lambda plugin: getattr(plugin, f"{kind}s"))
     return None if found is None else found[1]
 
 
 @cache
-def list_own_formats() -> Mapping[str, str]:
-    """Return the rows of formats of built-in plugins by name."""
-    offering = (found for found in _list_built_in() if any(offer.startswith("format ") for offer in found.offers or ()))
+def list_own(kind: str) -> Mapping[str, Any]:
+    """Return the additions of built-in plugins of a kind by name."""
+    offering = (found for found in _list_built_in() if any(each.startswith(f"{kind} ") for each in found.offers or ()))
     loaded = (load(found)[0] for found in offering)
-    return {name: row for plugin in loaded if plugin is not None for name, row in plugin.formats.items()}
+    return {name: row for plugin in loaded if plugin is not None for name, row in getattr(plugin, f"{kind}s").items()}
 
 
-def list_other_formats() -> Iterator[tuple[str, str]]:
-    """Yield the rows of formats of other distributions, with their names."""
+def list_others(kind: str) -> Iterator[tuple[str, Any]]:
+    """Yield the additions of other distributions of a kind, with their names."""
     for found in _list_others():
         plugin, _ = load(found)
-        yield from () if plugin is None else plugin.formats.items()
+        yield from () if plugin is None else getattr(plugin, f"{kind}s").items()
+
+
+def list_code_folders() -> Iterator[str]:
+    """Yield the folders with pages of codes, those of built-in plugins first."""
+    for list_found in (_list_built_in, _list_others):
+        for found in list_found():
+            plugin = load(found)[0] if found.offers is None or "codes" in found.offers else None
+            if plugin is not None and plugin.codes:
+                yield plugin.codes
 
 
 def list_offered(kind: str) -> list[str]:
-    """Return the names that built-in plugins offer of a kind, `command` or `name`, without loading them."""
-    offers = (offer.split(" ", 1) for plugin in _list_built_in() for offer in sorted(plugin.offers or ()))
-    return [name for its_kind, name in offers if its_kind == kind]
+    """Return the names that built-in plugins offer of a kind, such as `command`, without loading them."""
+    offers = (offer.partition(" ") for plugin in _list_built_in() for offer in sorted(plugin.offers or ()))
+    return [name for its_kind, _, name in offers if its_kind == kind]
 
 
 def load_all() -> Iterator[Plugin]:

@@ -300,7 +300,7 @@ ROWS: dict[str, str] = {
     "zarr2": "nczarr.formats.zarr.v2:FORMAT",
     "zarr3": "nczarr.formats.zarr.v3:FORMAT",
     "nczarr3": "nczarr.formats.zarr.nczarr:FORMAT3",
-    "ncml": "nczarr.operations.ncml:FORMAT",
+    "ncml": "nczarr.plugins.ncml.format:FORMAT",
 }
 """Formats of the compiler by name, in the order of documentation and detection; those of plugins follow."""
 
@@ -330,7 +330,7 @@ def load(row: str) -> Any:
 
 def own_rows() -> dict[str, str]:
     """Return the rows of the compiler and of built-in plugins."""
-    return {**ROWS, **plugin_index.list_own_formats()}
+    return {**ROWS, **plugin_index.list_own("format")}
 
 
 def rows() -> dict[str, str]:
@@ -340,7 +340,7 @@ def rows() -> dict[str, str]:
         from importlib.metadata import entry_points  # slow to import: only when our own rows are not enough
 
         others = ((entry.name, entry.value) for entry in entry_points(group=GROUP))
-        _joined = join(own_rows(), itertools.chain(plugin_index.list_other_formats(), others))
+        _joined = join(own_rows(), itertools.chain(plugin_index.list_others("format"), others))
     return _joined
 
 

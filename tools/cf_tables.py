@@ -1,6 +1,6 @@
 """Write the table of CF's standard names that the package has from the official XML file.
 
-`python tools/cf_tables.py cf-standard-name-table.xml` replaces `nczarr/operations/cf/tables/standard-names.tsv.gz`. Of
+`python tools/cf_tables.py cf-standard-name-table.xml` replaces `nczarr/plugins/cf/tables/standard-names.tsv.gz`. Of
 each description the first sentence stays. The file has the same bytes on every machine.
 """
 
@@ -12,7 +12,7 @@ import sys
 from pathlib import Path
 from xml.etree import ElementTree
 
-TARGET = Path(__file__).resolve().parent.parent / "nczarr/operations/cf/tables/standard-names.tsv.gz"
+TARGET = Path(__file__).resolve().parent.parent / "nczarr/plugins/cf/tables/standard-names.tsv.gz"
 
 _SENTENCE = re.compile(r"(.+?(?<!\bal)(?<!\be\.g)(?<!\bi\.e)(?<!\bet)(?<!\bcf)\.)(?=\s+[A-Z\"“'(]|\s*$)")
 

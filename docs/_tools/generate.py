@@ -12,6 +12,7 @@ import json
 import re
 import sys
 from collections.abc import Iterator
+from importlib import import_module
 from itertools import pairwise
 from pathlib import Path
 
@@ -20,16 +21,13 @@ sys.path.insert(0, str(ROOT))
 
 sys.path.insert(0, str(ROOT / "docs" / "_tools"))
 
+import plugin_pages  # noqa: E402
 import types_page  # noqa: E402
 
 import nczarr  # noqa: E402
 from nczarr import registry  # noqa: E402
 from nczarr.ast.json import schema  # noqa: E402
 from nczarr.cli import formats  # noqa: E402
-from nczarr.diagnostics.catalog import CODES  # noqa: E402
-from nczarr.operations import readers as peers  # noqa: E402
-from nczarr.operations.cf.rule import NEWEST, OLDEST, show_version  # noqa: E402
-from nczarr.operations.cf.rules import load_topics  # noqa: E402
 from tests.support.peers import ncgen  # noqa: E402
 
 
@@ -48,44 +46,6 @@ def differences() -> str:
     for (file, kind), fault in ncgen.REFUSED.items():
         rows.append(f"| `{file}` | {kind} | – | what is left | nothing: `format-conflict` | {fault} |")
     return "\n".join(rows) + "\n"
-
-
-def faults() -> str:
-    """What each reader does wrong, rule by rule."""
-    lines = []
-    for peer in peers.peers():
-        lines.append(f"\n## {peer.name}\n\n{f'{peer.title} {peer.versions}'.strip()}.\n")
-        for what, rules in (("Zarr stores", peer.stores), ("netCDF files", peer.files or ())):
-            if rules:
-                lines.append(f"\n### {what}\n\n" + "| code | | what is wrong | the reader | seen with | what to do |\n")
-                lines.append("|---|---|---|---|---|---|\n")
-            before = ""
-            for rule in rules:
-                code = CODES[rule.code]
-                cells = (f"`{rule.code}`", str(code.severity), code.summary, rule.does, rule.seen, rule.instead or "–")
-                if rule.code == before:  # several faults of one code: its meaning stands in the first row
-                    cells = (cells[0], cells[1], "", *cells[3:])
-                before = rule.code
-                lines.append("| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |\n")
-    return "".join(lines)
-
-
-def cf_rules() -> str:
-    """The rules of CF, topic by topic."""
-    lines = []
-    for topic in load_topics():
-        lines.append(
-            f"\n## {topic.code}\n\n{CODES[topic.code].meaning}\n\n| section | | rule | versions |\n|---|---|---|---|\n"
-        )
-        for rule in topic.rules:
-            first, last = (
-                "" if end == limit else show_version(end)
-                for end, limit in zip((rule.since, rule.until), (OLDEST, NEWEST), strict=True)
-            )
-            versions = f"{first or show_version(OLDEST)} to {last}" if last else f"since {first}" if first else ""
-            cells = (rule.number, str(rule.severity), rule.text, versions)
-            lines.append("| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |\n")
-    return "".join(lines)
 
 
 def options() -> str:
@@ -107,8 +67,9 @@ def pages() -> Iterator[tuple[Path, str]]:
     """Each generated page with the text that it should have."""
     yield ROOT / "docs" / "reference" / "ast.schema.json", json.dumps(schema(), indent=1, ensure_ascii=False) + "\n"
     yield ROOT / "docs" / "reference" / "types.md", types_page.page()
-    yield inserted("docs/reference/peers.md", "peers", faults())
-    yield inserted("docs/reference/cf.md", "rules", cf_rules())
+    for name in sorted(path.stem for path in Path(plugin_pages.__file__).parent.glob("[a-z]*.py")):
+        module = import_module(f"plugin_pages.{name}")
+        yield inserted(module.PAGE, module.MARK, module.text())
     yield inserted("docs/how-to/convert.md", "options", options())
     yield inserted("README.md", "formats", table())
     yield inserted("docs/reference/formats/index.md", "formats", table())

@@ -100,7 +100,7 @@ def check(
     from nczarr.api.options import options_from
     from nczarr.diagnostics.report import Report
     from nczarr.operations import check as operation
-    from nczarr.operations.cf.rule import parse_version, show_version
+    from nczarr.operations.check_request import CheckRequest
     from nczarr.operations.code_filter import CodeFilter, check_codes
 
     options = options_from(kind=kind, following=following, storage_options=storage_options)._replace(special=False)
@@ -121,13 +121,16 @@ def check(
         return report.list_sorted()
     if along or (not isinstance(source, str) and isinstance(source, Iterable)):
         raise ValueError("several sources, and along, go with combine=True")
-    request = operation.CheckRequest(
+    conventions = {}
+    if cf or isinstance(cf, str):
+        conventions["cf"] = operation.find_convention("cf").parse(cf) if isinstance(cf, str) else ""
+    request = CheckRequest(
         os.fspath(source),
         form=from_format,
         judges=tuple(map(operation.find_judge, list_texts(readers))),
         schema=None if schema is None else input_of(schema, options, values=False).read,
         options=options,
-        cf=show_version(parse_version(cf)) if isinstance(cf, str) else "" if cf else None,
+        conventions=conventions,
         codes=codes,
     )
     operation.check(request, report)

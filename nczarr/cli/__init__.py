@@ -38,8 +38,6 @@ COMMANDS: dict[str, tuple[str, str, str]] = {
     "compile": ("nczarr.cli.compile:parser", "compile CDL, NCZarr notation or an AST to a store or file", WRITE),
     "rechunk": ("nczarr.cli.rechunk:parser", "write a dataset in other chunks, in bounded memory", WRITE),
     "append": ("nczarr.cli.append:parser", "extend a dataset along a dimension", WRITE),
-    "edit": ("nczarr.cli.edit:parser", "change the header of a dataset in its place", WRITE),
-    "migrate": ("nczarr.cli.migrate:parser", "give a Zarr store the documents of another format", WRITE),
     "combine": ("nczarr.cli.refs_combine:combine", "combine many datasets into one", WRITE),
     "info": ("nczarr.cli.info:parser", "print sizes, coordinates, chunks and the cost of opening", INSPECT),
     "dump": ("nczarr.cli.dump:parser", "print a dataset as text", INSPECT),
@@ -118,14 +116,20 @@ def clear_unfinished() -> None:
 
 
 def list_commands() -> dict[str, CommandRow]:
-    """Return all commands by name, in the order of the overview; those of plugins behind the others of their task."""
+    """Return all commands by name, in the order of the overview.
+
+    Those of plugins stand behind the command that their row names, else behind the others of their task.
+    """
     from nczarr.plugin_index import CommandRow, load_all
 
-    found = {name: CommandRow(*row) for name, row in COMMANDS.items()}
+    found = [(name, CommandRow(*row)) for name, row in COMMANDS.items()]
     for plugin in load_all():
-        found.update({name: row for name, row in plugin.commands.items() if name not in COMMANDS})
+        for name, row in plugin.commands.items():
+            names = [each for each, _ in found]
+            if name not in names:
+                found.insert(names.index(row.after) + 1 if row.after in names else len(found), (name, row))
     places = {task: place for place, task in enumerate(TASKS)}
-    return dict(sorted(found.items(), key=lambda item: places.get(item[1].task, len(places))))
+    return dict(sorted(found, key=lambda item: places.get(item[1].task, len(places))))
 
 
 def _find_command(*names: str) -> tuple[str, str] | None:

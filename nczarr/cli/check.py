@@ -14,12 +14,14 @@ from nczarr.cli.parser import Command
 from nczarr.cli.progress import counting
 from nczarr.cli.shared import Messages
 from nczarr.options import ARGUMENTS, TARGET
+from nczarr.plugin_index import list_own
+from nczarr.registry import load
 
 if TYPE_CHECKING:
     from nczarr.check.checked import Checked
     from nczarr.diagnostics.report import Report
+    from nczarr.operations.check_request import Convention, ReaderCheck
     from nczarr.operations.code_filter import CheckSettings
-    from nczarr.operations.readers.rule import Peer
     from nczarr.options import Options
     from nczarr.registry import Format
 
@@ -72,15 +74,10 @@ def parser() -> Command:
         help="with --combine, dimension along which the sources are joined (default: the unlimited one, or the one "
         "whose coordinate differs); repeatable",
     )
-    subparser.option(
-        TARGET,
-        "--cf",
-        nargs="?",
-        action=ConventionVersion,
-        metavar="VERSION",
-        help="report what breaks the rules of the CF conventions, version 1.6 to 1.13 (default: the version that the "
-        "dataset declares, else 1.13)",
-    )
+    for name, place in list_own("convention").items():
+        convention = load(place)
+        action = partial(ConventionVersion, convention)
+        subparser.option(TARGET, f"--{name}", nargs="?", action=action, metavar="VERSION", help=convention.help)
     for flag, what in (("--select", "report only these diagnostics"), ("--ignore", "do not report these diagnostics")):
         subparser.option(
             TARGET,
@@ -94,20 +91,22 @@ def parser() -> Command:
 
 
 class ConventionVersion(argparse.Action):
-    """Option with a version of CF. Another word behind it is the first source."""
+    """Option with a version of a convention. Another word behind it is the first source."""
+
+    def __init__(self, convention: Convention, **settings: Any) -> None:
+        super().__init__(**settings)
+        self._convention = convention
 
     def __call__(self, parser: argparse.ArgumentParser, namespace: argparse.Namespace, value: Any, *_: object) -> None:
         """Store the version; empty: the one that each dataset declares."""
-        namespace.cf = ""
+        setattr(namespace, self.dest, "")
         if value is None:
             return
-        if not re.fullmatch(r"(CF-)?[0-9.]+", value):
+        if not re.fullmatch(self._convention.version, value):
             namespace.first_sources = [*getattr(namespace, "first_sources", []), value]
             return
-        from nczarr.operations.cf.rule import parse_version, show_version
-
         try:
-            namespace.cf = show_version(parse_version(value))
+            setattr(namespace, self.dest, self._convention.parse(value))
         except ValueError as fault:
             raise argparse.ArgumentError(self, str(fault)) from None
 
@@ -122,7 +121,7 @@ def code(text: str) -> str:
         raise argparse.ArgumentTypeError(str(fault)) from None
 
 
-def reader(text: str) -> Peer | Format:
+def reader(text: str) -> ReaderCheck | Format:
     """Return the name of a reader or writable format. Raises ArgumentTypeError for others."""
     from nczarr.operations.check import find_judge
 
@@ -138,7 +137,8 @@ def run(arguments: argparse.Namespace) -> int:
 
     if arguments.along and not arguments.combine:
         return misuse("check", "--along belongs to --combine")
-    if arguments.combine and (arguments.readers or arguments.schema or arguments.cf is not None):
+    asked = {name: getattr(arguments, name) for name in list_own("convention") if getattr(arguments, name) is not None}
+    if arguments.combine and (arguments.readers or arguments.schema or asked):
         return misuse("check", "--combine compares sources with each other: check each of them in a run of its own")
     sources = [*getattr(arguments, "first_sources", []), *arguments.sources]
     if not sources:
@@ -148,13 +148,14 @@ def run(arguments: argparse.Namespace) -> int:
     except (ValueError, OSError) as fault:
         return misuse("check", str(fault))
     codes = CodeFilter(tuple(arguments.select or settings.select), (*settings.ignore, *(arguments.ignore or ())))
-    version = settings.cf if arguments.cf is None else arguments.cf
+    conventions = {**settings.conventions, **asked}
     messages = Messages(arguments)
     options = options_of(arguments)
     if arguments.combine:
         messages.report.hides = codes.hides
         return messages.guard(lambda: _compare_sources(sources, arguments, options, messages))
     schemas: list[Checked | None] = []
+    once = [code for name in conventions for code in load(list_own("convention")[name]).once]
     faults = 0
 
     def schema(report: Report) -> Checked | None:
@@ -164,7 +165,8 @@ def run(arguments: argparse.Namespace) -> int:
 
     def check_one(path: str) -> None:
         nonlocal faults, codes
-        from nczarr.operations.check import CheckRequest, check
+        from nczarr.operations.check import check
+        from nczarr.operations.check_request import CheckRequest
 
         request = CheckRequest(
             path,
@@ -173,11 +175,11 @@ def run(arguments: argparse.Namespace) -> int:
             tuple(arguments.readers),
             schema if arguments.schema else None,
             options,
-            version,
+            conventions,
             codes,
         )
         faults += check(request, messages.report)
-        codes = codes._replace(ignore=(*codes.ignore, "cf-unjudged"))  # said once
+        codes = codes._replace(ignore=(*codes.ignore, *once))
 
     status = messages.guard(*(partial(check_one, path) for path in sources))
     return max(status, FAULTY) if faults else status

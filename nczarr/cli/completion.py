@@ -56,7 +56,7 @@ def tree() -> argparse.ArgumentParser:
     top.add_argument("--version", action="store_true", help="show the version and exit")
     commands = top.add_subparsers(metavar="COMMAND")
     families: dict[str, argparse._SubParsersAction[argparse.ArgumentParser]] = {}
-    for name, (_, line, _) in list_commands().items():
+    for name, row in list_commands().items():
         command_parser = parser_of(name)
         assert isinstance(command_parser, Command)
         _prepare(name, command_parser)
@@ -65,7 +65,7 @@ def tree() -> argparse.ArgumentParser:
             subparser = commands.add_parser(family, help=f"{family} COMMAND", add_help=False)
             families[family] = subparser.add_subparsers(metavar="COMMAND")
         place = families[family] if family else commands
-        place.add_parser(verb, help=line, parents=[command_parser], add_help=False)
+        place.add_parser(verb, help=row.line, parents=[command_parser], add_help=False)
     return top
 
 

@@ -37,12 +37,6 @@ OTHER_NAMES = {
     "ncks": "convert",
     "ncgen": "compile",
     "extend": "append",
-    "upgrade": "migrate",
-    "rename": "edit",
-    "set": "edit",
-    "ncatted": "edit",
-    "ncrename": "edit",
-    "modify": "edit",
     "format": "fmt",
     "reformat": "fmt",
     "validate": "check",
@@ -54,7 +48,7 @@ OTHER_NAMES = {
     "verify": "refs verify",
     "version": "--version",
 }
-"""Commands by the name that other programs give them."""
+"""Commands of the compiler by the name that other programs give them."""
 
 TOPICS = Path(__file__).with_name("topics")
 """Folder of the topics: one Markdown file for each."""
@@ -158,6 +152,12 @@ def family(name: str) -> str:
     return "\n".join([f"usage: nczarr {name} COMMAND [OPTION]…\n", "commands:", *lines, "", tail])
 
 
+def _translate(name: str) -> str | None:
+    """Return the command that other programs call by a name."""
+    found = (command for command, row in list_commands().items() if name in row.other_names)
+    return OTHER_NAMES.get(name) or next(found, None)
+
+
 def _unknown(name: str) -> str:
     """Return the message for an unknown name."""
     from nczarr.diagnostics.catalog import CODES, KINDS
@@ -165,7 +165,7 @@ def _unknown(name: str) -> str:
 
     if name in {*CODES, *KINDS}:
         return f"`{name}` is a diagnostic code; `nczarr explain {name}` explains it"
-    meant = OTHER_NAMES.get(name) or closest(name, [*topics(), *list_commands()])
+    meant = _translate(name) or closest(name, [*topics(), *list_commands()])
     return f"unknown command or topic `{name}`; " + (
         f"did you mean `{meant}`?" if meant else "`nczarr help` lists the commands and topics"
     )
@@ -200,6 +200,6 @@ def without_command(arguments: list[str]) -> int:
 def _not_known(name: str, names: list[str]) -> str:
     from nczarr.names import closest
 
-    meant = OTHER_NAMES.get(name) or closest(name, names)
+    meant = _translate(name) or closest(name, names)
     what = "option" if name.startswith("-") else "command"
     return f"unknown {what} `{name}`" + (f"; did you mean `{meant}`?" if meant else "")

@@ -1,4 +1,4 @@
-"""`nczarr info SRC…`: facts about datasets on one screen, as JSON, as an item of STAC, or a checksum of a store."""
+"""`nczarr info SRC…`: facts about datasets on one screen or as JSON, forms of plugins, or a checksum of a store."""
 
 from __future__ import annotations
 
@@ -16,14 +16,13 @@ from nczarr.cli.shared import Messages
 from nczarr.diagnostics.report import UNREAD, Source
 from nczarr.diagnostics.secrets import show
 from nczarr.options import ARGUMENTS, TEXT
+from nczarr.plugin_index import list_own
+from nczarr.registry import load
 
 if TYPE_CHECKING:
     from nczarr.operations.info import CoordinateFacts, DatasetFacts, VariableFacts
 
-EXAMPLES = (
-    ("see sizes, chunks, times with their gaps, and the cost of opening", "info ocean.nc"),
-    ("describe a store for a catalogue", "info ocean.zarr --stac"),
-)
+EXAMPLES = (("see sizes, chunks, times with their gaps, and the cost of opening", "info ocean.nc"),)
 
 MOST_GAPS = 3
 """Gaps of a coordinate that are printed."""
@@ -37,18 +36,18 @@ MOST_WARNINGS = 10
 
 def parser() -> Command:
     """Return the parser of `info`."""
+    forms = list_own("fact_form")
     subparser = Command(
         "info",
         "[OPTION]… SRC…",
         "Print what a person wants to know of a dataset first: sizes, coordinates with ranges and gaps, chunks, "
         "codecs, missing chunks, the cost of opening it by ranges, and warnings of check.",
-        EXAMPLES,
+        (*EXAMPLES, *(form.example for form in forms.values())),
     )
     subparser.option(ARGUMENTS, "sources", metavar="SRC", nargs="+", help="file, store or URL; - is standard input")
     subparser.option(TEXT, "--json", action="store_true", help="print one JSON object for each source")
-    subparser.option(
-        TEXT, "--stac", action="store_true", help="print an item of a STAC catalogue with the datacube extension"
-    )
+    for name, form in forms.items():
+        subparser.option(TEXT, f"--{name}", action="store_true", help=form.help)
     subparser.option(
         TEXT,
         "--checksum",
@@ -79,10 +78,9 @@ def _print_facts(arguments: argparse.Namespace, messages: Messages, path: str) -
     if informed is None:
         return
     facts = informed.facts
-    if arguments.stac:
-        from nczarr.operations.stac import make_item
-
-        lines = [_json(make_item(facts, informed.checked, informed.is_store))]
+    form = next((form for name, form in list_own("fact_form").items() if getattr(arguments, name)), None)
+    if form is not None:
+        lines = [_json(load(form.function)(facts, informed.checked, informed.is_store))]
     elif arguments.json:
         lines = [_json(facts.record())]
     else:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Sequence
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, NoReturn
 
@@ -51,14 +51,20 @@ class Command(argparse.ArgumentParser):
         self.examples = examples
         self._sections = {title: self.add_argument_group(title) for title in SECTIONS}
 
-    def complete(self, *shared: Collection[str]) -> Command:
+    def complete(self, *shared: Collection[str], own: Sequence[Option] = ()) -> Command:
         """Add the options that the table has for this command, and `--help`.
 
         `shared`: names of further options, `READING` and `REPORTING`; for commands of plugins.
+        `own`: rows of their own options, each in the place of the row with its name.
         """
-        for row in TABLE:
-            if self.name in row.commands or any(row.name in each for each in shared):
-                self.option(row.section, *row.flags.split(), dest=row.name, **_settings(row))
+        owned = {row.name: row for row in own}
+        rows = [
+            owned.pop(row.name, row)
+            for row in TABLE
+            if row.name in owned or self.name in row.commands or any(row.name in each for each in shared)
+        ]
+        for row in (*rows, *owned.values()):
+            self.option(row.section, *row.flags.split(), dest=row.name, **_settings(row))
         short = [flag for flag in ("-h",) if flag not in self._option_string_actions]
         self.option(OUTPUT, *short, "--help", action=Help, help="show this help and exit")
         return self

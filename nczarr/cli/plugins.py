@@ -39,4 +39,8 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _list_added(plugin: Plugin) -> dict[str, list[str]]:
-    return {"commands": list(plugin.commands), "names": [f"nczarr.{name}" for name in plugin.names]}
+    return {
+        "commands": list(plugin.commands),
+        "names": [f"nczarr.{name}" for name in plugin.names],
+        "checks": [*plugin.conventions, *plugin.checks],
+    }

@@ -29,12 +29,13 @@ source has a page, and every page is used.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from functools import cached_property
 from pathlib import Path
 from typing import NamedTuple
 
 from nczarr.diagnostics.report import Severity
+from nczarr.plugin_index import list_code_folders
 
 SUBJECTS = (
     "Characters and constants",
@@ -102,8 +103,11 @@ _PARTS = {
 _ESCAPE = re.compile(r"\\(?:x([0-9a-f]{2})|\n)")
 
 
-def parse(name: str, page: str) -> Code:
-    """Parse the page of a code. Raises ValueError that names the missing or malformed part."""
+def parse(name: str, page: str, subjects: Collection[str] | None = SUBJECTS) -> Code:
+    """Parse the page of a code. Raises ValueError that names the missing or malformed part.
+
+    `subjects`: those that it may have; None: any.
+    """
     found: dict[str, str] = {}
     position = 0
     for part, pattern in _PARTS.items():
@@ -112,7 +116,7 @@ def parse(name: str, page: str) -> Code:
             raise ValueError(f"the page of `{name}` has no {part}, or not in its place: {page[position:][:60]!r}")
         found |= match.groupdict(default="")
         position = match.end()
-    if found["name"] != name or found["subject"] not in SUBJECTS:
+    if found["name"] != name or (subjects is not None and found["subject"] not in subjects):
         raise ValueError(f"the page of `{name}` has the title `{found['name']}` and the subject `{found['subject']}`")
     meaning, remedy = (found[part].replace("\n", " ") for part in ("meaning", "remedy"))
     example = found["example"]
@@ -127,43 +131,59 @@ def _character(digits: str | None) -> str:
 
 
 class Pages(Mapping[str, Code]):
-    """Mapping of page names to pages in a folder; a page is read when it is accessed."""
+    """Mapping of page names to pages in folders; a page is read when it is accessed.
 
-    def __init__(self, folder: Path) -> None:
+    `others` lists further folders, in which a page is looked for if the first one has none.
+    """
+
+    def __init__(self, folder: Path, others: Callable[[], Iterable[str]] = tuple) -> None:
         self._folder = folder
+        self._others = others
         self._read: dict[str, Code] = {}
 
     @cached_property
-    def _names(self) -> dict[str, None]:
-        """Names in order, as dictionary keys."""
-        return dict.fromkeys(sorted(path.stem for path in self._folder.glob("*.md")))
+    def _own(self) -> dict[str, Path]:
+        """Pages of the first folder by name."""
+        return {path.stem: path for path in self._folder.glob("*.md")}
+
+    @cached_property
+    def _all(self) -> dict[str, Path]:
+        """Pages of all folders by name, in order."""
+        further = {path.stem: path for folder in self._others() for path in Path(folder).glob("*.md")}
+        return dict(sorted({**further, **self._own}.items()))
+
+    def find_file(self, name: str) -> Path | None:
+        """Return the file of a page; None for an unknown name."""
+        return self._own.get(name) or self._all.get(name)
 
     def __getitem__(self, name: str) -> Code:
-        if name not in self._names:
-            raise KeyError(name)
         if name not in self._read:
-            self._read[name] = parse(name, (self._folder / f"{name}.md").read_text(encoding="utf-8"))
+            path = self.find_file(name)
+            if path is None:
+                raise KeyError(name)
+            subjects = SUBJECTS if path.parent == self._folder else None
+            self._read[name] = parse(name, path.read_text(encoding="utf-8"), subjects)
         return self._read[name]
 
     def __contains__(self, name: object) -> bool:
-        return name in self._names
+        return name in self._own or name in self._all
 
     def __iter__(self) -> Iterator[str]:
-        return iter(self._names)
+        return iter(self._all)
 
     def __len__(self) -> int:
-        return len(self._names)
+        return len(self._all)
 
 
-CODES = Pages(Path(__file__).with_name("codes"))
-"""All codes by name."""
+CODES = Pages(Path(__file__).with_name("codes"), list_code_folders)
+"""All codes by name, those of plugins among them."""
 
 KINDS = Pages(Path(__file__).with_name("differences"))
 """All kinds of difference by name; `missing-group` is also a code."""
 
 
 def sections() -> Iterator[tuple[str, list[Code]]]:
-    """Yield each subject with its codes, in the order of `SUBJECTS`."""
+    """Yield each subject with its codes, in the order of `SUBJECTS`, and behind these the subjects of plugins."""
     pages = [*CODES.values(), *KINDS.values()]
-    for subject in SUBJECTS:
+    for subject in dict.fromkeys((*SUBJECTS, *sorted(code.subject for code in pages))):
         yield subject, [code for code in pages if code.subject == subject]

@@ -3,25 +3,22 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping
-from typing import Literal, NamedTuple, cast
+from collections.abc import Iterator, Mapping
 
-from nczarr import names, registry
+from nczarr import names, plugin_index, registry
 from nczarr.arrays.regions import grid_of
 from nczarr.arrays.values.parts import is_fixed, size
 from nczarr.ast import Dimension, Group, UserType, Variable
 from nczarr.ast.node import Node
-from nczarr.check.checked import Checked, Observer
+from nczarr.check.checked import Checked
 from nczarr.diagnostics.catalog import CODES
 from nczarr.diagnostics.render import place
-from nczarr.diagnostics.report import Diagnostic, Report, Source, hint
-from nczarr.operations import endpoints, pipeline, readers
-from nczarr.operations.code_filter import CodeFilter
+from nczarr.diagnostics.report import Diagnostic, Report, hint
+from nczarr.operations import endpoints, pipeline
+from nczarr.operations.check_request import CheckRequest, Convention, ReaderCheck
 from nczarr.operations.compare.diff import definition
 from nczarr.operations.compare.difference import show_pair
 from nczarr.operations.node_label import label_of
-from nczarr.operations.readers.rule import Peer
-from nczarr.options import Options
 from nczarr.registry import Format
 
 
@@ -175,39 +172,40 @@ def _longer(shape: tuple[int, ...], chunks: tuple[int, ...], item: int) -> tuple
     return tuple(lengths)
 
 
-class CheckRequest(NamedTuple):
-    """Request for a check."""
-
-    path: str
-    """Path or URL of the dataset."""
-    content: Source | None = None
-    """Content of the dataset; None: that of the path."""
-    form: str | None = None
-    """Name of its format; None: found by its content."""
-    judges: tuple[Peer | Format, ...] = ()
-    """Other readers and conventions, whose faults are reported, and target formats, whose losses are."""
-    schema: Callable[[Report], Checked | None] | None = None
-    """Reader of the schema from which deviations are reported."""
-    options: Options = Options()
-    """Options of the run; `kind` is a kind of netCDF file whose limits are checked."""
-    cf: str | None = None
-    """Version of the CF conventions whose rules are checked; empty: the one that the dataset declares; None: none."""
-    codes: CodeFilter = CodeFilter()
-    """Diagnostics that are reported."""
-    observe: Observer | None = None
-    """Callback after each pass over `content`, with its name and the tree."""
-
-
-def find_judge(name: str) -> Peer | Format:
+def find_judge(name: str) -> ReaderCheck | Format:
     """Return the reader, convention or target format with a name. Raises ValueError for an unknown one."""
-    form, peer = registry.find_format(name), readers.find_peer(name)
-    if peer is not None:
-        return peer
+    form, known = registry.find_format(name), find_reader_check(name, others=False)
+    if known is not None:
+        return known
     if form is not None and form.writable:
         return form
-    every_name = [*readers.ROWS, *(row.name for row in registry.formats() if row.writable)]
+    known = find_reader_check(name)
+    if known is not None:
+        return known
+    checks = [*plugin_index.list_own("check"), *(name for name, _ in plugin_index.list_others("check"))]
+    every_name = [*checks, *(row.name for row in registry.formats() if row.writable)]
     end = hint(name, every_name, f"known names: {', '.join(every_name)}")
     raise ValueError(f"{name!r} is not a reader or a format that can be written{end}")
+
+
+def find_reader_check(name: str, *, others: bool = True) -> ReaderCheck | None:
+    """Return what a plugin knows of a reader, `zarr-python`, or of its release, `zarr-python@3.1`; None without any.
+
+    `others`: ask other distributions as well. Raises ValueError for an unknown release.
+    """
+    bare, sign, release = name.partition("@")
+    place = plugin_index.find_place("check", bare) if others else plugin_index.list_own("check").get(bare)
+    found: ReaderCheck | None = None if place is None else registry.load(place)
+    return found if found is None or not sign else found.select_release(release)
+
+
+def find_convention(name: str) -> Convention:
+    """Return the convention with a name. Raises ValueError for an unknown one."""
+    place = plugin_index.find_place("convention", name)
+    if place is None:
+        raise ValueError(f"no plugin of this installation checks the convention `{name}`")
+    found: Convention = registry.load(place)
+    return found
 
 
 def check(request: CheckRequest, report: Report) -> int:
@@ -225,9 +223,9 @@ def check(request: CheckRequest, report: Report) -> int:
 
 
 def _check(request: CheckRequest, report: Report) -> int:
-    raw = request.cf is not None or bool(request.schema)
+    raw = bool(request.conventions or request.schema)
     options = request.options._replace(aggregation="keep" if raw else "expand", inspect=True)
-    peers = [peer for peer in request.judges if isinstance(peer, Peer)]
+    peers = [peer for peer in request.judges if not isinstance(peer, Format)]
     source = request.content
     if source is None and peers:
         opened = endpoints.open_source(request.path, report, options)
@@ -239,15 +237,13 @@ def _check(request: CheckRequest, report: Report) -> int:
         if form is None:
             return 0
     revision = endpoints.revision(opened, report, options) if peers and opened is not None else None
-    undeclared = [
-        peer for peer in peers if revision is not None and peer.convention and not readers.suits(peer, revision)
-    ]
+    unsuited = [peer for peer in peers if revision is not None and not peer.suits(revision)]
     faults = 0
     for peer in peers:
-        if revision is not None and peer not in undeclared:
-            faults += readers.check(peer, revision, report)
-    is_answered = peers and len(peers) == len(request.judges) and not undeclared
-    if is_answered and options.kind is None and not request.schema and request.cf is None:
+        if revision is not None and peer not in unsuited:
+            faults += peer.check(revision, report)
+    is_answered = peers and len(peers) == len(request.judges) and not unsuited
+    if is_answered and options.kind is None and not request.schema and not request.conventions:
         return faults
     before = report.errors
     report.hides = request.codes.hides_warning
@@ -258,52 +254,18 @@ def _check(request: CheckRequest, report: Report) -> int:
     report.hides = request.codes.hides
     if checked is None:
         return faults
-    faults += sum(_report_undeclared(checked, peer, request, report) for peer in undeclared)
+    faults += sum(peer.check_tree(checked, request, report) for peer in unsuited)
     if report.errors == before:
         advise(checked, report)
         _rehearse(checked, request, report)
-        if request.cf is not None:
-            _check_conventions(checked, request, report)
+        for name, version in request.conventions.items():
+            find_convention(name).check(checked, version, request, report)
     return faults
-
-
-def _check_conventions(checked: Checked, request: CheckRequest, report: Report) -> None:
-    """Report the breaches of CF's rules."""
-    from nczarr.operations.cf.check import check_cf
-    from nczarr.operations.cf.rule import parse_version
-    from nczarr.operations.cf.view import has_types
-
-    version, is_typed, name = parse_version(request.cf) if request.cf else None, has_types(checked), None
-    if not is_typed or checked.dataset.kind is not None:
-        source = request.content or endpoints.open_source(request.path, Report(), request.options)
-        form = endpoints.detect_format(source) if source is not None else None
-        is_typed = is_typed or (form is not None and form.capabilities.typed_attributes)
-        if form is not None and form.second_reader == "libnetcdf" and request.content is None:
-            name = request.path.rpartition("/")[2]
-    check_cf(checked, version, report, name, is_typed=is_typed)
-
-
-def _report_undeclared(checked: Checked, peer: Peer, request: CheckRequest, report: Report) -> int:
-    """Report what keeps a source of another format from declaring a convention; return the number of reports."""
-    name = registry.list_names_with("declares")[0]
-    form = registry.find_format(name)
-    assert form is not None
-    helps = [f"convert it: `--to {name} --declare {peer.convention}`"]
-    before = len(report.list_sorted())
-    report.error("undeclared-convention", f"`{request.path}` is not a store of {form.title}", helps=helps)
-    tried = Report()
-    convention = cast('Literal["nz", "geo"]', peer.convention)
-    options = request.options._replace(declare=convention, allow_loss=frozenset({"all"}), kind=None)
-    pipeline.plan(checked, form, tried, options)
-    for diagnostic in tried.list_sorted():
-        if diagnostic.code in ("undeclarable-convention", "disputed-fill-value", "undeclared-grid"):
-            report.add(diagnostic)
-    return len(report.list_sorted()) - before
 
 
 def _rehearse(checked: Checked, request: CheckRequest, report: Report) -> None:
     """Report the losses of targets, and deviations from the schema."""
-    formats = [form for form in request.judges if not isinstance(form, Peer)]
+    formats = [form for form in request.judges if isinstance(form, Format)]
     if request.options.kind is not None:
         file = registry.find_format(registry.FILE)
         assert file is not None

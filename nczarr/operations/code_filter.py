@@ -2,7 +2,7 @@
 
 A comment `// nczarr: ignore[cf-units]` concerns its line; alone on a line it
 concerns the next one. `nczarr.toml`, or the table `[tool.nczarr]` of
-`pyproject.toml`, has the keys `select`, `ignore` and `cf`.
+`pyproject.toml`, has the keys `select`, `ignore`, and those of conventions such as `cf`.
 """
 
 from __future__ import annotations
@@ -10,10 +10,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from nczarr.diagnostics.catalog import CODES
 from nczarr.diagnostics.report import Diagnostic, Severity, hint
+from nczarr.plugin_index import list_offered
 
 _COMMENT = re.compile(r"//.*?\bnczarr:\s*ignore\[([^\]]*)\]")
 
@@ -72,8 +74,8 @@ class CheckSettings(NamedTuple):
     """Codes of `--select`."""
     ignore: tuple[str, ...] = ()
     """Codes of `--ignore`."""
-    cf: str | None = None
-    """Version of `--cf`; empty: the version that each dataset declares; None: no check of CF."""
+    conventions: Mapping[str, str] = MappingProxyType({})
+    """Versions of conventions that are checked, by name; empty: the version that each dataset declares."""
 
 
 def find_settings(folder: Path) -> CheckSettings:
@@ -109,9 +111,11 @@ def _read_settings(path: Path) -> CheckSettings | None:
 
 
 def _parse_settings(table: Mapping[str, Any], path: Path) -> CheckSettings:
-    unknown = next((key for key in table if key not in CheckSettings._fields), None)
+    conventions = list_offered("convention")
+    keys = ("select", "ignore", *conventions)
+    unknown = next((key for key in table if key not in keys), None)
     if unknown is not None:
-        end = hint(unknown, CheckSettings._fields, f"the keys are {', '.join(CheckSettings._fields)}")
+        end = hint(unknown, keys, f"the keys are {', '.join(keys)}")
         raise ValueError(f"{path}: unknown key `{unknown}`{end}")
     codes: dict[str, tuple[str, ...]] = {}
     for key in ("select", "ignore"):
@@ -122,7 +126,9 @@ def _parse_settings(table: Mapping[str, Any], path: Path) -> CheckSettings:
             codes[key] = check_codes(words)
         except ValueError as error:
             raise ValueError(f"{path}: {error}") from None
-    version = table.get("cf", False)
-    if not isinstance(version, bool | str):
-        raise ValueError(f'{path}: `cf` is neither true nor a version such as "1.8"')
-    return CheckSettings(**codes, cf=version if isinstance(version, str) else "" if version else None)
+    versions = {key: table.get(key, False) for key in conventions}
+    wrong = next((key for key, version in versions.items() if not isinstance(version, bool | str)), None)
+    if wrong is not None:
+        raise ValueError(f'{path}: `{wrong}` is neither true nor a version such as "1.8"')
+    asked = {key: "" if version is True else version for key, version in versions.items() if version is not False}
+    return CheckSettings(**codes, conventions=asked)

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
-from nczarr import registry
+from nczarr import plugin_index, registry
 from nczarr.check.checked import Checked
 from nczarr.diagnostics.report import HEAD, Diagnostic, Report, Severity, Source
 from nczarr.diagnostics.secrets import show, word
@@ -238,8 +238,8 @@ def settle(
 def _arrange(checked: Checked, form: Format, options: Options, report: Report) -> dict[str, Any]:
     """Return the options of a layout for reading by ranges, except those that the run states.
 
-    Reports unmatched-chunks for formats that have no such layout; unmet-requirement, as a warning, for
-    what CMIP7 does not accept of variables.
+    Reports unmatched-chunks for formats that have no such layout, and what plugins demand of variables
+    for a layout.
     """
     arrays = form.capabilities.arrays
     if options.layout == "cmip7" and form.build is None:
@@ -250,12 +250,9 @@ def _arrange(checked: Checked, form: Format, options: Options, report: Report) -
         text = f"format `{form.name}` cannot be arranged for reading by ranges"
         report.error("unmatched-chunks", text, helps=["write netCDF-4 (`--kind nc4`) or a Zarr store"])
         return {}
-    if options.layout == "cmip7":
-        from nczarr.plan.cmip7 import find_unmet_demands
-
-        for fault in find_unmet_demands(checked):
-            text = f"{fault.what}: CMIP7 demands `{fault.required}`"
-            report.warning("unmet-requirement", text, fault.node.span)
+    demands = plugin_index.list_own("demand").get(str(options.layout))
+    if demands is not None:
+        registry.load(demands)(checked, report)
     changes: dict[str, Any] = {"chunks": {"": AUTO, **options.chunks}}
     if arrays is not None and arrays.shards and not options.shards:
         changes["shards"] = {"": "cloud"}

@@ -12,9 +12,9 @@ from nczarr.ast.dataset import KIND_NAMES
 from nczarr.check.checked import Checked, find_coordinates
 from nczarr.check.outline import StoredChunks, codec_text, count_stored
 from nczarr.diagnostics.report import CompileError, Report, Source
-from nczarr.operations import endpoints, pipeline, readers
-from nczarr.operations.check import advise
-from nczarr.operations.readers.layouts import StoredDataset
+from nczarr.operations import endpoints, pipeline
+from nczarr.operations.check import advise, find_reader_check
+from nczarr.operations.stored_dataset import StoredDataset
 from nczarr.options import Options
 from nczarr.select.coordinate_summary import CoordinateSummary, summarize_coordinate
 from nczarr.select.physical import attributes_of, text_of
@@ -229,11 +229,11 @@ def _look_at_storage(
 
     Where the dataset has encoded values, they are the faults of `check --for cloud`.
     """
-    report, cloud = Report(), readers.find_peer("cloud")
+    report, cloud = Report(), find_reader_check("cloud")
     opened = StoredDataset(checked, source, form)
     if cloud is not None and (form.binary or not isinstance(source, Source)):
         opened = StoredDataset.of(source, report) or opened
-        readers.check(cloud, source, report, opened)
+        cloud.check(source, report, opened)
     else:
         advise(checked, report)
     return opened.opening, tuple(f"{warning.code}: {warning.message}" for warning in report.list_sorted())

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
-from nczarr import registry
+from nczarr import plugin_index, registry
 from nczarr.arrays.execution.thread_pool import in_limits, limit
 from nczarr.ast.dataset import ORIGINAL_NAMES, building
 from nczarr.check import check
@@ -198,9 +198,12 @@ def plan(
             return None
         checked = fitted
     if options.declare == "geo" and "geo" in form.declares:
-        from nczarr.operations.geo_conventions import list_declarations
-
-        options = options._replace(declarations=list_declarations(checked, report))
+        place = plugin_index.list_own("declaration").get(options.declare)
+        if place is None:
+            text = f"no plugin of this installation makes the declarations of `{options.declare}`"
+            report.error("undeclarable-convention", text)
+            return None
+        options = options._replace(declarations=registry.load(place)(checked, report))
     lost = registry.load(form.losses)(checked, options) if form.losses else ()
     planned = planner.plan(checked, form, options, report, lost)
     return None if report.errors else planned

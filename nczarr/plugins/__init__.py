@@ -11,25 +11,44 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:  # public names of `nczarr`, for type checkers
     from nczarr.plugins import testing as testing  # noqa: TC004
     from nczarr.plugins.awkward0 import api as awkward0  # noqa: TC004
+    from nczarr.plugins.edit.api_edit import edit as edit  # noqa: TC004
+    from nczarr.plugins.edit.api_migrate import migrate as migrate  # noqa: TC004
     from nczarr.plugins.ncstream import api as ncstream  # noqa: TC004
     from nczarr.plugins.virtualizarr import parser as virtualizarr  # noqa: TC004
     from nczarr.plugins.zarr_drafts import api as zarr3_2019  # noqa: TC004
     from nczarr.plugins.zarr_python.open import zarr_store as zarr_store  # noqa: TC004
 
-    __all__ = ["awkward0", "ncstream", "testing", "virtualizarr", "zarr3_2019", "zarr_store"]
+    __all__ = ["awkward0", "edit", "migrate", "ncstream", "testing", "virtualizarr", "zarr3_2019", "zarr_store"]
 
 OFFERS: dict[str, tuple[str, ...]] = {
-    "awkward0": ("format awkward0", "name awkward0"),
+    "awkward0": ("format awkward0", "name awkward0", "codes"),
+    "cf": ("convention cf", "declaration geo", "fact_form stac", "codes"),
+    "edit": ("command edit", "command migrate", "name edit", "name migrate", "codes"),
     "icechunk": ("format icechunk",),
     "lsp": ("command lsp",),
-    "ncstream": ("format ncstream", "name ncstream"),
-    "opendap": ("format dap2", "format dap4", "format dmrpp"),
+    "ncstream": ("format ncstream", "name ncstream", "codes"),
+    "opendap": ("format dap2", "format dap4", "format dmrpp", "codes"),
     "pygments": (),
+    "readers": (
+        "check netcdf-c",
+        "check zarr-python",
+        "check xarray",
+        "check tensorstore",
+        "check zarrs",
+        "check xarray-tensorstore",
+        "check gdal",
+        "check nz",
+        "check geo",
+        "check cloud",
+        "check cmip7",
+        "demand cmip7",
+        "codes",
+    ),
     "serve": ("command serve",),
     "testing": ("name testing",),
     "virtualizarr": ("name virtualizarr",),
     "xarray": (),
-    "zarr_drafts": ("format zarr3-2019", "name zarr3_2019"),
+    "zarr_drafts": ("format zarr3-2019", "name zarr3_2019", "codes"),
     "zarr_python": ("name zarr_store",),
 }
-"""Names that each plugin adds: `format NAME`, `command NAME`, and `name NAME` of the package `nczarr`."""
+"""Additions of each plugin: `command NAME`, `name NAME` of the package `nczarr`, and so on; see `Found.offers`."""

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from nczarr.diagnostics.report import Report
-from nczarr.operations import readers as peers
+from nczarr.plugins.readers import peer as peers
 from nczarr.stores.memory import MemoryStore
 from tests.support.peers.faults_zarr_python import ZARR_3
 from tests.support.peers.faulty import NCZARR, PURE
@@ -71,10 +71,10 @@ def test_mutated_documents(base: dict[str, Any]) -> None:
     for _ in range(400):
         store = mutated(base, source)
         for peer in peers.peers():
-            peers.check(peer, MemoryStore(store), Report())
+            peer.check(MemoryStore(store), Report())
 
 
 def test_a_deep_store_is_looked_at_to_a_bound() -> None:
     deep = {f"{'g/' * depth}.zgroup": b'{"zarr_format": 2}' for depth in range(300)}
     for peer in peers.peers():
-        peers.check(peer, MemoryStore(deep), Report())
+        peer.check(MemoryStore(deep), Report())

@@ -10,8 +10,8 @@ from types import ModuleType
 from nczarr.check.checked import Checked
 from nczarr.diagnostics.report import Report, Severity, Source
 from nczarr.operations import pipeline
-from nczarr.operations.cf.check import check_cf
 from nczarr.options import Options
+from nczarr.plugins.cf.check import check_cf
 
 SLIPS = {
     "/humidity": "the standard name `specific humidity` has a blank",

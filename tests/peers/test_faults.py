@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from nczarr.diagnostics.report import Report
-from nczarr.operations import readers as peers
-from nczarr.operations.readers.rule import number
+from nczarr.plugins.readers import peer as peers
+from nczarr.plugins.readers.rule import number
 from nczarr.stores.directory import DirectoryStore
 from nczarr.stores.open import open_source
 from tests.conftest import missing_peer, run_command
@@ -55,7 +55,7 @@ def found(reader: str, folder: Path) -> set[str]:
     peer = peers.find_peer(installed(reader))
     assert peer is not None
     report = Report()
-    peers.check(peer, DirectoryStore(str(folder)), report)
+    peer.check(DirectoryStore(str(folder)), report)
     return {each.code for each in report.list_sorted()}
 
 
@@ -111,7 +111,7 @@ def found_in(path: Path) -> set[str]:
     peer = peers.find_peer("xarray")
     assert peer is not None
     report = Report()
-    peers.check(peer, open_source(str(path)), report)
+    peer.check(open_source(str(path)), report)
     return {each.code for each in report.list_sorted()}
 
 

@@ -13,8 +13,8 @@ from nczarr import registry
 from nczarr.check.checked import Checked
 from nczarr.diagnostics.report import Diagnostic, Report, Severity
 from nczarr.operations import pipeline
-from nczarr.operations import readers as peers
 from nczarr.options import Options
+from nczarr.plugins.readers import peer as peers
 from nczarr.stores.base import Store
 from nczarr.stores.directory import DirectoryStore
 from nczarr.stores.memory import MemoryStore
@@ -43,7 +43,7 @@ def found(reader: str, store: Store, release: str = "") -> list[Diagnostic]:
     peer = peers.find_peer(f"{reader}@{release}" if release else reader)
     assert peer is not None
     report = Report()
-    peers.check(peer, store, report)
+    peer.check(store, report)
     return report.list_sorted()
 
 

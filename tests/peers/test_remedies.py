@@ -14,8 +14,8 @@ import numpy as np
 import pytest
 
 from nczarr.diagnostics.report import Diagnostic, Report
-from nczarr.operations import readers as peers
-from nczarr.operations.readers.rule import number as number_of
+from nczarr.plugins.readers import peer as peers
+from nczarr.plugins.readers.rule import number as number_of
 from nczarr.stores.directory import DirectoryStore
 from nczarr.stores.open import open_source
 from tests.conftest import missing_peer, run_command
@@ -51,7 +51,7 @@ def found(reader: str, folder: Path) -> list[Diagnostic]:
     peer = peers.find_peer(installed(reader))
     assert peer is not None
     report = Report()
-    peers.check(peer, DirectoryStore(str(folder)), report)
+    peer.check(DirectoryStore(str(folder)), report)
     findings = [one for one in report.list_sorted() if LAST.get(one.code, 0) < 2]
     return sorted(findings, key=lambda one: LAST.get(one.code, 0))
 
@@ -283,7 +283,7 @@ def test_layouts_are_written_as_the_remedy_says(layout: str, tmp_path: Path) -> 
 
     def codes(path: Path) -> set[str]:
         report = Report()
-        peers.check(peer, open_source(str(path)), report)
+        peer.check(open_source(str(path)), report)
         return {one.code for one in report.list_sorted() if any(f"--layout {layout}" in help_ for help_ in one.helps)}
 
     assert codes(source)

@@ -6,7 +6,7 @@ import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import pytest
@@ -39,10 +39,9 @@ def test_offers_are_what_the_rows_say() -> None:
         assert plugin is not None, fault
         assert plugin.name == name
         assert not plugin.commands.keys() & COMMANDS.keys()
-        commands = (f"command {command}" for command in plugin.commands)
-        formats = (f"format {form}" for form in plugin.formats)
-        names = (f"name {public}" for public in plugin.names)
-        assert sorted(OFFERS[name]) == sorted((*formats, *commands, *names))
+        kinds = {field[:-1]: value for field, value in plugin._asdict().items() if isinstance(value, Mapping)}
+        offers = [f"{kind} {each}" for kind, value in kinds.items() if kind != "extra" for each in value]
+        assert sorted(OFFERS[name]) == sorted([*offers, *(["codes"] if plugin.codes else [])])
 
 
 def test_the_compiler_imports_no_plugin_and_names_none() -> None:
@@ -95,12 +94,13 @@ def test_a_plugin_of_another_distribution_adds_a_command_and_a_name(
     row = Plugin(
         "greeting",
         "greets",
-        commands={"greet": CommandRow("greeting:parser", "greet", "inspect datasets")},
+        commands={"greet": CommandRow("greeting:parser", "greet", "inspect datasets", "info", ("hail",))},
         names={"answer": "greeting:ANSWER"},
     )
     others.append(Found("greeting", "1.5", lambda: row, None))
     assert run_command("greet").out.strip() == b"hello"
-    assert list(list_commands()).index("greet") < list(list_commands()).index("fmt")
+    assert list(list_commands()).index("greet") == list(list_commands()).index("info") + 1
+    assert "did you mean `greet`?" in run_command("hail").err
     assert "greet" in run_command("help").out.decode()
     assert nczarr.answer == 42
     assert "greeting       1.5      greets (commands: greet; names: nczarr.answer)\n" in run_command("plugins").text

@@ -18,8 +18,8 @@ TITLES = {"positional arguments": "Arguments"}
 def pages() -> Iterator[tuple[str, str]]:
     """Yield the path and text of each page: the list of commands, then one page a command."""
     yield f"{FOLDER}/index.md", _index()
-    for name, (_, line, _) in list_commands().items():
-        yield f"{FOLDER}/{_file(name)}", _page(name, line, parser_of(name))
+    for name, row in list_commands().items():
+        yield f"{FOLDER}/{_file(name)}", _page(name, row.line, parser_of(name))
 
 
 def _file(name: str) -> str:
@@ -28,7 +28,7 @@ def _file(name: str) -> str:
 
 def _index() -> str:
     rows = "".join(
-        f"| [`nczarr {name}`]({_file(name)}) | {_sentence(line)} |\n" for name, (_, line, _) in list_commands().items()
+        f"| [`nczarr {name}`]({_file(name)}) | {_sentence(row.line)} |\n" for name, row in list_commands().items()
     )
     return f"""# Commands
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cached_property
-from typing import Any
+from typing import Any, TypeAlias
 
 from nczarr import names
 from nczarr.ast import Attribute, Dimension, Variable
@@ -14,8 +14,12 @@ from nczarr.check.checked import Checked
 from nczarr.check.resolve import find_in_scope, list_scopes
 from nczarr.diagnostics.report import suggest
 from nczarr.operations.cf import references
-from nczarr.operations.cf.rule import NEWEST, Version
 from nczarr.operations.cf.udunits import UnitSystem
+
+Version: TypeAlias = tuple[int, int]
+
+NEWEST: Version = (1, 13)
+"""Newest version of CF that is known."""
 
 INTEGERS = frozenset(("byte", "ubyte", "short", "ushort", "int", "uint", "int64", "uint64"))
 REALS = frozenset(("float", "double"))

@@ -8,12 +8,12 @@ from pathlib import Path
 from typing import NamedTuple
 
 from nczarr.arrays.values.time_units import CALENDARS
-from nczarr.operations.cf.rule import VERSIONS, show_version
-from nczarr.operations.cf.rules.cell_methods import METHODS
-from nczarr.operations.cf.rules.coordinate_systems import MAPPINGS
-from nczarr.operations.cf.rules.geometries import LEAST
-from nczarr.operations.cf.rules.sampling import FEATURES, ROLES
-from nczarr.operations.cf.rules.time_coordinates import ATOMIC
+from nczarr.plugins.cf.rule import VERSIONS, show_version
+from nczarr.plugins.cf.rules.cell_methods import METHODS
+from nczarr.plugins.cf.rules.coordinate_systems import MAPPINGS
+from nczarr.plugins.cf.rules.geometries import LEAST
+from nczarr.plugins.cf.rules.sampling import FEATURES, ROLES
+from nczarr.plugins.cf.rules.time_coordinates import ATOMIC
 
 
 class AttributeDocument(NamedTuple):

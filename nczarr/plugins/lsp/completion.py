@@ -17,7 +17,7 @@ from nczarr import names
 from nczarr.ast import ATOMIC
 from nczarr.check.checked import Tables
 from nczarr.formats.common.language import Completion, Role
-from nczarr.operations.cf.standard_name_table import area_types, find_standard_name, standard_names
+from nczarr.plugins.cf.standard_name_table import area_types, find_standard_name, standard_names
 from nczarr.plugins.lsp.cf_attributes import ATTRIBUTES, UNITS
 from nczarr.plugins.lsp.documents import View, replace_invalid
 from nczarr.plugins.lsp.hover import explain_variable

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 from lsprotocol.types import (
     CodeDescription,
     Diagnostic,
@@ -13,7 +11,8 @@ from lsprotocol.types import (
     Location,
 )
 
-from nczarr.diagnostics import catalog, report
+from nczarr.diagnostics import report
+from nczarr.diagnostics.catalog import CODES
 from nczarr.names import readable
 from nczarr.plugins.lsp.documents import View
 
@@ -30,8 +29,6 @@ _TAGS = {
     "zero-dimension": DiagnosticTag.Deprecated,
 }
 """Codes of text that has no effect, and of old spellings."""
-
-_PAGES = Path(catalog.__file__).with_name("codes")
 
 
 def list_diagnostics(view: View) -> list[Diagnostic]:
@@ -52,13 +49,13 @@ def describe(view: View, diagnostic: report.Diagnostic) -> Diagnostic:
         for other in diagnostic.others
         if other.span.source is not None
     ]
-    page = _PAGES / f"{diagnostic.code}.md"
+    page = CODES.find_file(diagnostic.code)
     return Diagnostic(
         range=view.range(span.start, span.end) if span.source is not None else view.range(0, 0),
         message=readable("\n".join(lines), "\n"),
         severity=_SEVERITIES[diagnostic.severity],
         code=diagnostic.code,
-        code_description=CodeDescription(page.as_uri()) if diagnostic.code in catalog.CODES else None,
+        code_description=None if page is None else CodeDescription(page.as_uri()),
         source="nczarr",
         tags=[tag] if tag is not None else None,
         related_information=related or None,

@@ -26,7 +26,8 @@ from nczarr.ast import Dataset
 from nczarr.check.checked import Tables, tables
 from nczarr.diagnostics.report import HEAD, Diagnostic, Report, Source
 from nczarr.formats.common.language import Language, Lexeme, TextMap
-from nczarr.operations.check import CheckRequest, check
+from nczarr.operations.check import check
+from nczarr.operations.check_request import CheckRequest
 from nczarr.operations.code_filter import CheckSettings, CodeFilter, find_settings
 from nczarr.operations.endpoints import detect_format
 from nczarr.plugins.lsp.names_index import NameIndex
@@ -146,8 +147,9 @@ def analyze(text: TextVersion, *, strict: bool = False) -> Analysis:
     path = unquote(address.path) or text.uri
     settings = _find_settings(path) if address.scheme == "file" else CheckSettings()
     codes = CodeFilter(settings.select, settings.ignore)
-    source = Source(path, text.data)
-    check(CheckRequest(path, source, text.form.name, cf=settings.cf, codes=codes, observe=observe), report)
+    conventions, source = settings.conventions, Source(path, text.data)
+    request = CheckRequest(path, source, text.form.name, conventions=conventions, codes=codes, observe=observe)
+    check(request, report)
     return Analysis(text, report.list_sorted(), trees[0] if trees else None, time.perf_counter() - start)
 
 

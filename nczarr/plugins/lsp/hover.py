@@ -17,7 +17,7 @@ from nczarr.check.checked import Tables
 from nczarr.check.outline import type_text
 from nczarr.diagnostics.catalog import CODES
 from nczarr.formats.common.language import Mention
-from nczarr.operations.cf.standard_name_table import find_standard_name
+from nczarr.plugins.cf.standard_name_table import find_standard_name
 from nczarr.plugins.lsp.cf_attributes import ATTRIBUTES
 from nczarr.plugins.lsp.documents import View
 from nczarr.plugins.lsp.names_index import IndexEntry, Key

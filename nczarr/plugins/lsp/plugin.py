@@ -12,5 +12,6 @@ PLUGIN = Plugin(
             "write schemas",
         )
     },
+    requires=("cf",),
     extras={"lsprotocol": "lsp", "pygls": "lsp"},
 )

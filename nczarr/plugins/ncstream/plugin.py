@@ -1,5 +1,7 @@
 """ncstream: its format, and the module for messages."""
 
+from pathlib import Path
+
 from nczarr.plugin_index import Plugin
 
 PLUGIN = Plugin(
@@ -7,5 +9,6 @@ PLUGIN = Plugin(
     "ncstream and CDM Remote",
     formats={"ncstream": "nczarr.plugins.ncstream.format:FORMAT"},
     names={"ncstream": "nczarr.plugins.ncstream.api"},
+    codes=str(Path(__file__).with_name("codes")),
     extras={"google": "ncstream"},
 )

@@ -1,5 +1,7 @@
 """OPeNDAP: the formats of its answers, and DMR++."""
 
+from pathlib import Path
+
 from nczarr.plugin_index import Plugin
 
 PLUGIN = Plugin(
@@ -10,4 +12,5 @@ PLUGIN = Plugin(
         "dap2": "nczarr.plugins.opendap.dap2:FORMAT",
         "dap4": "nczarr.plugins.opendap.dap4:FORMAT",
     },
+    codes=str(Path(__file__).with_name("codes")),
 )

@@ -1,5 +1,7 @@
 """The 2019 draft of Zarr v3: its format, and the module for hierarchies in stores of one's own."""
 
+from pathlib import Path
+
 from nczarr.plugin_index import Plugin
 
 PLUGIN = Plugin(
@@ -7,4 +9,5 @@ PLUGIN = Plugin(
     "the 2019 draft of Zarr v3",
     formats={"zarr3-2019": "nczarr.plugins.zarr_drafts.format:FORMAT"},
     names={"zarr3_2019": "nczarr.plugins.zarr_drafts.api"},
+    codes=str(Path(__file__).with_name("codes")),
 )

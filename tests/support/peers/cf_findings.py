@@ -10,7 +10,7 @@ from typing import NamedTuple
 from xml.sax.saxutils import escape
 
 import nczarr
-from nczarr.operations.cf import standard_name_table as table
+from nczarr.plugins.cf import standard_name_table as table
 
 
 class CFFinding(NamedTuple):

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from importlib.metadata import version
 
-from nczarr.operations import readers as peers
-from nczarr.operations.readers.rule import number
+from nczarr.plugins.readers import peer as peers
+from nczarr.plugins.readers.rule import number
 
 
 def installed(reader: str) -> str:

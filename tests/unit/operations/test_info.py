@@ -1,4 +1,4 @@
-"""Facts about datasets: sizes, gaps, missing chunks, requests; the item of a catalogue; the checksum of a store."""
+"""Facts about datasets: sizes, gaps, missing chunks, requests; the checksum of a store."""
 
 from __future__ import annotations
 
@@ -12,33 +12,7 @@ import nczarr
 from nczarr.operations.zarr_checksum import compute_checksum
 from nczarr.stores.memory import MemoryStore
 from tests.conftest import run_command
-
-TEXT = """netcdf t {
-dimensions: time = UNLIMITED ; lat = 3 ; lon = 4 ; level = 2 ;
-variables:
-  double time(time) ; time:units = "days since 2000-01-01" ; time:calendar = "CALENDAR" ;
-  float lat(lat) ; lat:units = "degrees_north" ;
-  double lon(lon) ; lon:standard_name = "longitude" ;
-  double level(level) ; level:positive = "down" ; level:units = "m" ;
-  int v(time, lat, lon) ; v:_ChunkSizes = 2, 3, 4 ; v:long_name = "a quantity" ; v:units = "K" ;
-  string names(level) ;
-// global attributes:
-  :title = "a test" ;
-data:
-  time = 0, 1, 2, 7, 8, 9, 30, 31 ;
-  lat = -10, 0, 10 ;
-  lon = LON ;
-  level = 5, 10 ;
-  v = 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23, 24 ;
-  names = "a", "b" ;
-}"""
-
-
-def make(folder: Path, form: str, *, calendar: str = "standard", lon: str = "0, 90, 180, 270") -> Path:
-    path = folder / ("t.nc" if form == "netcdf4" else "t.zarr")
-    data = nczarr.from_cdl(TEXT.replace("CALENDAR", calendar).replace("LON", lon))
-    nczarr.write(data, path, form, codecs="zlib:1", allow_loss="all")
-    return path
+from tests.support.dated_grid import make
 
 
 def facts_of(path: Path) -> dict[str, Any]:
@@ -104,51 +78,6 @@ def test_months_have_no_gaps(tmp_path: Path) -> None:
     assert facts_of(tmp_path / "t.nc")["coordinates"][0]["values"]["gaps"] == []
 
 
-@pytest.mark.parametrize(
-    ("lon", "box", "kind"),
-    [
-        ("0, 90, 180, 270", [0.0, -10.0, -90.0, 10.0], "MultiPolygon"),
-        ("-20, -10, 0, 10", [-20.0, -10.0, 10.0, 10.0], "Polygon"),
-        ("200, 210, 220, 230", [-160.0, -10.0, -130.0, 10.0], "Polygon"),
-        ("0, 120, 240, 359.5", [-180.0, -10.0, 180.0, 10.0], "Polygon"),
-    ],
-)
-def test_item_of_a_catalogue(lon: str, box: list[float], kind: str, tmp_path: Path) -> None:
-    item = json.loads(run_command("info", str(make(tmp_path, "zarr3", lon=lon)), "--stac").out)
-    assert item["type"] == "Feature"
-    assert item["bbox"] == box
-    assert item["geometry"]["type"] == kind
-    properties = item["properties"]
-    assert properties["datetime"] is None
-    assert properties["start_datetime"] == "2000-01-01T00:00:00Z"
-    assert properties["end_datetime"] == "2000-02-01T00:00:00Z"
-    cube = properties["cube:dimensions"]
-    assert cube["lat"] == {"type": "spatial", "axis": "y", "extent": [-10.0, 10.0], "reference_system": 4326}
-    assert cube["level"] == {"type": "spatial", "axis": "z", "extent": [5.0, 10.0], "unit": "m"}
-    assert cube["time"]["type"] == "temporal"
-    assert properties["cube:variables"]["v"] == {
-        "type": "data",
-        "dimensions": ["time", "lat", "lon"],
-        "description": "a quantity",
-        "unit": "K",
-    }
-    assert item["assets"]["data"]["type"] == "application/vnd+zarr"
-
-
-def test_days_that_no_year_has(tmp_path: Path) -> None:
-    """The 30th of February of 360-day calendars becomes the last day of that month."""
-    path = make(tmp_path, "netcdf4", calendar="360_day")
-    facts = facts_of(path)
-    assert facts["coordinates"][0]["values"]["last"] == "2000-02-02"
-    data = nczarr.from_cdl(
-        'netcdf t { dimensions: time = 2 ; variables: int time(time) ; time:units = "days since 2001-02-29" ;'
-        ' time:calendar = "360_day" ; data: time = 0, 1 ; }'
-    )
-    nczarr.write(data, tmp_path / "f.nc")
-    item = json.loads(run_command("info", str(tmp_path / "f.nc"), "--stac").out)
-    assert item["properties"]["end_datetime"] == "2001-02-28T00:00:00Z"
-
-
 def test_the_checksum_is_that_of_zarr_checksum(tmp_path: Path) -> None:
     """The text was computed by zarr_checksum 0.4 for the same files."""
     store = MemoryStore({"zarr.json": b"a", "g/zarr.json": b"bcd", "g/c/0": b"xyz1", "g/c/10": b"", "g/c/2": b"q"})
@@ -168,11 +97,3 @@ def test_a_source_that_cannot_be_read(tmp_path: Path) -> None:
     assert (ran.status, ran.out) == (1, b"")
     assert "error[unknown-format]" in ran.err
     assert run_command("info", str(tmp_path / "missing.nc")).status == 3
-
-
-def test_infinite_coordinates(tmp_path: Path) -> None:
-    text = "netcdf t { dimensions: x = 2 ; variables: double x(x) ; data: x = 1, Infinity ; }"
-    nczarr.write(nczarr.from_cdl(text), tmp_path / "t.nc")
-    ran = run_command("info", str(tmp_path / "t.nc"), "--stac")
-    assert (ran.status, ran.err) == (0, "")
-    assert json.loads(ran.out)["properties"]["cube:dimensions"]["x"]["extent"] == [1.0, 1.0]

@@ -1,0 +1,1 @@
+"""Tables of pages about plugins, one module for each: what stands at a mark of its page."""

@@ -1,0 +1,1 @@
+"""The CF conventions: rules (`check --cf`), declarations (`--declare geo`) and catalogue items (`info --stac`)."""

@@ -1,0 +1,1 @@
+"""NcML: documents that change, join and unite other datasets."""

@@ -1,0 +1,28 @@
+"""NcML 2.2: documents that change, join and unite other datasets.
+
+A document names sources of any format, and needs the combination of datasets; so its reader is an operation, and
+its row of the table of formats leads here.
+
+    document ─ elements ─> sources ─ union, joins ─> Unchecked ─ modifications ─> Unchecked
+
+`frontend.py` reads a document, `vocabulary.py` checks its words, `members.py` finds and opens what it names,
+`aggregation.py` combines, `merge.py` unites trees, `modifications.py` and `renames.py` change a tree, `values.py` and
+`file_dates.py` read values. Chunks stay where they are.
+"""
+
+from __future__ import annotations
+
+from nczarr.registry import Format
+
+FORMAT = Format(
+    name="ncml",
+    title="NcML: documents that change, join and unite other datasets",
+    suffixes=(".ncml",),
+    spec="https://docs.unidata.ucar.edu/netcdf-java/current/userguide/annotated_ncml_schema.html",
+    detects=r"(?:\xef\xbb\xbf)?\s*(?:<\?(?:[^?]|\?(?!>))*\?>\s*|<!--(?:[^-]|-(?!->))*-->\s*)*"
+    r"<(?:\w+:)?netcdf\s[^>]*/namespaces/netcdf/ncml-2\.2",
+    read="nczarr.plugins.ncml.frontend:read",
+    watches="nczarr.plugins.ncml.frontend:list_watched",
+    resident=2,
+    only_reader=True,
+)

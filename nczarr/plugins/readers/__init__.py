@@ -1,0 +1,1 @@
+"""Known faults of other readers, and what conventions and layouts demand: `check --for`."""

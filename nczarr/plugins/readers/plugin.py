@@ -1,0 +1,25 @@
+"""Faults of other readers, and demands of conventions and layouts: what `check --for` asks."""
+
+from pathlib import Path
+
+from nczarr.plugin_index import Plugin
+
+PLUGIN = Plugin(
+    "readers",
+    "faults of other readers, and demands of conventions",
+    checks={
+        "netcdf-c": "nczarr.plugins.readers.netcdf_c:PEER",
+        "zarr-python": "nczarr.plugins.readers.zarr_python:PEER",
+        "xarray": "nczarr.plugins.readers.xarray:PEER",
+        "tensorstore": "nczarr.plugins.readers.array_libraries:TENSORSTORE_PEER",
+        "zarrs": "nczarr.plugins.readers.array_libraries:ZARRS_PEER",
+        "xarray-tensorstore": "nczarr.plugins.readers.array_libraries:XARRAY_TENSORSTORE_PEER",
+        "gdal": "nczarr.plugins.readers.array_libraries:GDAL_PEER",
+        "nz": "nczarr.plugins.readers.nz:PEER",
+        "geo": "nczarr.plugins.readers.geo:PEER",
+        "cloud": "nczarr.plugins.readers.layouts:CLOUD",
+        "cmip7": "nczarr.plugins.readers.layouts:CMIP7",
+    },
+    demands={"cmip7": "nczarr.plugins.readers.cmip7:report_unmet"},
+    codes=str(Path(__file__).with_name("codes")),
+)
