@@ -87,6 +87,8 @@ class Plugin(NamedTuple):
     """Forms of the facts that `info` prints."""
     codes: str = ""
     """Folder with a page for each code that it alone reports, such as `diagnostics/codes`."""
+    losses: tuple[str, ...] = ()
+    """Codes of losses of values that its formats report, which `--allow-loss` accepts."""
     codecs: Mapping[str, str] = NOTHING
     """Codecs of stores by their name in numcodecs and in Zarr: `module:attribute` of a `CodecKind`."""
     protocols: Mapping[str, ProtocolRow] = NOTHING

@@ -16,7 +16,7 @@ SDK_VERSION = 1
 
 PLACES: dict[str, tuple[str, ...]] = {
     # rows
-    "nczarr.plugin_index": ("CommandRow", "Plugin", "ProtocolRow"),
+    "nczarr.plugin_index": ("CommandRow", "FactForm", "Plugin", "ProtocolRow"),
     "nczarr.registry": ("ALL_ATOMIC", "CLASSIC_ATOMIC", "PURE_ZARR", "Arrays", "Capabilities", "ChunkKeys", "Format"),
     "nczarr.frozen": ("freeze", "frozen"),
     # diagnostics
@@ -64,6 +64,7 @@ PLACES: dict[str, tuple[str, ...]] = {
     ),
     "nczarr.plan.plans": ("Conversion", "FilePlan", "Loss", "StorePlan", "StreamPlan"),
     "nczarr.operations": ("pipeline",),
+    "nczarr.operations.check_request": ("CheckRequest", "Convention", "ReaderCheck"),
     "nczarr.operations.endpoints": ("detect_format",),
     "nczarr.stores.base": ("Store",),
     "nczarr.diagnostics.secrets": ("StorageOptions", "show"),
@@ -156,6 +157,9 @@ if TYPE_CHECKING:
     from nczarr.frozen import freeze as freeze
     from nczarr.frozen import frozen as frozen
     from nczarr.operations import pipeline as pipeline
+    from nczarr.operations.check_request import CheckRequest as CheckRequest
+    from nczarr.operations.check_request import Convention as Convention
+    from nczarr.operations.check_request import ReaderCheck as ReaderCheck
     from nczarr.operations.endpoints import detect_format as detect_format
     from nczarr.options import ARGUMENTS as ARGUMENTS
     from nczarr.options import FOLLOWING as FOLLOWING
@@ -174,6 +178,7 @@ if TYPE_CHECKING:
     from nczarr.plan.plans import StorePlan as StorePlan
     from nczarr.plan.plans import StreamPlan as StreamPlan
     from nczarr.plugin_index import CommandRow as CommandRow
+    from nczarr.plugin_index import FactForm as FactForm
     from nczarr.plugin_index import Plugin as Plugin
     from nczarr.plugin_index import ProtocolRow as ProtocolRow
     from nczarr.registry import ALL_ATOMIC as ALL_ATOMIC

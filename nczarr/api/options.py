@@ -293,8 +293,8 @@ def _losses(words: Iterable[str]) -> frozenset[str]:
     """Return the accepted losses. Raises ValueError for an unknown one."""
     accepted = frozenset(names.list_texts(words))
     if accepted:
-        from nczarr.diagnostics.report import ALLOWED, not_allowed
+        from nczarr.diagnostics.report import find_disallowed
 
-        for word in sorted(accepted - ALLOWED):
-            raise ValueError(not_allowed(word))
+        for message in filter(None, map(find_disallowed, sorted(accepted))):
+            raise ValueError(message)
     return accepted

@@ -73,7 +73,7 @@ def _prepare(name: str, subparser: Command) -> None:
     """Tell shtab what the arguments of a command may be."""
     from nczarr.cli.help import topics
     from nczarr.diagnostics.catalog import CODES, KINDS
-    from nczarr.diagnostics.report import ALLOWED
+    from nczarr.diagnostics.report import list_allowed
     from nczarr.registry import formats
 
     for action in subparser.actions():
@@ -82,7 +82,7 @@ def _prepare(name: str, subparser: Command) -> None:
         elif action.metavar == "FORMAT" and action.choices is None:
             action.choices = [form.name for form in formats()]
         elif action.metavar == "CODE":
-            action.choices = sorted({*CODES, *KINDS} if name == "explain" else ALLOWED)
+            action.choices = sorted({*CODES, *KINDS} if name == "explain" else list_allowed())
         elif name == "help" and action.dest == "name":
             action.choices = sorted(
                 {*topics(), *(word for command_name in list_commands() for word in command_name.split())}

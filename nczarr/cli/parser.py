@@ -182,10 +182,11 @@ def integer(least: int, most: int, what: str) -> Callable[[str], int]:
 
 def loss(text: str) -> str:
     """Return a code for `--allow-loss`, or `all`. Raises ArgumentTypeError for others."""
-    from nczarr.diagnostics.report import ALLOWED, not_allowed
+    from nczarr.diagnostics.report import find_disallowed
 
-    if text not in ALLOWED:
-        raise argparse.ArgumentTypeError(not_allowed(text))
+    message = find_disallowed(text)
+    if message is not None:
+        raise argparse.ArgumentTypeError(message)
     return text
 
 

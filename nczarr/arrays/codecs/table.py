@@ -36,6 +36,7 @@ from nczarr.ast.dataset import (
     ZSTD,
     Codec,
 )
+from nczarr.plugin_index import find_place
 
 Config = Mapping[str, Any]
 """Step of a chain in numcodecs' form: `id` and its parameters."""
@@ -54,7 +55,7 @@ class Row(NamedTuple):
     """Row of the table of codecs: what is asked of a codec that is not loaded."""
 
     module: str
-    """Module of this folder; its `CODECS` have the codec."""
+    """Module of this folder, whose `CODECS` have the codec; of a plugin's one `module:attribute`."""
     number: int | None = None
     """Number of the HDF5 filter; None: the codec is only read from stores."""
     encodes: bool = False
@@ -274,12 +275,26 @@ def parse_level(name: str, arguments: list[str], default: int, limits: tuple[int
 
 def of_config_id(config_id: object) -> CodecKind | None:
     """Return the codec of a name in numcodecs, or None."""
-    return _load(config_id) if isinstance(config_id, str) and config_id in ROWS else None
+    if not isinstance(config_id, str) or not (config_id in ROWS or _join(config_id)):
+        return None
+    return _load(config_id)
+
+
+def _join(config_id: str) -> bool:
+    """Take the codec of a plugin into the table; return whether there is one."""
+    place = find_place("codec", config_id)
+    if place is not None:
+        ROWS[config_id] = Row(place)
+    return place is not None
 
 
 @cache
 def _load(config_id: str) -> CodecKind:
-    module = import_module(f"nczarr.arrays.codecs.{ROWS[config_id].module}")
+    name, _, attribute = ROWS[config_id].module.partition(":")
+    if attribute:
+        kind: CodecKind = getattr(import_module(name), attribute)
+        return kind
+    module = import_module(f"nczarr.arrays.codecs.{name}")
     kinds_of_module: tuple[CodecKind, ...] = module.CODECS
     return next(kind for kind in kinds_of_module if kind.config_id == config_id)
 

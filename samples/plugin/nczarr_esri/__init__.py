@@ -1,0 +1,1 @@
+"""ESRI ASCII grids for nczarr."""
