@@ -74,6 +74,8 @@ class Plugin(NamedTuple):
     """Functions `(Checked, Report)` that report what variables lack for a layout, by the word of `--layout`."""
     fact_forms: Mapping[str, FactForm] = NOTHING
     """Forms of the facts that `info` prints."""
+    hints: Mapping[str, str] = NOTHING
+    """Functions `(bytes) -> str | None`: what may help with a file of unknown format, by its first bytes."""
     codes: str = ""
     """Folder with a page for each code that it alone reports, such as `diagnostics/codes`."""
     extras: Mapping[str, str] = NOTHING

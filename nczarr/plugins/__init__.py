@@ -47,7 +47,7 @@ OFFERS: dict[str, tuple[str, ...]] = {
     ),
     "serve": ("command serve",),
     "testing": ("name testing",),
-    "virtualizarr": ("name virtualizarr",),
+    "virtualizarr": ("name virtualizarr", "hint parser"),
     "xarray": (),
     "zarr_drafts": ("format zarr3-2019", "name zarr3_2019", "codes"),
     "zarr_python": ("name zarr_store",),
