@@ -69,7 +69,7 @@ class Plugin(NamedTuple):
     conventions: Mapping[str, str] = NOTHING
     """Conventions with versions, which `check --NAME` checks: `module:attribute` of a `Convention`."""
     declarations: Mapping[str, str] = NOTHING
-    """Functions `(Checked, Report)` that return what each node declares, by the word of `--declare`."""
+    """Conventions that targets declare, by the word of `--declare`: `module:attribute` of a `ConventionDeclaration`."""
     demands: Mapping[str, str] = NOTHING
     """Functions `(Checked, Report)` that report what variables lack for a layout, by the word of `--layout`."""
     fact_forms: Mapping[str, FactForm] = NOTHING

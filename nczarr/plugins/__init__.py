@@ -42,6 +42,7 @@ OFFERS: dict[str, tuple[str, ...]] = {
         "check geo",
         "check cloud",
         "check cmip7",
+        "declaration nz",
         "demand cmip7",
         "codes",
     ),
