@@ -80,11 +80,13 @@ class Plugin(NamedTuple):
     conventions: Mapping[str, str] = NOTHING
     """Conventions with versions, which `check --NAME` checks: `module:attribute` of a `Convention`."""
     declarations: Mapping[str, str] = NOTHING
-    """Functions `(Checked, Report)` that return what each node declares, by the word of `--declare`."""
+    """Conventions that targets declare, by the word of `--declare`: `module:attribute` of a `ConventionDeclaration`."""
     demands: Mapping[str, str] = NOTHING
     """Functions `(Checked, Report)` that report what variables lack for a layout, by the word of `--layout`."""
     fact_forms: Mapping[str, FactForm] = NOTHING
     """Forms of the facts that `info` prints."""
+    hints: Mapping[str, str] = NOTHING
+    """Functions `(bytes) -> str | None`: what may help with a file of unknown format, by its first bytes."""
     codes: str = ""
     """Folder with a page for each code that it alone reports, such as `diagnostics/codes`."""
     losses: tuple[str, ...] = ()

@@ -300,7 +300,6 @@ ROWS: dict[str, str] = {
     "zarr2": "nczarr.formats.zarr.v2:FORMAT",
     "zarr3": "nczarr.formats.zarr.v3:FORMAT",
     "nczarr3": "nczarr.formats.zarr.nczarr:FORMAT3",
-    "ncml": "nczarr.plugins.ncml.format:FORMAT",
 }
 """Formats of the compiler by name, in the order of documentation and detection; those of plugins follow."""
 

@@ -214,23 +214,6 @@ INSTALL = "run `pip install virtualizarr obstore` with Python 3.12 or newer, and
 _CALL = re.compile(r"(?P<module>[\w.]+):(?P<name>\w+)(?P<arguments>\(.*\))?", re.DOTALL)
 
 
-PARSERS = {
-    b"GRIB": "gribberish.virtualizarr:GribberishParser",
-    b"II*\0": "virtual_tiff:VirtualTIFF(ifd=0)",
-    b"MM\0*": "virtual_tiff:VirtualTIFF(ifd=0)",
-    b"II+\0": "virtual_tiff:VirtualTIFF(ifd=0)",
-    b"MM\0+": "virtual_tiff:VirtualTIFF(ifd=0)",
-    b"\x0e\x03\x13\x01": "virtualizarr.parsers:HDF4Parser",
-    b"SIMPLE  =": "virtualizarr.parsers:FITSParser",
-}
-"""Parsers by the first bytes of files that they read."""
-
-
-def suggest_parser(head: bytes) -> str | None:
-    """Return a parser for a file by its first bytes, or None."""
-    return next((parser for magic, parser in PARSERS.items() if head.startswith(magic)), None)
-
-
 def parse_source(path: str, parser: str) -> Any:
     """Return the manifests of a file by a parser of VirtualiZarr. Raises ParserFaultError, OSError.
 

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
-from nczarr import plugin_index, registry
+from nczarr import registry
 from nczarr.arrays.execution.thread_pool import in_limits, limit
 from nczarr.ast.dataset import ORIGINAL_NAMES, building
 from nczarr.check import check
@@ -20,6 +20,7 @@ from nczarr.check.checked import Checked, Observer, open_fragments
 from nczarr.diagnostics.report import Report, Source
 from nczarr.diagnostics.secrets import show
 from nczarr.operations import endpoints, omissions
+from nczarr.operations.declaration import find_declaration
 from nczarr.options import Options
 from nczarr.registry import Format
 from nczarr.stores import local_paths
@@ -197,15 +198,13 @@ def plan(
         if (fitted := fit(checked, form, options, report)) is None:
             return None
         checked = fitted
-    if options.declare == "geo" and "geo" in form.declares:
-        place = plugin_index.list_own("declaration").get(options.declare)
-        if place is None:
-            text = f"no plugin of this installation makes the declarations of `{options.declare}`"
-            report.error("undeclarable-convention", text)
-            return None
-        options = options._replace(declarations=registry.load(place)(checked, report))
+    declaration = find_declaration(form, options, report)
+    if declaration is not None and declaration.list_declarations is not None:
+        options = options._replace(declarations=declaration.list_declarations(checked, report))
     lost = registry.load(form.losses)(checked, options) if form.losses else ()
     planned = planner.plan(checked, form, options, report, lost)
+    if planned is not None and declaration is not None and declaration.report_obstacles is not None:
+        declaration.report_obstacles(planned, report)
     return None if report.errors else planned
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from nczarr import registry
+from nczarr import plugin_index, registry
 from nczarr.diagnostics.report import HEAD, Report, Source
 from nczarr.names import list_first
 from nczarr.stores.base import ROOT_KEYS, Store
@@ -10,7 +10,6 @@ from nczarr.stores.base import ROOT_KEYS, Store
 
 def report_unknown_format(source: Source | Store, report: Report) -> None:
     """Report unknown-format for a file or store."""
-    from nczarr.operations.manifests import suggest_parser
     from nczarr.stores.probe import is_page
 
     readable = ", ".join(row.name for row in registry.formats() if row.readable)
@@ -18,13 +17,18 @@ def report_unknown_format(source: Source | Store, report: Report) -> None:
     head = bytes(source.data[:HEAD]) if isinstance(source, Source) else b""
     if is_page(head):
         helps = ["it is a web page: is the URL right, or does the server need the storage option `login`?"]
-    elif (parser := suggest_parser(head)) is not None:
-        command = f"nczarr convert --parser '{parser}' …"
-        helps = [f"a parser of VirtualiZarr may read it, with Python 3.12: `{command}`"]
+    elif hints := _find_hints(head):
+        helps = hints
     elif not isinstance(source, Source) and (inner := _find_inner_stores(source)):
         helps = [f"it contains stores: {list_first(inner, 5)}; name one of them"]
     name = source.name if isinstance(source, Source) else source.path
     report.error("unknown-format", f"`{name}` is not in a format that can be read", helps=helps)
+
+
+def _find_hints(head: bytes) -> list[str]:
+    """Return what plugins know of a file with these first bytes."""
+    hints = (registry.load(place)(head) for place in plugin_index.list_own("hint").values()) if head else ()
+    return [hint for hint in hints if hint is not None]
 
 
 def _find_inner_stores(store: Store) -> list[str]:

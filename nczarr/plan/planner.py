@@ -6,102 +6,21 @@ allowed; annotation losses make one warning.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 
-from nczarr import names
-from nczarr.ast import ATOMIC, Attribute, Storage, Variable
-from nczarr.ast.dataset import groups
-from nczarr.ast.json_text import describe_json
-from nczarr.ast.plain import is_finite
+from nczarr.ast import ATOMIC, Storage
 from nczarr.ast.types import EnumType
 from nczarr.check.checked import Checked
-from nczarr.diagnostics.report import Report, Span
+from nczarr.diagnostics.report import Report
 from nczarr.options import Options
 from nczarr.plan.losses import losses, report_losses
-from nczarr.plan.plans import Loss, Plan, StorePlan, StreamPlan
+from nczarr.plan.plans import Loss, Plan, StreamPlan
 from nczarr.plan.requested_storage import storage_requests
 from nczarr.registry import Format
-
-_TITLE = "NZ-1.0"
-_OWN_LIST = "zarr_conventions"
-_TEXTS = ("conventions", "Conventions")
-
-
-def check_declaration(form: Format, options: Options, report: Report) -> None:
-    """Report undeclarable-convention for a target that declares nothing."""
-    if options.declare is not None and options.declare not in form.declares:
-        from nczarr import registry
-
-        format_names = ", ".join(f"`{name}`" for name in registry.list_names_with("declares"))
-        text = f"format `{form.name}` cannot declare {_TITLE if options.declare == 'nz' else 'conventions of Zarr v3'}"
-        report.error("undeclarable-convention", text, helps=[f"write a format that can: {format_names}"])
-
-
-def report_obstacles(planned: Plan, report: Report) -> None:
-    """Report undeclarable-convention for each obstacle, and once fill values on which readers disagree."""
-    if planned.options.declare != "nz" or not isinstance(planned, StorePlan):
-        return
-    for message, span in _obstacles(planned):
-        report.error("undeclarable-convention", message, span)
-    disputed = [
-        (fqn, attribute.span)
-        for fqn, variable in planned.checked.variables.items()
-        for attribute in variable.attributes
-        if attribute.name == "_FillValue"
-        and attribute.value.type == variable.type
-        and variable.type in ("float", "double")
-    ]
-    if disputed:
-        more = f" and {len(disputed) - 1} more variables" if len(disputed) > 1 else ""
-        text = f"`_FillValue` of `{disputed[0][0]}`{more} is in base64, as xarray reads it; {_TITLE} shows a number"
-        report.warning("disputed-fill-value", text, disputed[0][1])
-
-
-def _obstacles(planned: StorePlan) -> Iterator[tuple[str, Span]]:
-    for path, group in groups(planned.checked.dataset):
-        yield from _attributes(path, group.attributes)
-        for attribute in group.attributes:
-            if attribute.name in _TEXTS and (
-                attribute.value.type not in ("char", "string") or attribute.value.count == 0
-            ):
-                yield f"attribute `{attribute.name}` of `{path}` is not a text, which {_TITLE} extends", attribute.span
-            elif attribute.name in _TEXTS and attribute.value.type == "string" and attribute.value.count != 1:
-                yield (
-                    f"attribute `{attribute.name}` of `{path}` has {attribute.value.count} texts; {_TITLE} wants one",
-                    attribute.span,
-                )
-        for variable in group.variables:
-            fqn = names.join(path, variable.name)
-            yield from _attributes(fqn, variable.attributes)
-            yield from _check_variable(planned, fqn, variable)
-
-
-def _attributes(path: str, attributes: tuple[Attribute, ...]) -> Iterator[tuple[str, Span]]:
-    for attribute in attributes:
-        if attribute.name == _OWN_LIST:
-            yield f"`{path}` has an attribute `{_OWN_LIST}`, which {_TITLE} reserves", attribute.span
-        what = describe_json(attribute)
-        if what is not None:
-            yield f"attribute `{attribute.name}` of `{path}` is {what} in JSON", attribute.span
-        if attribute.value.count > 1 and not is_finite(attribute.value):
-            text = f"attribute `{attribute.name}` of `{path}` has NaN or infinities"
-            text += ", which are texts among the numbers in JSON"
-            yield text, attribute.span
-
-
-def _check_variable(planned: StorePlan, fqn: str, variable: Variable) -> Iterator[tuple[str, Span]]:
-    whole = planned.targets[fqn].get("")
-    if whole is None:
-        yield f"variable `{fqn}` is a group of several arrays in Zarr; {_TITLE} wants one array", variable.span
-    elif not isinstance(whole.layout.dtype, str) or whole.layout.dtype[1] not in "biufcO":
-        name = variable.type if variable.type in ATOMIC else f"type `{variable.type}`"
-        text = f"variable `{fqn}` of {name} has no data type with a name in Zarr v3; {_TITLE} wants one"
-        yield text, variable.span
 
 
 def plan(checked: Checked, form: Format, options: Options, report: Report, more: Iterable[Loss] = ()) -> Plan | None:
     """Return the plan of a target, or None; report every loss, those of the format's rules (`more`) included."""
-    check_declaration(form, options, report)
     before = report.errors
     planned: Plan | None
     if form.kinds:
@@ -117,10 +36,7 @@ def plan(checked: Checked, form: Format, options: Options, report: Report, more:
     if planned is None:
         return None
     report_losses(planned.losses, form, options, report)
-    if report.errors > before:
-        return None
-    report_obstacles(planned, report)
-    return planned
+    return None if report.errors > before else planned
 
 
 def _plan_stream(checked: Checked, form: Format, options: Options, report: Report, more: Iterable[Loss]) -> StreamPlan:

@@ -21,6 +21,7 @@ if TYPE_CHECKING:  # public names of `nczarr`, for type checkers
     __all__ = ["awkward0", "edit", "migrate", "ncstream", "testing", "virtualizarr", "zarr3_2019", "zarr_store"]
 
 OFFERS: dict[str, tuple[str, ...]] = {
+    "ncml": ("format ncml", "codes"),  # first: formats are listed and detected in this order
     "awkward0": ("format awkward0", "name awkward0", "codes"),
     "cf": ("convention cf", "declaration geo", "fact_form stac", "codes"),
     "edit": ("command edit", "command migrate", "name edit", "name migrate", "codes"),
@@ -41,12 +42,13 @@ OFFERS: dict[str, tuple[str, ...]] = {
         "check geo",
         "check cloud",
         "check cmip7",
+        "declaration nz",
         "demand cmip7",
         "codes",
     ),
     "serve": ("command serve",),
     "testing": ("name testing",),
-    "virtualizarr": ("name virtualizarr",),
+    "virtualizarr": ("name virtualizarr", "hint parser"),
     "xarray": (),
     "zarr_drafts": ("format zarr3-2019", "name zarr3_2019", "codes"),
     "zarr_python": ("name zarr_store",),

@@ -16,6 +16,7 @@ from nczarr.arrays.lazy_numpy import np
 from nczarr.check.checked import Checked
 from nczarr.diagnostics.report import Report
 from nczarr.operations.cf.view import CFDataset, CFVariable
+from nczarr.operations.declaration import ConventionDeclaration
 from nczarr.plugins.cf.axes import axis_of
 from nczarr.select.indexing import read_outer
 from nczarr.select.physical import physical
@@ -126,3 +127,6 @@ def _make_wkt(mapping: CFVariable) -> tuple[str, str]:
     except (CRSError, KeyError, TypeError, ValueError) as error:
         return "", f"`{mapping.path}` is no coordinate reference system: {error}"
     return str(system.to_wkt("WKT2_2019")), ""
+
+
+GEO = ConventionDeclaration("conventions of Zarr v3", list_declarations)

@@ -8,7 +8,7 @@ PLUGIN = Plugin(
     "cf",
     "the CF conventions: rules, declarations, catalogue items",
     conventions={"cf": "nczarr.plugins.cf.convention:CF"},
-    declarations={"geo": "nczarr.plugins.cf.geo_conventions:list_declarations"},
+    declarations={"geo": "nczarr.plugins.cf.geo_conventions:GEO"},
     fact_forms={
         "stac": FactForm(
             "nczarr.plugins.cf.stac:make_item",

@@ -1,7 +1,6 @@
 """NcML 2.2: documents that change, join and unite other datasets.
 
-A document names sources of any format, and needs the combination of datasets; so its reader is an operation, and
-its row of the table of formats leads here.
+A document names sources of any format, and needs the combination of datasets.
 
     document ─ elements ─> sources ─ union, joins ─> Unchecked ─ modifications ─> Unchecked
 

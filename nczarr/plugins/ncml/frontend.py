@@ -13,8 +13,8 @@ from nczarr.check.checked import Checked, Unchecked
 from nczarr.diagnostics.report import HEAD, Report, Source
 from nczarr.formats.common.xml_reader import XmlElement, parse
 from nczarr.options import Following, Options
-from nczarr.plugins.ncml import FORMAT
 from nczarr.plugins.ncml.aggregation import aggregate
+from nczarr.plugins.ncml.format import FORMAT
 from nczarr.plugins.ncml.members import (
     DEEPEST,
     AggregatedMember,

@@ -20,6 +20,7 @@ PLUGIN = Plugin(
         "cloud": "nczarr.plugins.readers.layouts:CLOUD",
         "cmip7": "nczarr.plugins.readers.layouts:CMIP7",
     },
+    declarations={"nz": "nczarr.plugins.readers.nz_declaration:NZ"},
     demands={"cmip7": "nczarr.plugins.readers.cmip7:report_unmet"},
     codes=str(Path(__file__).with_name("codes")),
 )

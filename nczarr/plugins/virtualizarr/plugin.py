@@ -1,4 +1,4 @@
-"""A parser for VirtualiZarr: a public module."""
+"""VirtualiZarr: a parser for it as a public module, and its parsers for files of other formats."""
 
 from nczarr.plugin_index import Plugin
 
@@ -6,4 +6,5 @@ PLUGIN = Plugin(
     "virtualizarr",
     "parser of every format for VirtualiZarr",
     names={"virtualizarr": "nczarr.plugins.virtualizarr.parser"},
+    hints={"parser": "nczarr.plugins.virtualizarr.suggested_parsers:suggest_parser"},
 )
