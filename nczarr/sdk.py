@@ -198,7 +198,10 @@ def __getattr__(name: str) -> Any:
     """Load a name on first use."""
     if name not in _MODULES:
         raise AttributeError(f"module 'nczarr.sdk' has no attribute {name!r}")
-    value = globals()[name] = getattr(import_module(_MODULES[name]), name)
+    module = import_module(_MODULES[name])
+    if not hasattr(module, name):
+        import_module(f"{_MODULES[name]}.{name}")  # a module of a package
+    value = globals()[name] = getattr(module, name)
     return value
 
 
