@@ -26,7 +26,11 @@ if TYPE_CHECKING:
 ALL_ATOMIC = frozenset(
     ("byte", "ubyte", "char", "short", "ushort", "int", "uint", "int64", "uint64", "float", "double", "string"),
 )
+"""Names of all atomic types."""
+
 CLASSIC_ATOMIC = frozenset(("byte", "char", "short", "int", "float", "double"))
+"""Names of the atomic types of classic netCDF files."""
+
 CDF5_ATOMIC = ALL_ATOMIC - {"string"}
 USER_TYPES = frozenset({"enum", "vlen", "opaque", "compound"})
 

@@ -59,6 +59,7 @@ COMMANDS: dict[str, tuple[str, str, str]] = {
 """Commands of the compiler: those of `CommandRow`, which is loaded where plugins have commands."""
 
 DONE, FAULTY, MISUSED, UNREACHABLE, CHANGED, INTERRUPTED, CUT = 0, 1, 2, 3, 4, 130, 141
+"""Exit statuses; `nczarr help exit-status` says when."""
 
 
 def run(arguments: Sequence[str]) -> int:
