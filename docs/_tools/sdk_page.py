@@ -41,6 +41,8 @@ def text() -> str:
 def _describe(module: str, name: str) -> str:
     """Return the first sentence about a name."""
     value = getattr(sdk, name)
+    if name in EXTERNAL:
+        return EXTERNAL[name]
     if inspect.ismodule(value) or inspect.isclass(value) or inspect.isfunction(value):
         found = inspect.getdoc(value) or ""
     else:
@@ -61,5 +63,5 @@ def _find_text(module: str, name: str) -> str:
             return str(ast.literal_eval(below.value))
     for node in tree.body:
         if isinstance(node, ast.ImportFrom) and node.module and name in {each.name for each in node.names}:
-            return _find_text(node.module, name) if node.module.startswith("nczarr") else f"`{node.module}.{name}`."
-    return EXTERNAL[name]
+            return _find_text(node.module, name)
+    raise LookupError(f"`{name}` has no text in `{module}`")
