@@ -56,7 +56,7 @@ class State(NamedTuple):
     """What a run left."""
 
     name: str
-    """`old`, `new` or `other`: the content of the target."""
+    """`old`, `new`, `old or new` where only documents differ, or `other`: the content of the target."""
     left: list[str]
     """Names beside the target, and of unfinished files in it, that should not be there."""
     missing: list[str]
@@ -142,7 +142,7 @@ class Scenario:
         if not name:
             digest = self.digest()
             equal = [name for name, was in (("old", self._old), ("new", self._new)) if digest == was[1]]
-            name = equal[0] if len(equal) == 1 else f"other: {digest}"
+            name = " or ".join(equal) or f"other: {digest}"
         expected = self._old[2] if name == "old" else self._new[2]
         return State(name, sorted({*names} - {*expected}) + growing, sorted(set(expected) - set(names)))
 
