@@ -6,12 +6,15 @@ import gc
 import os
 import resource
 from collections.abc import Callable
+from operator import itemgetter
 from pathlib import Path
 
 import pytest
 
 import nczarr
 from nczarr import registry
+from nczarr.arrays.chunks.grid import kept
+from nczarr.stores.ranges import BoundedCache
 from tests.conftest import run_command
 from tests.support import opendap_responses
 from tests.support.ncml_files import write_ncml
@@ -21,6 +24,9 @@ CDL = 'netcdf t { dimensions: t = 2; x = 3; variables: int v(t, x); v:units = "K
 
 CYCLES, FEW, FIRST = 5000, 200, 100
 """Cycles of each format, of a sample, and before memory is measured."""
+
+CACHE = 1 << 16
+"""Bytes of the cache of chunks, so that it is full before memory is measured."""
 
 GROWTH = 8 << 20
 """Bytes by which the resident memory may grow: fewer than two kilobytes a cycle."""
@@ -79,6 +85,11 @@ MAKERS = {
     "dap4": _write("t.dap", opendap_responses.dap(DMR, [bytes(24)])),
 }
 """Function that makes a dataset of each format, beside a netCDF-4 file, and returns its path or URL."""
+
+
+@pytest.fixture(autouse=True)
+def _small_cache(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(kept, "_items", BoundedCache(CACHE, itemgetter(1)))
 
 
 def _resident() -> int:
