@@ -54,7 +54,7 @@ def check_kills(folder: Path, runner: Runner, command: str, kind: str, kills: in
 
 
 def _read(scenario: Scenario) -> str:
-    """Return what the target reads as. A file that was killed while bytes changed is not read, and the journal says so."""
+    """Return what the target reads as; the code of an error if its bytes are a mixture, which is not read."""
     try:
         return scenario.state().name
     except CompileError as error:
