@@ -7,27 +7,19 @@ failed: the next run takes or removes it. What messages of status 4 say complete
 from __future__ import annotations
 
 import errno
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from tests.support.forked_runs import Outcome, Runner, forked_runs
+from tests.support.forked_runs import Outcome, Runner
 from tests.support.proof import PART, PARTS
-from tests.support.scenarios import LOCK, SCENARIOS, Scenario, State
+from tests.support.scenarios import LOCK, RECOVER, SCENARIOS, Scenario, State
 
 ERRORS = (errno.EIO, errno.ENOSPC, errno.EACCES)
 
-RECOVER = "--recover"
-
 SAMPLE = 12
 """Points of a scenario in the gate."""
-
-
-@pytest.fixture(scope="module")
-def runner(tmp_path_factory: pytest.TempPathFactory, tool: Callable[[str], str]) -> Iterator[Runner]:
-    with forked_runs(tmp_path_factory.mktemp("calls"), tool("cc")) as found:
-        yield found
 
 
 def judge(outcome: Outcome, state: State) -> str:
@@ -73,11 +65,11 @@ def check(folder: Path, runner: Runner, command: str, kind: str, choose: Callabl
 @pytest.mark.parametrize(
     ("command", "kind"), [("overwrite", "nc4"), ("append", "zarr3"), ("edit", "nczarr"), ("combine", "json")]
 )
-def test_some_failures(tmp_path: Path, runner: Runner, command: str, kind: str) -> None:
-    check(tmp_path, runner, command, kind, lambda count: range(1, count + 1, -(-count // SAMPLE)))
+def test_some_failures(tmp_path: Path, failing_runner: Runner, command: str, kind: str) -> None:
+    check(tmp_path, failing_runner, command, kind, lambda count: range(1, count + 1, -(-count // SAMPLE)))
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("command", "kind"), SCENARIOS)
-def test_all_failures(tmp_path: Path, runner: Runner, command: str, kind: str) -> None:
-    print(command, kind, check(tmp_path, runner, command, kind, lambda count: range(PART, count + 1, PARTS)))
+def test_all_failures(tmp_path: Path, failing_runner: Runner, command: str, kind: str) -> None:
+    print(command, kind, check(tmp_path, failing_runner, command, kind, lambda count: range(PART, count + 1, PARTS)))

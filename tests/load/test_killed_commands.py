@@ -11,12 +11,9 @@ from pathlib import Path
 import pytest
 
 from nczarr.diagnostics.report import CompileError
-from tests.load.test_injected_faults import RECOVER, runner
 from tests.support.forked_runs import Runner
 from tests.support.proof import share
-from tests.support.scenarios import SCENARIOS, Scenario
-
-__all__ = ["runner"]
+from tests.support.scenarios import RECOVER, SCENARIOS, Scenario
 
 UNFINISHED = "unfinished-edit"
 
@@ -63,11 +60,11 @@ def _read(scenario: Scenario) -> str:
 
 @pytest.mark.long
 @pytest.mark.parametrize(("command", "kind"), [("edit", "zarr3"), ("undo", "nczarr")])
-def test_some_kills(tmp_path: Path, runner: Runner, command: str, kind: str) -> None:
-    check_kills(tmp_path, runner, command, kind, KILLS // 2)
+def test_some_kills(tmp_path: Path, failing_runner: Runner, command: str, kind: str) -> None:
+    check_kills(tmp_path, failing_runner, command, kind, KILLS // 2)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("command", "kind"), KILLED)
-def test_kills(tmp_path: Path, runner: Runner, command: str, kind: str) -> None:
-    print(command, kind, check_kills(tmp_path, runner, command, kind, max(2, share(KILLS))))
+def test_kills(tmp_path: Path, failing_runner: Runner, command: str, kind: str) -> None:
+    print(command, kind, check_kills(tmp_path, failing_runner, command, kind, max(2, share(KILLS))))

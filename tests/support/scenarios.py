@@ -48,6 +48,9 @@ SCENARIOS = [(command, kind) for command, kinds in COMMANDS.items() for kind in 
 
 LOCK = ".nczarr-lock"
 
+RECOVER = "--recover"
+"""Option by which messages complete a change."""
+
 Content = dict[str, bytes | None]
 """Bytes of files by path; None: a folder."""
 
@@ -114,7 +117,7 @@ class Scenario:
     @property
     def recovery(self) -> list[str]:
         """Command that completes a change, as messages of status 4 say."""
-        return ["edit", self.name, "--recover"]
+        return ["edit", self.name, RECOVER]
 
     def reset(self) -> None:
         """Make the folder as it was."""
