@@ -24,7 +24,7 @@ from nczarr.cli import (
 from nczarr.diagnostics.report import OMITTED, UNREAD, CompileError, Diagnostic, Report, Severity
 from nczarr.diagnostics.secrets import show
 from nczarr.names import readable
-from nczarr.stores.commitment import CommittedError, forget_commits
+from nczarr.stores.commitment import CommittedError, OldTargetStaysError, forget_commits
 
 if TYPE_CHECKING:
     from nczarr.diagnostics.sarif import Log
@@ -209,7 +209,8 @@ class Messages:
         if target is None:
             self.report.error("unreachable-file", reason, helps=helps)
             return
-        place = "not all of it is in its place: " if isinstance(error, CommittedError) else ""
+        is_partial = isinstance(error, CommittedError) and not isinstance(error, OldTargetStaysError)
+        place = "not all of it is in its place: " if is_partial else ""
         self.report.error("incomplete-change", f"`{target}` has its new content, but {place}{reason}", helps=helps)
 
     def _announce(self) -> None:

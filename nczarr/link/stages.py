@@ -170,7 +170,7 @@ def _remove_others(path: str, own: str | None = None) -> None:
     """Remove what dead runs have left of a scratch array, besides the `own` one."""
     for _, place in leftovers(path):
         if own is None or local_paths.real(place) != local_paths.real(own):
-            with suppress(FileNotFoundError):
+            with suppress(OSError):  # the next run removes it
                 remove_folder(place)
 
 
@@ -188,7 +188,7 @@ def _check_room(part: PartPasses, store: DirectoryTarget) -> None:
 def _remove(store: DirectoryTarget) -> None:
     """Remove a scratch array."""
     unfinished.discard(store.path)
-    with suppress(FileNotFoundError):
+    with suppress(OSError):  # the next run removes it
         remove_folder(store.path)
 
 

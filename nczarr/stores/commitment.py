@@ -19,6 +19,10 @@ class CommittedError(OSError):
     """A failure behind the commit: the target is changed, but not all of it is in its place."""
 
 
+class OldTargetStaysError(CommittedError):
+    """A failure to remove what a target was: the target itself is in its place."""
+
+
 def note_commit(target: str) -> None:
     """Note that the target at a path or URL is changed, or exists now."""
     _committed[:] = [show(target)]

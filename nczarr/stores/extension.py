@@ -31,7 +31,7 @@ from typing import Literal, NamedTuple, Protocol
 
 from nczarr.diagnostics.secrets import NO_OPTIONS, StorageOptions
 from nczarr.stores.base import JOURNAL, Store, safe_key
-from nczarr.stores.commitment import after_commit
+from nczarr.stores.commitment import after_commit, forget_commits
 from nczarr.stores.directory import GROWING, DirectoryStore, DirectoryTarget
 from nczarr.stores.finish import delay_signals
 from nczarr.stores.folder_moves import Moves, StoreWithMoves
@@ -185,6 +185,12 @@ def apply(store: Extensible, extension: ExtendJournal) -> None:
         store.remove([JOURNAL])
         if extension.staged:
             store.tidy()
+
+
+def complete(store: Extensible, extension: ExtendJournal) -> None:
+    """Apply an extension that an earlier run committed: the target reads as before. Raises CommittedError."""
+    apply(store, extension)
+    forget_commits()
 
 
 def _turns(documents: Mapping[str, str]) -> Iterator[dict[str, bytes]]:

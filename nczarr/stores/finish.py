@@ -21,7 +21,7 @@ from nczarr.diagnostics.report import Report
 from nczarr.diagnostics.secrets import StorageOptions, show
 from nczarr.stores import local_paths
 from nczarr.stores.base import ROOT_KEYS
-from nczarr.stores.commitment import after_commit
+from nczarr.stores.commitment import OldTargetStaysError, after_commit
 from nczarr.stores.lock import CLOSED, BusyTargetError, Lock, LockFile, NoLock, busy, lock_file
 from nczarr.stores.url import is_remote
 
@@ -121,7 +121,7 @@ def remove_folder(path: str, *, patience: float | None = None) -> str | None:
     """Remove a folder; return the name under which a process goes on removing it, None if it is gone.
 
     `patience`: seconds that it may take here; None: until a signal arrives. Raises
-    FileNotFoundError.
+    OSError if it stays, FileNotFoundError if it was not there.
     """
     removed = sibling(re.sub(_WORD, "", path), "removed")
     try:
@@ -143,7 +143,12 @@ def remove_folder(path: str, *, patience: float | None = None) -> str | None:
     if _is_emptied(removed, is_over):
         import shutil  # its import takes a hundredth of a small run
 
-        shutil.rmtree(removed, ignore_errors=True)
+        try:
+            shutil.rmtree(removed)
+        except FileNotFoundError:  # another process removes it too
+            shutil.rmtree(removed, ignore_errors=True)
+        except OSError as error:
+            raise OSError(error.errno, error.strerror, removed) from error
         return None
     return removed if _is_delegated(removed) else None
 
@@ -272,7 +277,7 @@ def put_in_place(partial: str, target: str, *, overwrite: bool) -> None:
 
     Signals are delayed, so that an old target never remains under another name.
     Raises OSError, FileExistsError if an old target may not be overwritten;
-    then it is unchanged. Raises CommittedError if an old one cannot be removed.
+    then it is unchanged. Raises OldTargetStaysError if an old one cannot be removed.
     """
     with delay_signals():
         old = _put_in_place(partial, target, overwrite=overwrite)
@@ -320,10 +325,15 @@ def _exchange(one: str, other: str) -> bool:
 
 
 def _remove(path: str) -> None:
-    if os.path.isdir(path) and not os.path.islink(path):
-        remove_folder(path)
-    else:
-        os.unlink(path)
+    """Remove what a target was. Raises OldTargetStaysError."""
+    try:
+        if stat.S_ISDIR(os.lstat(path).st_mode):
+            remove_folder(path)
+        else:
+            os.unlink(path)
+    except OSError as error:
+        reason = f"its old content stays in `{show(error.filename)}`: {error.strerror}"
+        raise OldTargetStaysError(error.errno, reason) from error
 
 
 def obstacle(path: str, *, store: bool) -> str | None:

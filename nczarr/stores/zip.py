@@ -116,16 +116,9 @@ class ZipStore(Store):
 
     @cached_property
     def _archive(self) -> ZipFile:
-        from zipfile import BadZipFile, ZipFile
-
-        try:
-            if self._remote is not None:
-                _fetch_directory(self._remote)
-            archive = ZipFile(self.file if self._remote is None else self._remote.open_file())
-        except (BadZipFile, struct.error, ValueError) as error:
-            if isinstance(error.__context__, OSError):  # the library takes a failed read for an invalid archive
-                raise error.__context__ from None
-            raise OSError(errno.EINVAL, f"invalid zip archive: {error}", self.path) from None
+        if self._remote is not None:
+            _fetch_directory(self._remote)
+        archive = read_directory(self.file if self._remote is None else self._remote.open_file(), self.path)
         for info in _odd(archive.filelist):
             self._check_name(info)
         return archive
@@ -316,6 +309,18 @@ def ends_as_archive(file: RemoteFile) -> bool:
     _, tail = _tail(file)
     at = tail.rfind(b"PK\x05\x06", 0, len(tail) - _END.size + 4)
     return at >= 0 and at + _END.size + _END.unpack_from(tail, at)[-1] == len(tail)
+
+
+def read_directory(file: str | BinaryIO, path: str) -> ZipFile:
+    """Return an archive whose directory is read. Raises OSError; `path` is its name in messages."""
+    from zipfile import BadZipFile, ZipFile
+
+    try:
+        return ZipFile(file)
+    except (BadZipFile, struct.error, ValueError) as error:
+        if isinstance(error.__context__, OSError):  # the library takes a failed read for an invalid archive
+            raise error.__context__ from None
+        raise OSError(errno.EINVAL, f"invalid zip archive: {error}", path) from None
 
 
 def _fetch_directory(file: RemoteFile) -> None:

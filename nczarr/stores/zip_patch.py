@@ -67,11 +67,11 @@ def patch_archive(path: str, documents: Mapping[str, bytes | None]) -> FilePatch
     """Return the change of an archive that gives it these documents; None removes one. Raises OSError."""
     from zipfile import ZIP_STORED, ZipFile
 
-    from nczarr.stores.zip import ZipStore
+    from nczarr.stores.zip import ZipStore, read_directory
 
     prefix = ZipStore(path).folder
     with open(path, "rb") as file:
-        with ZipFile(file) as archive:
+        with read_directory(file, path) as archive:
             start = archive.start_dir
         file.seek(start)
         old = file.read()

@@ -115,6 +115,7 @@ def call(path: str, function: Callable[..., Any], *arguments: Any, about_headers
         if _way is not None:
             return _way(path, function, *arguments)
         if is_here(path):
+            _check_answered(path, about_headers=about_headers)
             return function(*arguments)
         return _call_guarded(path, function, arguments, about_headers=about_headers)
     except MemoryError as error:
@@ -122,6 +123,15 @@ def call(path: str, function: Callable[..., Any], *arguments: Any, about_headers
             raise
         text = "the HDF5 library takes all memory for a header: the file is damaged"
         raise NoAnswerError(errno.EIO, text) from error
+
+
+def _check_answered(path: str, *, about_headers: bool) -> None:
+    """Raise NoAnswerError for a file that a library has hung or crashed on, also where its ranges are read instead."""
+    if _refused:
+        file = remote_file.at(path)
+        reason = _refused.get((about_headers, *_identity(path if file is None else file.connection.root)))
+        if reason is not None:
+            raise NoAnswerError(errno.EIO, reason)
 
 
 def _identity(path: str) -> tuple[Any, ...]:

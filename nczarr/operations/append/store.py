@@ -40,7 +40,7 @@ def recover_target(request: AppendRequest, report: Report) -> bool:
     journal = extension.parse(source.get(JOURNAL) or b"")
     if journal is None or journal.state != "committed" or request.rehearsal:
         return False
-    extension.apply(extension.extensible(request.target, options.storage), journal)
+    extension.complete(extension.extensible(request.target, options.storage), journal)
     return journal.command is not None and journal.command == request.command
 
 

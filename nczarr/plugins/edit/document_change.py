@@ -73,7 +73,7 @@ def open_store(path: str, report: Report, options: Options, *, rehearsal: bool) 
         return None
     if rehearsal:
         return extension.view(source, journal)
-    extension.apply(extension.extensible(path, options.storage), journal)
+    extension.complete(extension.extensible(path, options.storage), journal)
     again = endpoints.open_source(path, report, reading)
     return None if isinstance(again, Source) else again
 

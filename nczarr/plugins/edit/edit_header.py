@@ -136,7 +136,7 @@ def _complete(request: EditRequest, report: Report) -> bool:
             report_interrupted(request.target, journal, "uneditable-target", report)
             return False
         if journal is not None:
-            extension.apply(extension.extensible(trim(request.target), storage), journal)
+            extension.complete(extension.extensible(trim(request.target), storage), journal)
     return True
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
+import re
 import shutil
 import signal
 from collections.abc import Callable, Iterator
@@ -148,12 +149,13 @@ def test_an_old_target_that_cannot_be_removed_is_no_failure_to_write(
     target = made("a.zarr")
     (target.parent / "b.cdl").write_text(SCHEMA.replace("1, 2, 3", "4, 5, 6"))
 
-    def remove(path: str) -> None:
+    def remove(path: str, *, dir_fd: int | None = None) -> None:
         raise OSError(errno.EIO, "it fails", path)
 
-    monkeypatch.setattr("nczarr.stores.finish._remove", remove)
+    monkeypatch.setattr("os.rmdir", remove)
     ran = _run("compile", target.parent / "b.cdl", "-o", target, "--overwrite")
     assert (ran.status, "incomplete-change" in ran.err, "is incomplete" in ran.err) == (4, True, False)
+    assert re.search(r"its old content stays in `\S+/a\.zarr\.removed-[0-9a-f]{8}`: it fails", ran.err), ran.err
     assert [int(each) for each in nczarr.open(target)["v"][...]] == [4, 5, 6]
 
 

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import errno
 import io
 import json
 import os
@@ -194,6 +195,18 @@ def test_names_that_leave_the_store_are_no_keys(tmp_path: Path) -> None:
     for name in names[:-1]:
         with pytest.raises(UnsafeKeyError):
             archive.get(name)
+
+
+def test_a_failed_read_is_no_invalid_archive(tmp_path: Path) -> None:
+    class Failing(io.BytesIO):
+        def read(self, size: int | None = -1) -> bytes:
+            raise OSError(errno.EIO, "it fails")
+
+    make(tmp_path / "t.zip", {"a": b"b"})
+    with pytest.raises(OSError, match="it fails"):
+        zips.read_directory(Failing((tmp_path / "t.zip").read_bytes()), "t.zip")
+    with pytest.raises(OSError, match="invalid zip archive"):
+        zips.read_directory(io.BytesIO(b"no archive"), "t.zip")
 
 
 def test_an_entry_that_inflates_without_measure_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

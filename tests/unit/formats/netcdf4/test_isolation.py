@@ -18,6 +18,8 @@ import pytest
 
 import nczarr
 from nczarr.formats.netcdf4 import isolation
+from nczarr.stores.connection import LocalConnection
+from nczarr.stores.remote_file import RemoteFile
 from tests.conftest import run_command
 from tests.support.damaged_hdf5 import run_all, write_every_structure
 
@@ -201,6 +203,8 @@ def test_a_file_that_crashes_the_guard_is_refused_until_it_changes(tmp_path: Pat
         isolation.call(str(path), os.abort)
     with pytest.raises(OSError, match="crashed"):
         isolation.call(str(path), operator.add, 1, 2)
+    with pytest.raises(OSError, match="crashed"):  # `info` counts the requests of a reader by ranges
+        isolation.call(RemoteFile.of(LocalConnection(str(path))).path, operator.add, 1, 2)
     path.write_bytes(b"22")
     assert isolation.call(str(path), operator.add, 1, 2) == 3
     assert isolation.call(str(path), operator.add, 1, 2) == 3
