@@ -22,6 +22,9 @@ T = TypeVar("T")
 GROUP = "nczarr.plugins"
 """Package of the built-in plugins, and group of entry points of the others."""
 
+FORMATS = "nczarr.formats"
+"""Group of entry points of distributions that add formats alone."""
+
 NOTHING: Mapping[str, Any] = MappingProxyType({})
 
 
@@ -169,6 +172,26 @@ def load_all() -> Iterator[Plugin]:
 def list_plugins() -> list[Found]:
     """Return all plugins of this installation, built-in ones first."""
     return [*_list_built_in(), *_list_others()]
+
+
+class PluginError(ValueError):
+    """A part of a plugin that cannot be loaded."""
+
+
+def load_part(place: str) -> Any:
+    """Return the object at `module:attribute`. Raises PluginError, which names it."""
+    module, _, attribute = place.partition(":")
+    try:
+        return getattr(import_module(module), attribute)
+    except Exception as error:  # of another distribution: the message must say whose
+        raise PluginError(f"{place} cannot be loaded: {type(error).__name__}: {error}") from error
+
+
+def list_packages() -> set[str]:
+    """Return the names of the packages that have plugins of other distributions."""
+    from importlib.metadata import entry_points
+
+    return {entry.module.partition(".")[0] for group in (GROUP, FORMATS) for entry in entry_points(group=group)}
 
 
 def list_faults() -> list[str]:

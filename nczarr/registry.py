@@ -5,13 +5,14 @@ code.
 
 Rows are lazy strings: naming a format imports only its few lines of `FORMAT`,
 and reading or writing loads only the used one. Other packages join by the
-entry-point group `nczarr.formats`, whose entries name a `Format`; two formats
-of one name are an error.
+entry-point group `nczarr.formats`, whose entries name a `Format`. One with a name
+that is taken is not used, and named by `nczarr plugins`.
 """
 
 import itertools
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from functools import cache
 from importlib import import_module
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Self
@@ -316,14 +317,6 @@ PLAIN_STORE = "zarr3"
 MODES = {"zarr": "zarr2", "nczarr": "nczarr"}
 """Formats by mode of a netCDF URL; the first mode decides."""
 
-GROUP = "nczarr.formats"
-
-_joined: dict[str, str] | None = None
-
-
-class DuplicateFormatError(ValueError):
-    """A format of an installed package with a name that is taken."""
-
 
 def load(row: str) -> Any:
     """Return the object of a lazy string `module:name`. Raises ImportError or AttributeError."""
@@ -336,25 +329,55 @@ def own_rows() -> dict[str, str]:
     return {**ROWS, **plugin_index.list_own("format")}
 
 
+class JoinedRows(NamedTuple):
+    """Our rows with those of other distributions."""
+
+    rows: dict[str, str]
+    """Rows by name, ours first."""
+    faults: tuple[str, ...]
+    """A sentence about each row of others that is not used."""
+
+
 def rows() -> dict[str, str]:
-    """Return our rows and those of installed packages. Raises DuplicateFormatError."""
-    global _joined
-    if _joined is None:
-        from importlib.metadata import entry_points  # slow to import: only when our own rows are not enough
-
-        others = ((entry.name, entry.value) for entry in entry_points(group=GROUP))
-        _joined = join(own_rows(), itertools.chain(plugin_index.list_others("format"), others))
-    return _joined
+    """Return our rows and those of other distributions."""
+    return _join_all().rows
 
 
-def join(built_in: dict[str, str], others: Iterable[tuple[str, str]]) -> dict[str, str]:
-    """Merge both tables. Raises DuplicateFormatError for a repeated name."""
-    table = dict(built_in)
+def list_faults() -> tuple[str, ...]:
+    """Return a sentence about each format of other distributions that cannot be used."""
+    return _join_all().faults
+
+
+@cache
+def _join_all() -> JoinedRows:
+    from importlib.metadata import entry_points  # slow to import: only when our own rows are not enough
+
+    others = ((entry.name, entry.value) for entry in entry_points(group=plugin_index.FORMATS))
+    return join(own_rows(), itertools.chain(plugin_index.list_others("format"), others))
+
+
+def join(built_in: dict[str, str], others: Iterable[tuple[str, str]]) -> JoinedRows:
+    """Join both tables; a row of others that has a taken name, or is no format, is left out."""
+    table, faults = dict(built_in), []
     for name, row in sorted(others):
-        if name in table:
-            raise DuplicateFormatError(f"format {name!r} is defined twice: by {table[name]} and by {row}")
-        table[name] = row
-    return table
+        fault = f"the name is taken by {table[name]}" if name in table else _find_fault(name, row)
+        if fault is None:
+            table[name] = row
+        else:
+            faults.append(f"format `{name}` of {row} is not used: {fault}")
+    return JoinedRows(table, tuple(faults))
+
+
+def _find_fault(name: str, row: str) -> str | None:
+    """Return what is wrong with a row of another distribution; None for a format."""
+    try:
+        form = load(row)
+        if not isinstance(form, Format) or form.name != name:
+            return f"it is no `Format` with the name `{name}`"
+        re.compile(form.detects.encode())
+    except Exception as error:  # of another distribution: it must not end this run
+        return f"{type(error).__name__}: {error}"
+    return None
 
 
 def documents_in(outer: Format, name: str, *, refer: bool) -> Format:

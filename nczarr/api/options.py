@@ -293,7 +293,7 @@ def _losses(words: Iterable[str]) -> frozenset[str]:
     """Return the accepted losses. Raises ValueError for an unknown one."""
     accepted = frozenset(names.list_texts(words))
     if accepted:
-        from nczarr.diagnostics.report import find_disallowed
+        from nczarr.diagnostics.accepted_losses import find_disallowed
 
         for message in filter(None, map(find_disallowed, sorted(accepted))):
             raise ValueError(message)

@@ -152,7 +152,14 @@ def _dispatch(arguments: list[str]) -> int:
         return status
     name, place = known
     try:
-        options = _make_parser(place).parse_args(arguments[len(name.split()) :])
+        made = _make_parser(place)
+    except Exception as error:
+        if place.startswith("nczarr."):
+            raise
+        complain(f"nczarr: the command `{name}` of {place} cannot be made: {type(error).__name__}: {error}")
+        return FAULTY
+    try:
+        options = made.parse_args(arguments[len(name.split()) :])
     except SystemExit as done:
         return int(done.code or 0)
     status = import_module(place.partition(":")[0]).run(options)

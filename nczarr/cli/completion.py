@@ -72,8 +72,8 @@ def tree() -> argparse.ArgumentParser:
 def _prepare(name: str, subparser: Command) -> None:
     """Tell shtab what the arguments of a command may be."""
     from nczarr.cli.help import topics
+    from nczarr.diagnostics.accepted_losses import list_allowed
     from nczarr.diagnostics.catalog import CODES, KINDS
-    from nczarr.diagnostics.report import list_allowed
     from nczarr.registry import formats
 
     for action in subparser.actions():

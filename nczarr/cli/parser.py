@@ -182,7 +182,7 @@ def integer(least: int, most: int, what: str) -> Callable[[str], int]:
 
 def loss(text: str) -> str:
     """Return a code for `--allow-loss`, or `all`. Raises ArgumentTypeError for others."""
-    from nczarr.diagnostics.report import find_disallowed
+    from nczarr.diagnostics.accepted_losses import find_disallowed
 
     message = find_disallowed(text)
     if message is not None:

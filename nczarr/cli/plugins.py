@@ -7,6 +7,7 @@ import argparse
 from nczarr.cli import DONE, FAULTY, complain, write_product
 from nczarr.cli.parser import Command
 from nczarr.plugin_index import Plugin, list_plugins, load
+from nczarr.registry import list_faults
 
 EXAMPLES = (("list the plugins", "plugins"), ("explain what plugins add", "help plugins"))
 
@@ -35,6 +36,9 @@ def run(arguments: argparse.Namespace) -> int:
         added = "; ".join(f"{what}: {', '.join(names)}" for what, names in _list_added(plugin).items() if names)
         line = f"{found.name:<14} {found.version:<8} {plugin.line}{f' ({added})' if added else ''}"
         write_product([f"{line}\n".encode("utf-8", "surrogateescape")])
+    for fault in list_faults():
+        status = FAULTY
+        complain(f"nczarr: {fault}")
     return status
 
 

@@ -24,6 +24,7 @@ from nczarr.cli import (
 from nczarr.diagnostics.report import OMITTED, UNREAD, CompileError, Diagnostic, Report, Severity
 from nczarr.diagnostics.secrets import show
 from nczarr.names import readable
+from nczarr.plugin_index import list_packages
 from nczarr.stores.commitment import CommittedError, OldTargetStaysError, forget_commits
 
 if TYPE_CHECKING:
@@ -282,8 +283,9 @@ class Messages:
             give_up(sys.stderr)  # the reader of diagnostics has gone; the status still reports errors
 
     def _report_crash(self, error: Exception) -> None:
-        place = _innermost(error)
-        notes = ["this is a fault of nczarr; please report it with the input"]
+        place, package = _innermost(error)
+        whose = "nczarr" if package == "nczarr" else f"the plugin that has the package `{package}`"
+        notes = [f"this is a fault of {whose}; please report it with the input"]
         if self._verbose:
             import traceback
 
@@ -308,13 +310,20 @@ def _find_shown_path(path: str) -> str:
     return show(re.sub(_UNFINISHED, "", fetched))
 
 
-def _innermost(error: BaseException) -> str:
-    """Return the innermost package module of a traceback, preferably a check, format or link module."""
+def _innermost(error: BaseException) -> tuple[str, str]:
+    """Return the innermost module of a traceback, preferably a check, format or link module, and its package.
+
+    The package is `nczarr`, or that of a plugin of another distribution.
+    """
     frames = []
     place = error.__traceback__
     while place is not None:
         frames.append(place.tb_frame)
         place = place.tb_next
-    ours = [name for frame in frames if (name := frame.f_globals.get("__name__", "")).startswith("nczarr.")]
+    names = [str(frame.f_globals.get("__name__", "")) for frame in frames]
+    plugin = next((name for name in reversed(names) if name.partition(".")[0] in list_packages()), None)
+    if plugin is not None:
+        return f"`{plugin}`", plugin.partition(".")[0]
+    ours = [name for name in names if name.startswith("nczarr.")]
     phases = [name for name in ours if name.startswith(("nczarr.check.", "nczarr.formats.", "nczarr.link."))]
-    return f"`{(phases or ours or ['nczarr'])[-1].removeprefix('nczarr.')}`"
+    return f"`{(phases or ours or ['nczarr'])[-1].removeprefix('nczarr.')}`", "nczarr"

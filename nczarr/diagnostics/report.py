@@ -17,7 +17,6 @@ from mmap import mmap
 from typing import Any, NamedTuple
 
 from nczarr.names import closest
-from nczarr.plugin_index import load_all
 
 Buffer = bytes | mmap
 """Data of a text: both slice to bytes, and `re` searches both. Binary files may be remote, or read by position."""
@@ -138,20 +137,8 @@ OMISSIONS = frozenset({"omitted-type", "omitted-shape", "omitted-link", "omitted
 OMITTED = "unread"
 """Code of the diagnostic that lists what a reader left out; as a loss, it is every loss of a reader."""
 
-_ALLOWED = VALUE_LOSSES | OMISSIONS | {"all", OMITTED}
-
-
-def list_allowed() -> frozenset[str]:
-    """Return the valid words of `--allow-loss`, with the losses that formats of plugins report."""
-    return _ALLOWED | {code for plugin in load_all() for code in plugin.losses}
-
-
-def find_disallowed(word: str) -> str | None:
-    """Return the message for an invalid word of `--allow-loss`; None for a valid one."""
-    if word in _ALLOWED or word in list_allowed():
-        return None
-    [hint] = suggest(word, sorted(list_allowed())) or [f"known losses: {', '.join(sorted(list_allowed()))}"]
-    return f"`{word}` is not a loss of values; {hint}"
+ALLOWED = VALUE_LOSSES | OMISSIONS | {"all", OMITTED}
+"""Words of `--allow-loss`, without those of other distributions."""
 
 
 class Severity(StrEnum):
@@ -266,7 +253,7 @@ def rank(diagnostic: Diagnostic) -> int:
         return 0
     if diagnostic.severity is Severity.NOTE:
         return LEAST
-    return 1 if diagnostic.code in _ALLOWED else 2
+    return 1 if diagnostic.code in ALLOWED else 2
 
 
 class Report:

@@ -191,11 +191,11 @@ def find_judge(name: str) -> ReaderCheck | Format:
 def find_reader_check(name: str, *, others: bool = True) -> ReaderCheck | None:
     """Return what a plugin knows of a reader, `zarr-python`, or of its release, `zarr-python@3.1`; None without any.
 
-    `others`: ask other distributions as well. Raises ValueError for an unknown release.
+    `others`: ask other distributions as well. Raises ValueError for an unknown release, or a broken check.
     """
     bare, sign, release = name.partition("@")
     place = plugin_index.find_place("check", bare) if others else plugin_index.list_own("check").get(bare)
-    found: ReaderCheck | None = None if place is None else registry.load(place)
+    found: ReaderCheck | None = None if place is None else plugin_index.load_part(place)
     return found if found is None or not sign else found.select_release(release)
 
 

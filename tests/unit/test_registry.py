@@ -60,7 +60,24 @@ def test_rows_have_the_names_of_their_formats() -> None:
     assert registry.find_format("no such format") is None
 
 
-def test_a_name_that_is_taken_is_an_error() -> None:
-    with pytest.raises(registry.DuplicateFormatError, match="defined twice"):
-        registry.join(registry.ROWS, iter([("cdl", "other:FORMAT")]))
-    assert registry.join({"a": "x"}, iter([("b", "y")])) == {"a": "x", "b": "y"}
+OTHER = registry.Format("ours", "", (), "")
+BROKEN = registry.Format("broken", "", (), "", detects="(")
+
+
+def test_rows_of_others_that_cannot_be_used_are_named() -> None:
+    own = f"{__name__}:OTHER"
+    others = {
+        "cdl": own,
+        "gone": "no.module:FORMAT",
+        "named": own,
+        "text": "nczarr.registry:STORE",
+        "ours": own,
+        "broken": f"{__name__}:BROKEN",
+    }
+    joined = registry.join(registry.ROWS, others.items())
+    assert joined.rows == {**registry.ROWS, "ours": own}
+    faults = {fault.split("`")[1]: fault.partition("is not used: ")[2] for fault in joined.faults}
+    assert faults.keys() == others.keys() - {"ours"}
+    assert faults["cdl"] == f"the name is taken by {registry.ROWS['cdl']}"
+    assert faults["gone"] == "ModuleNotFoundError: No module named 'no'"
+    assert faults["named"] == "it is no `Format` with the name `named`"

@@ -36,7 +36,7 @@ from nczarr.ast.dataset import (
     ZSTD,
     Codec,
 )
-from nczarr.plugin_index import find_place
+from nczarr.plugin_index import find_place, load_part
 
 Config = Mapping[str, Any]
 """Step of a chain in numcodecs' form: `id` and its parameters."""
@@ -290,11 +290,11 @@ def _join(config_id: str) -> bool:
 
 @cache
 def _load(config_id: str) -> CodecKind:
-    name, _, attribute = ROWS[config_id].module.partition(":")
-    if attribute:
-        kind: CodecKind = getattr(import_module(name), attribute)
+    place = ROWS[config_id].module
+    if ":" in place:
+        kind: CodecKind = load_part(place)
         return kind
-    module = import_module(f"nczarr.arrays.codecs.{name}")
+    module = import_module(f"nczarr.arrays.codecs.{place}")
     kinds_of_module: tuple[CodecKind, ...] = module.CODECS
     return next(kind for kind in kinds_of_module if kind.config_id == config_id)
 

@@ -87,7 +87,7 @@ def read(source: sdk.Source, report: Report, options: Options) -> Unchecked | No
 
 
 def write(plan: sdk.StreamPlan, report: Report, options: Options) -> Iterator[bytes]:
-    """Yield the text of the one grid of a dataset; an error says why there is none."""
+    """Yield the text of the one grid of a dataset; an error says what it lacks."""
     grids, problems = find_grids(plan.checked)
     if len(grids) != 1:
         reason = f"{len(grids)} variables are grids" if grids else "; ".join(problems) or "it has no variables"
@@ -129,7 +129,7 @@ def list_losses(checked: Checked, options: Options) -> Iterator[Loss]:
 
 
 def find_grids(checked: Checked) -> tuple[list[str], list[str]]:
-    """Return the variables that are grids, and for each other one of two dimensions the reason why it is none."""
+    """Return the variables that are grids, and for others of two dimensions the reason."""
     grids, problems = [], []
     for path, variable in checked.variables.items():
         if len(variable.dimensions) == 2:
