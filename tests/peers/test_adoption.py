@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -213,7 +214,8 @@ def test_lists_of_errors_of_an_editor(repository: Path) -> None:
 
 
 @pytest.mark.long
-def test_a_merge_driver_of_git(repository: Path) -> None:
+def test_a_merge_driver_of_git(repository: Path, tool: Callable[[str], str]) -> None:
+    tool("ncdump")
     (repository / ".gitattributes").write_text("*.nc merge=nczarr\n")
     run(repository, "git", "config", "merge.nczarr.driver", "nczarr edit %A --merge %O %B")
     run(repository, "git", "add", "-A")
