@@ -104,11 +104,12 @@ def append(
     >>> nczarr.open("days.zarr")["v"][:].tolist()
     [1, 2, 3]
     """
-    from nczarr.api.inputs import check_choices, finish, inputs_of
+    from nczarr.api.inputs import finish, inputs_of
     from nczarr.api.options import options_from
     from nczarr.diagnostics.report import Report
     from nczarr.operations.append import AppendRequest
     from nczarr.operations.append import append as run
+    from nczarr.operations.combine.agreement import check_choices
     from nczarr.select.selection import Subset
     from nczarr.stores.spool import remove_fetched_files
 

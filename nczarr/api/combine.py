@@ -134,10 +134,11 @@ def combine(
     [1, 2, 3]
     """
     from nczarr.api.handle import handle_of
-    from nczarr.api.inputs import check_choices, finish, inputs_of, raise_errors
+    from nczarr.api.inputs import finish, inputs_of, raise_errors
     from nczarr.api.options import options_from, subset_from
     from nczarr.diagnostics.report import CompileError, Report
     from nczarr.operations.combine import CombineRequest, CombineSpec, Recoding, prepare
+    from nczarr.operations.combine.agreement import check_choices
     from nczarr.stores.spool import remove_fetched_files
 
     check_choices(join, duplicates)
@@ -265,12 +266,13 @@ def append(
     >>> nczarr.open("days.json")["v"][:].tolist()
     [1, 2, 3]
     """
-    from nczarr.api.inputs import check_choices, finish, inputs_of
+    from nczarr.api.inputs import finish, inputs_of
     from nczarr.api.options import options_from
     from nczarr.diagnostics.report import Report
     from nczarr.operations.append import AppendRequest
     from nczarr.operations.append import append as run
     from nczarr.operations.combine import Recoding
+    from nczarr.operations.combine.agreement import check_choices
     from nczarr.select.selection import Subset
     from nczarr.stores.spool import remove_fetched_files
 

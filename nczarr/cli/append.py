@@ -6,12 +6,13 @@ import argparse
 from typing import TYPE_CHECKING
 
 from nczarr.cli import misuse
-from nczarr.cli.options import inputs_of, options_of, recoding_of, subset_of
+from nczarr.cli.combination import OPTIONS, list_sources, recoding_of
+from nczarr.cli.options import inputs_of, options_of, subset_of
 from nczarr.cli.parser import Command
 from nczarr.cli.progress import CommandResult, counting, print_plan, progress, summary
 from nczarr.cli.shared import Messages
 from nczarr.diagnostics.secrets import show
-from nczarr.options import ARGUMENTS, COMBINATION
+from nczarr.options import ARGUMENTS, COMBINATION, READING, REPORTING, RUN, SELECTING
 
 if TYPE_CHECKING:
     from nczarr.diagnostics.report import Report
@@ -36,6 +37,13 @@ EXAMPLES = {
     ),
 }
 """Examples by command."""
+
+SHARED = READING | REPORTING | SELECTING | {"form", "parser", "aggregation"}
+SHARED |= {"rename_illegal", "allow_loss", "writing.inline", "progress", "dry_run", "memory", "workers"}
+"""Options of both commands that others have as well."""
+
+OF_APPEND = frozenset(("narrow", "virtual", "message", "author"))
+OF_DOCUMENTS = frozenset(("writing.embed", "writing.base", "writing.relative", "verify", "dask"))
 
 
 def parser() -> Command:
@@ -66,7 +74,14 @@ def parser() -> Command:
         choices=("auto",),
         help="replace the records whose coordinates the target has already (default: they are an error)",
     )
-    return subparser.complete()
+    subparser.option(
+        RUN,
+        "--discard",
+        action="store_true",
+        help="discard what an interrupted run of another command has written; that run must not be active any more",
+    )
+    own = [row for row in OPTIONS if row.name in ("join", "repack")]
+    return subparser.complete(SHARED, OF_APPEND, own=own)
 
 
 def refs_append() -> Command:
@@ -94,7 +109,7 @@ def refs_append() -> Command:
         metavar="NAME",
         help="dimension to extend (default: the one whose length differs, or the unlimited one); repeatable",
     )
-    return subparser.complete()
+    return subparser.complete(SHARED, OF_DOCUMENTS, own=OPTIONS)
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -154,7 +169,8 @@ def _run(arguments: argparse.Namespace, report: Report, done: list[Appended]) ->
     if appended is None or report.errors:
         return
     if arguments.dry_run:
-        print_plan(arguments, appended.steps, arguments.target, appended.combined, appended.rewritten)
+        lines = () if appended.combined is None else list_sources(appended.combined, arguments.message_format)
+        print_plan(arguments, appended.steps, arguments.target, lines, appended.rewritten)
     else:
         done.append(appended)
 

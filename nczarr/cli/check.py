@@ -13,7 +13,7 @@ from nczarr.cli.options import inputs_of, options_of, read_input, standard_input
 from nczarr.cli.parser import Command
 from nczarr.cli.progress import counting
 from nczarr.cli.shared import Messages
-from nczarr.options import ARGUMENTS, TARGET
+from nczarr.options import ARGUMENTS, TARGET, Option
 from nczarr.plugin_index import list_own
 from nczarr.registry import load
 
@@ -29,6 +29,19 @@ EXAMPLES = (
     ("show every mistake in a schema", "check ocean.cdl"),
     ("ask whether the netCDF library and xarray can read a store", "check ocean.zarr --for netcdf-c --for xarray"),
 )
+
+
+OPTIONS = (
+    Option(
+        "kind",
+        section=TARGET,
+        flags="-k --kind",
+        takes="kind",
+        metavar="KIND",
+        help="check the limits of this kind of netCDF file as well",
+    ),
+)
+"""Options of this command."""
 
 
 def parser() -> Command:
@@ -87,7 +100,7 @@ def parser() -> Command:
             metavar="CODE",
             help=f"{what}: a code, or first words of codes such as `cf`; repeatable",
         )
-    return subparser.complete()
+    return subparser.complete(own=OPTIONS)
 
 
 class ConventionVersion(argparse.Action):

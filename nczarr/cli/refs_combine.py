@@ -6,13 +6,14 @@ import argparse
 from typing import TYPE_CHECKING
 
 from nczarr.cli import misuse, write_product
-from nczarr.cli.options import inputs_of, options_of, recoding_of, subset_of
+from nczarr.cli.combination import OPTIONS, list_sources, recoding_of
+from nczarr.cli.options import inputs_of, options_of, subset_of
 from nczarr.cli.parser import Command
 from nczarr.cli.progress import CommandResult, counting, print_plan, progress, summary
 from nczarr.cli.shared import Messages
 from nczarr.diagnostics.report import Report
 from nczarr.diagnostics.secrets import show
-from nczarr.options import ARGUMENTS, COMBINATION, TARGET
+from nczarr.options import ARGUMENTS, COMBINATION, CONVERTING, TARGET
 from nczarr.registry import REFERENCE
 
 if TYPE_CHECKING:
@@ -82,7 +83,7 @@ def _parser(name: str, usage: str) -> Command:
     subparser.option(
         TARGET, "--to", metavar="FORMAT", help="format of the target (default: by its suffix, else reference)"
     )
-    return subparser.complete()
+    return subparser.complete(CONVERTING, own=OPTIONS)
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -146,7 +147,8 @@ def _run(
         return
     if arguments.dry_run:
         steps = ready.conversion.steps(report)
-        print_plan(arguments, None if report.errors else steps, target, ready.combined)
+        lines = list_sources(ready.combined, arguments.message_format)
+        print_plan(arguments, None if report.errors else steps, target, lines)
         return
     if target is None:
         write_product(ready.conversion.blocks(report) or ())

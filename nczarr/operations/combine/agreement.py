@@ -11,7 +11,7 @@ import math
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from enum import StrEnum
 from types import MappingProxyType
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple, get_args
 
 from nczarr import names
 from nczarr.arrays.regions import all_of, region_of
@@ -380,3 +380,11 @@ def equal(one: Checked, other: Checked, path: str) -> bool:
     if small and not (differ and undefined):
         return not bool(differ)
     return (not differ or undefined) and values(one, other, path) is None
+
+
+def check_choices(join: str, duplicates: str | None = None) -> None:
+    """Raise ValueError for words that are no choice of `join` or `duplicates`."""
+    if join not in get_args(Join):
+        raise ValueError(f"{join!r} is no join; use 'exact', 'outer' or 'override'")
+    if duplicates is not None and duplicates not in get_args(Duplicates):
+        raise ValueError(f"{duplicates!r} is no rule for duplicates; use 'error', 'first' or 'last'")
