@@ -74,11 +74,18 @@ class Plugin(NamedTuple):
     commands: Mapping[str, CommandRow] = NOTHING
     """Commands by name."""
     names: Mapping[str, str] = NOTHING
-    """Public names of the package `nczarr`: `module` or `module:attribute`."""
+    """Public names of the package `nczarr`: `module` or `module:attribute`. `refs.NAME` is one of `nczarr.refs`."""
     checks: Mapping[str, str] = NOTHING
     """Checks behind `check --for NAME`: `module:attribute` of a `ReaderCheck`, in the order of messages."""
     conventions: Mapping[str, str] = NOTHING
     """Conventions with versions, which `check --NAME` checks: `module:attribute` of a `Convention`."""
+    comparisons: Mapping[str, str] = NOTHING
+    """Comparisons of several sources, by the word of `check --NAME`: `module:attribute` of a `SourceComparison`."""
+    expansions: Mapping[str, str] = NOTHING
+    """Functions `(Checked, Source | Store, Report, Options) -> Checked | None`, by the attribute that marks variables.
+
+    They return the dataset with the arrays that such variables stand for, or report why not.
+    """
     declarations: Mapping[str, str] = NOTHING
     """Conventions that targets declare, by the word of `--declare`: `module:attribute` of a `ConventionDeclaration`."""
     demands: Mapping[str, str] = NOTHING

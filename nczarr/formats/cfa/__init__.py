@@ -11,5 +11,6 @@ FORMAT = Format(
     spec="https://cfconventions.org/cf-conventions/cf-conventions.html#aggregation-variables",
     capabilities=Capabilities(anonymous_dimensions=False, axis_names=False, unlimited="none"),
     kinds={"nc4": "netcdf4"},
-    aggregates=True,
+    written_by="combine",
+    after="netcdf3",
 )

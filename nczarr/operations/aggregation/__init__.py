@@ -22,7 +22,7 @@ from nczarr.arrays.sources.source import ArraySource, Parts, itemsize
 from nczarr.ast import Group, Storage, Variable
 from nczarr.ast.dataset import building, map_groups
 from nczarr.check.checked import Checked, resize, with_storage
-from nczarr.diagnostics.report import Report
+from nczarr.diagnostics.report import Report, Source
 from nczarr.operations.aggregation.canonical_form import canonical_form_of
 from nczarr.operations.aggregation.fragments import DatasetReader, FragmentArray, FragmentReader
 from nczarr.operations.aggregation.instructions import (
@@ -32,14 +32,29 @@ from nczarr.operations.aggregation.instructions import (
     read_instructions,
 )
 from nczarr.operations.cf.view import CFDataset
+from nczarr.operations.pipeline import for_reading, read_path
 from nczarr.options import Options
-from nczarr.stores.reference_policy import ForbiddenTargetError, Policy
+from nczarr.stores.base import Store
+from nczarr.stores.reference_policy import ForbiddenTargetError, Policy, home_of
+
+DEEPEST = 4
+"""Aggregation files that lead to a fragment; more are probably a circle."""
 
 LEAST = 1 << 16
 """Bytes of a fragment from which its lengths are those of chunks."""
 
 DECODED = 16 << 20
 """Bytes of a fragment that are read at once where its chunks are unknown."""
+
+
+def expand(checked: Checked, source: Source | Store, report: Report, options: Options) -> Checked | None:
+    """Return a dataset of a source with the arrays of its aggregation variables; None after a reported error.
+
+    Reports as `expand_aggregations`.
+    """
+    depth = options.aggregated + 1
+    of_fragments = for_reading(options)._replace(aggregated=depth, aggregation="expand" if depth < DEEPEST else "keep")
+    return expand_aggregations(checked, home_of(source), read_path, of_fragments, report)
 
 
 def expand_aggregations(

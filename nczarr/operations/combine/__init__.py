@@ -49,6 +49,9 @@ if TYPE_CHECKING:
 
 __all__ = ["CombineSpec", "Recoding", "combine", "combined"]
 
+AGGREGATION = "cfa"
+"""Format that names the sources instead of holding their values."""
+
 
 def combine(sources: Iterable[tuple[str, Checked]], spec: CombineSpec, report: Report) -> Checked | None:
     """Combine datasets, each with a name for messages; return None after a reported error.
@@ -295,7 +298,7 @@ def prepare(
     if checked is None or report.errors:
         return None
     options, whole = _for_writing(request, addressable=spec.addressable), None
-    if form is not None and form.aggregates:
+    if form is not None and form.name == AGGREGATION:
         file = _aggregate(checked, combination, request._replace(options=options), report)
         form = registry.find_format(registry.FILE)
         if file is None or form is None:

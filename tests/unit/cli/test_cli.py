@@ -123,7 +123,10 @@ def test_explain() -> None:
 
 def test_formats() -> None:
     done = run_command("formats")
-    assert [line.split()[0] for line in done.text.splitlines()] == ["format", *registry.own_rows()]
+    assert [line.split()[0] for line in done.text.splitlines()] == [
+        "format",
+        *(form.name for form in registry.formats()),
+    ]
     assert run_command("formats", "--as", "markdown").text.startswith("| format |")
 
 

@@ -1,0 +1,45 @@
+"""Joined datasets: the commands `combine` and `append`, their functions, aggregation variables of CF."""
+
+from nczarr.plugin_index import CommandRow, Plugin
+
+PLUGIN = Plugin(
+    "combine",
+    "datasets joined, appended, and named by aggregation variables",
+    formats={"cfa": "nczarr.formats.cfa:FORMAT"},
+    commands={
+        "append": CommandRow(
+            "nczarr.cli.append:parser",
+            "extend a dataset along a dimension",
+            "write datasets",
+            after="rechunk",
+            other_names=("extend",),
+        ),
+        "combine": CommandRow(
+            "nczarr.cli.refs_combine:combine",
+            "combine many datasets into one",
+            "write datasets",
+            after="append",
+            other_names=("merge", "concat", "concatenate", "join", "mergetime", "ncrcat", "ncecat"),
+        ),
+        "refs combine": CommandRow(
+            "nczarr.cli.refs_combine:parser",
+            "the same as combine, with the target behind -o",
+            "work with reference documents",
+            after="fmt",  # the last one of the task before: it is the first of its own
+        ),
+        "refs append": CommandRow(
+            "nczarr.cli.append:refs_append",
+            "extend a reference document by further sources",
+            "work with reference documents",
+            after="refs combine",
+        ),
+    },
+    names={
+        "append": "nczarr.api.append:append",
+        "combine": "nczarr.api.combine:combine",
+        "refs.append": "nczarr.api.combine:append",
+        "refs.combine": "nczarr.api.combine:combine",
+    },
+    comparisons={"combine": "nczarr.plugins.combine.source_comparison:COMPARISON"},
+    expansions={"aggregated_data": "nczarr.operations.aggregation:expand"},
+)
