@@ -59,19 +59,8 @@ PLACES: dict[str, tuple[str, ...]] = {
     "nczarr.select.indexing": ("read_outer",),
     # options, plans and runs
     "nczarr.options": (
-        *(
-            "ARGUMENTS",
-            "CONVERTING",
-            "FOLLOWING",
-            "OUTPUT",
-            "READING",
-            "REPORTING",
-            "RUN",
-            "SELECTING",
-            "SOURCE",
-            "TARGET",
-        ),
-        *("SOURCE", "TARGET", "Following", "Option", "Options"),
+        *("ARGUMENTS", "CONVERTING", "FOLLOWING", "OUTPUT", "READING", "REPORTING", "RUN", "SELECTING", "SOURCE"),
+        *("TARGET", "Following", "Option", "Options"),
     ),
     "nczarr.plan.plans": ("Conversion", "FilePlan", "Loss", "StorePlan", "StreamPlan"),
     "nczarr.operations": ("pipeline",),
