@@ -142,6 +142,6 @@ def __getattr__(name: str) -> Any:
 
 def __dir__() -> list[str]:
     """Return public names, loaded or not."""
-    from nczarr.plugin_index import list_offered
+    from nczarr.plugin_index import list_own
 
-    return sorted({*globals(), *_PLACES, *(name for name in list_offered("name") if "." not in name)})
+    return sorted({*globals(), *_PLACES, *(name for name in list_own("name") if "." not in name)})

@@ -184,17 +184,24 @@ def list_faults() -> list[str]:
     return [f"plugin `{found.name}` cannot be loaded: {fault}" for found, fault in loaded if fault]
 
 
-def load(found: Found) -> tuple[Plugin | None, str]:
-    """Return the row of a plugin, or None and why it cannot be loaded."""
+def load(found: Found, asking: frozenset[str] = frozenset()) -> tuple[Plugin | None, str]:
+    """Return the row of a plugin, or None and why it cannot be loaded.
+
+    `asking`: plugins that require it.
+    """
     try:
         plugin = found.load()
     except Exception as error:  # of another distribution: it must not end this run
         return None, f"{type(error).__name__}: {error}"
     if not isinstance(plugin, Plugin):
         return None, f"its row is not a `Plugin` but a {type(plugin).__name__}"
-    there = {each.name for each in _list_built_in()} if plugin.requires else set[str]()
-    missing = [name for name in plugin.requires if name not in there and name not in _names_of_others()]
-    return (None, f"it requires `{missing[0]}`, which is not installed") if missing else (plugin, "")
+    for name in plugin.requires:
+        required = _find_plugin(name)
+        if required is None:
+            return None, f"it requires `{name}`, which is not installed"
+        if name not in asking and load(required, asking | {found.name})[0] is None:
+            return None, f"it requires `{name}`, which cannot be loaded"
+    return plugin, ""
 
 
 def _find(kind: str, names: Iterable[str], member: Callable[[Plugin], Mapping[str, T]]) -> tuple[str, T] | None:
@@ -231,8 +238,10 @@ def _loader(name: str) -> Callable[[], Plugin]:
     return load_row
 
 
-def _names_of_others() -> set[str]:
-    return {found.name for found in _list_others()}
+def _find_plugin(name: str) -> Found | None:
+    """Return the plugin with a name; the metadata of other distributions are read if none is built in."""
+    tables = (_list_built_in, _list_others)
+    return next((found for list_found in tables for found in list_found() if found.name == name), None)
 
 
 @cache

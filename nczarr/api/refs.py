@@ -54,9 +54,9 @@ def __dir__() -> list[str]:
 
 def _list_added() -> list[str]:
     """Return the names that plugins add."""
-    from nczarr.plugin_index import list_offered
+    from nczarr.plugin_index import list_own
 
-    return [name.removeprefix("refs.") for name in list_offered("name") if name.startswith("refs.")]
+    return [name.removeprefix("refs.") for name in list_own("name") if name.startswith("refs.")]
 
 
 def expand(
