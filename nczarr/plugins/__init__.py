@@ -9,10 +9,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:  # public names of `nczarr`, for type checkers
-    from nczarr.api.append import append as append  # noqa: TC004
-    from nczarr.api.combine import combine as combine  # noqa: TC004
     from nczarr.plugins import testing as testing  # noqa: TC004
     from nczarr.plugins.awkward0 import api as awkward0  # noqa: TC004
+    from nczarr.plugins.combine.api_append import append as append  # noqa: TC004
+    from nczarr.plugins.combine.api_combine import combine as combine  # noqa: TC004
     from nczarr.plugins.edit.api_edit import edit as edit  # noqa: TC004
     from nczarr.plugins.edit.api_migrate import migrate as migrate  # noqa: TC004
     from nczarr.plugins.ncstream import api as ncstream  # noqa: TC004
@@ -40,7 +40,7 @@ OFFERS: dict[str, tuple[str, ...]] = {
     "combine": (
         *("format cfa", "command append", "command combine", "command refs combine", "command refs append"),
         *("name append", "name combine", "name refs.append", "name refs.combine"),
-        *("comparison combine", "expansion aggregated_data"),
+        *("comparison combine", "expansion aggregated_data", "codes"),
     ),
     "edit": ("command edit", "command migrate", "name edit", "name migrate", "codes"),
     "icechunk": ("format icechunk",),

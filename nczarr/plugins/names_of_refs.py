@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from nczarr.api.combine import append as append  # noqa: TC004
-    from nczarr.api.combine import combine as combine  # noqa: TC004
+    from nczarr.plugins.combine.api_combine import append as append  # noqa: TC004
+    from nczarr.plugins.combine.api_combine import combine as combine  # noqa: TC004
 
     __all__ = ["append", "combine"]

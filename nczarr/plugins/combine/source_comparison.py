@@ -17,7 +17,7 @@ def compare(
     inputs: Sequence[Input], options: Mapping[str, Any], report: Report, step: Callable[[int], None] | None
 ) -> str | None:
     """Report what keeps the sources from being joined; return how they fit otherwise. Raises OSError."""
-    from nczarr.operations.combine.check_sources import check_sources
+    from nczarr.plugins.combine.join.check_sources import check_sources
 
     joined = check_sources(inputs, options["along"], report, step)
     if joined is None:
