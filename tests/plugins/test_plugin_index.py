@@ -30,6 +30,7 @@ def others(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[Found]]:
     monkeypatch.setattr(plugin_index, "_list_others", lambda: tuple(found))
     yield found
     vars(nczarr).pop("answer", None)
+    vars(nczarr.refs).pop("question", None)
 
 
 def test_offers_are_what_the_rows_say() -> None:
@@ -97,15 +98,16 @@ def test_a_plugin_of_another_distribution_adds_a_command_and_a_name(
         "greeting",
         "greets",
         commands={"greet": CommandRow("greeting:parser", "greet", "inspect datasets", "info", ("hail",))},
-        names={"answer": "greeting:ANSWER"},
+        names={"answer": "greeting:ANSWER", "refs.question": "greeting:ANSWER"},
     )
     others.append(Found("greeting", "1.5", lambda: row, None))
     assert run_command("greet").out.strip() == b"hello"
     assert list(list_commands()).index("greet") == list(list_commands()).index("info") + 1
     assert "did you mean `greet`?" in run_command("hail").err
     assert "greet" in run_command("help").out.decode()
-    assert nczarr.answer == 42
-    assert "greeting       1.5      greets (commands: greet; names: nczarr.answer)\n" in run_command("plugins").text
+    assert (nczarr.answer, nczarr.refs.question) == (42, 42)
+    added = "(commands: greet; names: nczarr.answer, nczarr.refs.question)"
+    assert f"greeting       1.5      greets {added}\n" in run_command("plugins").text
 
 
 def test_a_broken_plugin_is_named_and_breaks_nothing(others: list[Found]) -> None:

@@ -16,7 +16,6 @@ from typing import Any
 
 from nczarr import names
 from nczarr.arrays.regions import linear_block
-from nczarr.arrays.sources.concatenate import join_sources
 from nczarr.arrays.sources.memory import Repeated, all_fill, fill_source
 from nczarr.arrays.sources.source import ArraySource, Parts, itemsize
 from nczarr.ast import Group, Storage, Variable
@@ -34,6 +33,7 @@ from nczarr.plugins.combine.aggregation.instructions import (
     is_aggregation,
     read_instructions,
 )
+from nczarr.plugins.combine.arrays.concatenate import join_sources
 from nczarr.stores.base import Store
 from nczarr.stores.reference_policy import ForbiddenTargetError, Policy, home_of
 

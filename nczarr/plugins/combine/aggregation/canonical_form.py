@@ -13,7 +13,6 @@ from typing import Any, NamedTuple
 from nczarr import names
 from nczarr.arrays.lazy_numpy import NDArray, np
 from nczarr.arrays.regions import Selection
-from nczarr.arrays.sources.interleave import Raised
 from nczarr.arrays.sources.memory import is_complete
 from nczarr.arrays.sources.source import (
     ArraySource,
@@ -28,6 +27,7 @@ from nczarr.check.checked import Checked, whole_parts
 from nczarr.diagnostics.report import CompileError, Diagnostic, Severity, suggest
 from nczarr.frozen import frozen
 from nczarr.plugins.cf.udunits import UNJUDGED, load_units
+from nczarr.plugins.combine.arrays.interleave import Raised
 from nczarr.plugins.combine.join.recode import in_units
 from nczarr.select.physical import NUMBERS, Physical, attributes_of, physical, text_of
 

@@ -18,8 +18,6 @@ from typing import Literal
 from nczarr import registry
 from nczarr.arrays.codecs.chain import expressible
 from nczarr.arrays.execution.counts import Counts, Watcher
-from nczarr.arrays.sources.concatenate import compare_encodings
-from nczarr.arrays.sources.patchwork import as_patchwork
 from nczarr.arrays.values.parts import descr, is_fixed
 from nczarr.check.checked import Checked
 from nczarr.diagnostics.report import Diagnostic, Report, Severity, Source
@@ -37,6 +35,8 @@ from nczarr.plugins.combine.append.placement import (
     Extension,
     place_runs,
 )
+from nczarr.plugins.combine.arrays.concatenate import compare_encodings
+from nczarr.plugins.combine.arrays.patchwork import as_patchwork
 from nczarr.plugins.combine.join import CombineSpec, combine
 from nczarr.plugins.combine.join.agreement import Recoding, Way, settle
 from nczarr.plugins.combine.join.recode import recode

@@ -16,8 +16,6 @@ from typing import Literal, NamedTuple
 from nczarr import names, registry
 from nczarr.arrays.execution.counts import Step
 from nczarr.arrays.regions import Index, grid_of
-from nczarr.arrays.sources.cell_positions import CellRun
-from nczarr.arrays.sources.patchwork import as_patchwork, count_copied
 from nczarr.arrays.sources.sliced import slice_source
 from nczarr.arrays.sources.source import ArraySource, find_unwritten, itemsize
 from nczarr.arrays.sources.windows import choose_route
@@ -33,6 +31,8 @@ from nczarr.options import Options, Writing
 from nczarr.plan.chunk_lengths import survey
 from nczarr.plan.plans import Conversion, PartTarget
 from nczarr.plugins.combine.append.placement import Appended, AppendRequest, ExtendableTarget, Extension
+from nczarr.plugins.combine.arrays.cell_positions import CellRun
+from nczarr.plugins.combine.arrays.patchwork import as_patchwork, count_copied
 from nczarr.plugins.combine.join import Combined, CombineRequest, combine_sources, is_divisible
 from nczarr.plugins.combine.join.agreement import CombineSpec
 from nczarr.plugins.combine.join.contribution import HELPS, report_repeated_values

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any, Literal, NamedTuple
 
 from nczarr.arrays.lazy_numpy import NDArray, np
-from nczarr.arrays.sources.cell_positions import GAP, CellRun, runs_of_cells
+from nczarr.plugins.combine.arrays.cell_positions import GAP, CellRun, runs_of_cells
 
 Duplicates = Literal["error", "first", "last"]
 """Rule for a coordinate value that several sources have, or one several times."""

@@ -10,12 +10,8 @@ from typing import Any
 
 from nczarr import names
 from nczarr.arrays.lazy_numpy import np
-from nczarr.arrays.sources.accumulation import Accumulation, Targets
-from nczarr.arrays.sources.concatenate import common_layout, join_sources, misfit
-from nczarr.arrays.sources.patchwork import as_patchwork, count_remade
 from nczarr.arrays.sources.sliced import slice_parts
 from nczarr.arrays.sources.source import ArraySource, Parts, itemsize, numpy_dtype
-from nczarr.arrays.sources.split_chunks import align_grids
 from nczarr.ast import Dimension, Group, Variable
 from nczarr.ast.dataset import building, map_groups
 from nczarr.ast.rectilinear import varies
@@ -23,6 +19,10 @@ from nczarr.ast.types import is_number
 from nczarr.check.checked import Checked, Omission, resize
 from nczarr.diagnostics.report import Diagnostic, Report, Severity
 from nczarr.diagnostics.secrets import NO_OPTIONS, StorageOptions
+from nczarr.plugins.combine.arrays.accumulation import Accumulation, Targets
+from nczarr.plugins.combine.arrays.concatenate import common_layout, join_sources, misfit
+from nczarr.plugins.combine.arrays.patchwork import as_patchwork, count_remade
+from nczarr.plugins.combine.arrays.split_chunks import align_grids
 from nczarr.plugins.combine.join.agreement import OBJECTS, Aspect, SourceDifference, Way, find_axes
 from nczarr.plugins.combine.join.contribution import (
     Contribution,
@@ -326,7 +326,7 @@ class Combination:
             return {"": self._whole(path, arrays, report)}
         if self.grid is not None:
             return self._place_lists(path, axis, arrays, self.grid, report)
-        from nczarr.arrays.sources.interleave import join  # few arrays are joined otherwise than chunk by chunk
+        from nczarr.plugins.combine.arrays.interleave import join  # few arrays are joined otherwise than chunk by chunk
 
         def part(sources: Sequence[ArraySource], axis: int) -> ArraySource:
             accumulation = Accumulation(axis, Targets(NO_OPTIONS))
@@ -338,7 +338,7 @@ class Combination:
 
     def _place_lists(self, path: str, axis: int, arrays: list[Parts], grid: ResultGrid, report: Report) -> Parts:
         """Return the parts of a variable with lists in the order of the result; reports unequal-sources."""
-        from nczarr.arrays.sources.interleave import join
+        from nczarr.plugins.combine.arrays.interleave import join
 
         checked, is_everywhere = grid.checked, len(arrays) == len(self.names)
         runs = grid.arrange(path, axis, np.arange(len(self.names)), report) if is_everywhere else []

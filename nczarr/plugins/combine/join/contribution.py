@@ -14,12 +14,12 @@ from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from nczarr.arrays.chunks.manifest import WHOLE
-from nczarr.arrays.chunks.table_chunk_array import Facts, TableChunkArray, locate
 from nczarr.arrays.lazy_numpy import NDArray, np
 from nczarr.arrays.regions import all_of
 from nczarr.arrays.sources.source import ArraySource, Parts, itemsize, numpy_dtype
 from nczarr.check.checked import Checked, Omission, whole_parts
 from nczarr.diagnostics.report import Report
+from nczarr.plugins.combine.arrays.table_chunk_array import Facts, TableChunkArray, locate
 from nczarr.plugins.combine.join.agreement import (
     CombineSpec,
     Recoding,
@@ -304,7 +304,7 @@ def add_axis(source: ArraySource, model: Model) -> ArraySource:
     """Return an array with an additional first dimension if the sources are stacked."""
     if not model.way.new_dim:
         return source
-    from nczarr.arrays.sources.interleave import Raised
+    from nczarr.plugins.combine.arrays.interleave import Raised
 
     return Raised(source)
 

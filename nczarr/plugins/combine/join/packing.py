@@ -9,13 +9,13 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from nczarr.arrays.lazy_numpy import np
-from nczarr.arrays.sources.repack import NumberPacking, repack
 from nczarr.arrays.sources.source import ArraySource
 from nczarr.arrays.values.parts import descr
 from nczarr.ast import Attribute, Constant, Storage, Variable
 from nczarr.ast.types import is_number
 from nczarr.check.checked import Checked
 from nczarr.diagnostics.report import Diagnostic, Report, Severity
+from nczarr.plugins.combine.arrays.repack import NumberPacking, repack
 from nczarr.plugins.combine.join.agreement import Aspect, SourceDifference
 
 PACKING = ("scale_factor", "add_offset", "_FillValue", "missing_value", "_Unsigned")

@@ -13,10 +13,7 @@ from hashlib import blake2b
 from typing import Any, NamedTuple
 
 from nczarr.arrays.lazy_numpy import NDArray, np
-from nczarr.arrays.sources.accumulation import Accumulation, Frame
-from nczarr.arrays.sources.cell_positions import GAP, CellRun, Positions, place_source
 from nczarr.arrays.sources.memory import ArrayInMemory, fill_source
-from nczarr.arrays.sources.repack import NumberPacking
 from nczarr.arrays.sources.source import ArraySource, Layout, Parts, convert_fill, numpy_dtype
 from nczarr.arrays.values.parts import descr
 from nczarr.ast import Dimension, Variable
@@ -25,6 +22,9 @@ from nczarr.check.checked import whole_parts
 from nczarr.diagnostics.report import Diagnostic, Report, Severity
 from nczarr.names import last
 from nczarr.operations.compare.difference import show
+from nczarr.plugins.combine.arrays.accumulation import Accumulation, Frame
+from nczarr.plugins.combine.arrays.cell_positions import GAP, CellRun, Positions, place_source
+from nczarr.plugins.combine.arrays.repack import NumberPacking
 from nczarr.plugins.combine.join.agreement import Aspect, SourceDifference, compare_variable, find_axes
 from nczarr.plugins.combine.join.axis_order import AxisOrder, Overlap, by_values, in_sequence, positions_in, union_of
 from nczarr.plugins.combine.join.contribution import Contribution, Model

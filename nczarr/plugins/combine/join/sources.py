@@ -226,7 +226,7 @@ def results(
             cluster = stack.enter_context(Cluster(dask))
             batches_of_results = stack.enter_context(closing(cluster.results(examine, calls)))
         elif portable and count > 1 and len(rest) > 1:
-            from nczarr.arrays.execution.process_pool import Processes
+            from nczarr.plugins.combine.process_pool import Processes
 
             processes = stack.enter_context(Processes(count))
             batches_of_results = stack.enter_context(closing(processes.results(examine, calls)))

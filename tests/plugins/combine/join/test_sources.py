@@ -82,7 +82,7 @@ def test_an_unreadable_source_is_named_wherever_it_is_read(series: list[str], tm
 
 @pytest.mark.long
 def test_a_process_that_dies_is_an_error(series: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from nczarr.arrays.execution import process_pool
+    from nczarr.plugins.combine import process_pool
 
     real = process_pool.start
 

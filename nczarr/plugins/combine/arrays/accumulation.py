@@ -13,14 +13,14 @@ from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple
 
 from nczarr.arrays.chunks.manifest import PlaceColumns
-from nczarr.arrays.chunks.table_chunk_array import Facts, LocatedForm, TableChunkArray
 from nczarr.arrays.lazy_numpy import NDArray, np
 from nczarr.arrays.regions import distinct, grid_of
-from nczarr.arrays.sources.cell_positions import GAP, CellRun
 from nczarr.arrays.sources.memory import ArrayInMemory, is_complete
 from nczarr.arrays.sources.sliced import slice_source
 from nczarr.arrays.sources.source import ArraySource, Descr, Layout, convert_fill, fill_of, numpy_dtype
 from nczarr.diagnostics.secrets import StorageOptions
+from nczarr.plugins.combine.arrays.cell_positions import GAP, CellRun
+from nczarr.plugins.combine.arrays.table_chunk_array import Facts, LocatedForm, TableChunkArray
 
 
 class Targets:

@@ -14,10 +14,10 @@ from typing import Any
 from nczarr.arrays.chunks.manifest import Affine, ChunkPlace, Manifest, PlaceColumns, columns_of, some
 from nczarr.arrays.lazy_numpy import NDArray, np
 from nczarr.arrays.regions import LARGE, MOST, Index, Region, Selection, grid_of
-from nczarr.arrays.sources.concatenate import is_hollow, misfit
 from nczarr.arrays.sources.source import ArraySource, DerivedSource, Layout, Stored, itemsize
 from nczarr.ast.rectilinear import varies, volume
 from nczarr.frozen import frozen
+from nczarr.plugins.combine.arrays.concatenate import is_hollow, misfit
 
 
 @frozen

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 import nczarr
-from nczarr.arrays.sources.concatenate import join_sources
-from nczarr.arrays.sources.patchwork import Patchwork, as_patchwork, count_copied
 from nczarr.arrays.sources.source import ArraySource
+from nczarr.plugins.combine.arrays.concatenate import join_sources
+from nczarr.plugins.combine.arrays.patchwork import Patchwork, as_patchwork, count_copied
 
 
 def stored(tmp_path_factory: pytest.TempPathFactory, length: int, chunk: int, codecs: str = "zlib:1") -> ArraySource:

@@ -11,14 +11,14 @@ import pytest
 
 from nczarr.arrays.chunks.manifest import Affine, ChunkPlace, PlaceColumns
 from nczarr.arrays.regions import Index, Region
-from nczarr.arrays.sources.concatenate import Joined, join_sources, misfit
-from nczarr.arrays.sources.interleave import Raised, join
 from nczarr.arrays.sources.memory import ArrayInMemory, Runs
 from nczarr.arrays.sources.source import ArraySource, Layout, Stored
-from nczarr.arrays.sources.split_chunks import align_grids, common_length
 from nczarr.arrays.sources.strided import AffineArray, FileBytes
 from nczarr.ast.dataset import Codec
 from nczarr.ast.types import VlenType
+from nczarr.plugins.combine.arrays.concatenate import Joined, join_sources, misfit
+from nczarr.plugins.combine.arrays.interleave import Raised, join
+from nczarr.plugins.combine.arrays.split_chunks import align_grids, common_length
 from tests.support.reading_ways import read_every_way
 
 

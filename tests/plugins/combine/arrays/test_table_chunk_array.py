@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 
 import nczarr
-from nczarr.arrays.chunks.table_chunk_array import TableChunkArray, form_of, locate
-from nczarr.arrays.sources.accumulation import Accumulation, Targets
 from nczarr.diagnostics.secrets import NO_OPTIONS
+from nczarr.plugins.combine.arrays.accumulation import Accumulation, Targets
+from nczarr.plugins.combine.arrays.table_chunk_array import TableChunkArray, form_of, locate
 from nczarr.stores.target_urls import note_properties
 
 

@@ -13,11 +13,11 @@ from collections.abc import Iterable, Iterator
 
 from nczarr.arrays.chunks.manifest import ChunkPlace, Manifest, columns_from, columns_of, some
 from nczarr.arrays.regions import Index, Region, every_index, grid_of, number_of
-from nczarr.arrays.sources.cell_positions import Placed
-from nczarr.arrays.sources.concatenate import Joined, merge_tables
 from nczarr.arrays.sources.source import ArraySource, Layout, Stored
 from nczarr.arrays.sources.windows import matches
 from nczarr.frozen import frozen
+from nczarr.plugins.combine.arrays.cell_positions import Placed
+from nczarr.plugins.combine.arrays.concatenate import Joined, merge_tables
 
 
 @frozen

@@ -24,11 +24,11 @@ from nczarr.arrays.regions import (
     linear_pieces,
     number_of_first,
 )
-from nczarr.arrays.sources.concatenate import join_sources
 from nczarr.arrays.sources.source import ArraySource, DerivedSource, Layout, Parts, Stored, numpy_dtype
 from nczarr.arrays.values.parts import ListTree, PartLeaf, Types, part_tree, spread
 from nczarr.ast.rectilinear import largest
 from nczarr.frozen import frozen
+from nczarr.plugins.combine.arrays.concatenate import join_sources
 
 
 @frozen

@@ -10,8 +10,8 @@ import time
 
 import pytest
 
-from nczarr.arrays.execution.process_pool import Processes
 from nczarr.arrays.execution.processes import send
+from nczarr.plugins.combine.process_pool import Processes
 
 
 def test_results_are_in_order() -> None:
