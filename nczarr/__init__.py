@@ -14,9 +14,7 @@ if TYPE_CHECKING:
     from types import ModuleType
 
     from nczarr.api import refs as refs
-    from nczarr.api.append import append as append
     from nczarr.api.builder import DatasetBuilder as DatasetBuilder
-    from nczarr.api.combine import combine as combine
     from nczarr.api.compare import check as check
     from nczarr.api.compare import diff as diff
     from nczarr.api.compare import digest as digest
@@ -48,9 +46,7 @@ _PLACES = {
     "DatasetHandle": "nczarr.api.handle:DatasetHandle",
     "DimensionHandle": "nczarr.api.node_handles:DimensionHandle",
     "Difference": "nczarr.operations.compare.difference:Difference",
-    "append": "nczarr.api.append:append",
     "check": "nczarr.api.compare:check",
-    "combine": "nczarr.api.combine:combine",
     "convert": "nczarr.api.convert:convert",
     "diff": "nczarr.api.compare:diff",
     "digest": "nczarr.api.compare:digest",
@@ -146,6 +142,6 @@ def __getattr__(name: str) -> Any:
 
 def __dir__() -> list[str]:
     """Return public names, loaded or not."""
-    from nczarr.plugin_index import list_offered
+    from nczarr.plugin_index import list_own
 
-    return sorted({*globals(), *_PLACES, *list_offered("name")})
+    return sorted({*globals(), *_PLACES, *(name for name in list_own("name") if "." not in name)})

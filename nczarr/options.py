@@ -258,19 +258,15 @@ class Option(NamedTuple):
     """True if it may change a byte of the target."""
 
 
-_COMBINE = ("combine", "refs combine")
-_WRITE = ("convert", "compile", "rechunk", *_COMBINE)
-_EXTEND = ("append", "refs append")
-_LINK = ("convert", "rechunk", *_COMBINE, *_EXTEND)
+_WRITE = ("convert", "compile", "rechunk")
+_LINK = ("convert", "rechunk")
 _COMPARE = ("diff", "digest")
 _READ = ("dump", "info", "check", *_COMPARE, "refs verify", "refs expand", "refs compact")
-_OPEN = (*_WRITE, *_EXTEND, *_READ)
+_OPEN = (*_WRITE, *_READ)
 _FOLLOW = tuple(command for command in _OPEN if command not in ("refs expand", "refs compact"))
 _REPORT = (*_OPEN, "fmt", "explain", "formats", "plugins", "completion")
 _SELECT = (*_LINK, *_COMPARE)
-_CUT = ("convert", "rechunk", *_COMBINE)
-_REFER = ("convert", "compile", *_COMBINE, "refs append")
-_CLUSTER = ("convert", *_COMBINE, "refs append")
+_REFER = ("convert", "compile")
 
 SECTIONS = (
     ARGUMENTS, SOURCE, SELECTION, COMBINATION, COMPARISON, TARGET, CHUNKS, REFERENCES, NETWORK,
@@ -283,10 +279,10 @@ SECTIONS = (
 
 TABLE: tuple[Option, ...] = (
     # sources
-    Option("form", ("convert", "rechunk", "info", "check", "digest", *_COMBINE, *_EXTEND), SOURCE, "--from", "text",
+    Option("form", ("convert", "rechunk", "info", "check", "digest"), SOURCE, "--from", "text",
            "FORMAT",
            "format of the sources (default: by content)"),
-    Option("parser", ("convert", "rechunk", "dump", "info", "check", *_COMBINE, *_EXTEND), SOURCE, "--parser", "text",
+    Option("parser", ("convert", "rechunk", "dump", "info", "check"), SOURCE, "--parser", "text",
            "MODULE:CLASS",
            "read the sources by a parser of VirtualiZarr, such as `virtualizarr.parsers:HDF4Parser` or "
            "`virtual_tiff:VirtualTIFF(ifd=0)`"),
@@ -322,10 +318,10 @@ TABLE: tuple[Option, ...] = (
            help="select exactly the variables of `--var`, without their coordinates and other related variables"),
     Option("subset.groups", _SELECT, SELECTION, "--group", "texts", "NAME,…",
            "select groups with their content; repeatable"),
-    Option("subset.dimensions", _CUT, SELECTION, "--dim", "texts", "NAME=FIRST:LAST",
+    Option("subset.dimensions", _LINK, SELECTION, "--dim", "texts", "NAME=FIRST:LAST",
            "select indices of a dimension in all variables, such as `time=0:11`, `time=-12:` or `x=0:99:2`; the last "
            "one is included; negative ones count from the end; repeatable"),
-    Option("subset.labels", _CUT, SELECTION, "--sel", "texts", "NAME=LOW:HIGH",
+    Option("subset.labels", _LINK, SELECTION, "--sel", "texts", "NAME=LOW:HIGH",
            "select by values of a coordinate, such as `time=2000-01:2000-12`, `lat=-30:30`, `lev=500`, or "
            "`lat~45.3` for the nearest value; bounds are included; repeatable"),
     Option("subset.sections", ("convert",), SELECTION, "--section", "texts", "SECTION",
@@ -333,38 +329,19 @@ TABLE: tuple[Option, ...] = (
            "included; repeatable"),
     Option("fixed", ("convert",), SELECTION, "-u", help="make unlimited dimensions fixed (nccopy)"),
     Option("part"),
-    # combination
-    Option("decode_times", (*_COMBINE, "refs append"), COMBINATION, "--decode-times",
-           help="count the times of all sources in the `units` of the first: exactly, or the run ends"),
-    Option("units", (*_COMBINE, "refs append"), COMBINATION, "--units", "text", "UNITS",
-           "count the times of all sources in these, `hours since 1970-01-01`"),
-    Option("join", (*_COMBINE, *_EXTEND), COMBINATION, "--join", "text", None,
-           "exact: variables and coordinates are equal in all sources; outer: variables of any source, on the union of "
-           "all coordinates, where cells without a source are fill values; override: coordinates of the first source "
-           "stand for all of the same length (default: exact)", ("exact", "outer", "override"), "exact"),
-    Option("sort", (*_COMBINE, "refs append"), COMBINATION, "--sort",
-           help="sort by the coordinate of the joined dimension, within sources too"),
-    Option("duplicates", (*_COMBINE, "refs append"), COMBINATION, "--duplicates", "text", None,
-           "rule for values of this coordinate that occur several times (default: error, with --sort or --join outer)",
-           ("error", "first", "last")),
-    Option("repack", (*_COMBINE, *_EXTEND), COMBINATION, "--repack",
-           help="give sources with another type, packing, fill value, filters or chunks those of most sources, or of "
-           "the target that is extended; only their values are encoded again"),
     # target
     Option("kind", _WRITE, TARGET, "-k --kind", "kind", "KIND",
            "kind of netCDF file: nc3, nc6, nc5, nc4, nc7, or 1 to 5 (default: that of the source, else the smallest "
            "that holds the dataset)"),
-    Option("kind", ("check",), TARGET, "-k --kind", "kind", "KIND",
-           "check the limits of this kind of netCDF file as well"),
-    Option("rename_illegal", (*_WRITE, *_EXTEND), TARGET, "--rename-illegal",
+    Option("rename_illegal", _WRITE, TARGET, "--rename-illegal",
            help="give items whose names netCDF does not allow other names in netCDF files; their own names are kept in "
            "an attribute, and come back when the file is read"),
-    Option("narrow", (*_WRITE, "append"), TARGET, "--narrow",
+    Option("narrow", _WRITE, TARGET, "--narrow",
            help="in classic kinds of netCDF file (nc3, nc6, nc5, nc7), write integers as int or short, and strings as "
            "chars with a dimension NAME_strlen; values that do not fit are an error that names the variable"),
     Option("overwrite", (*_WRITE, "refs expand", "refs compact"), TARGET, "--overwrite",
            help="replace an existing target", bytes=False),
-    Option("allow_loss", (*_WRITE, *_EXTEND), TARGET, "--allow-loss", "losses", "CODE",
+    Option("allow_loss", _WRITE, TARGET, "--allow-loss", "losses", "CODE",
            "accept losses with this diagnostic code, or `all`; repeatable"),
     Option("consolidated", _WRITE, TARGET, "--consolidated", "switch",
            help="write the metadata of all nodes in one key of the root as well (default: in Zarr stores, but not in "
@@ -378,11 +355,11 @@ TABLE: tuple[Option, ...] = (
            ("bytes", "netcdf"), "bytes"),
     Option("tables", _WRITE, TARGET, "--tables", help="write records as Awkward tables, in archives and in lists"),
     Option("xarray"),
-    Option("virtual", (*_REFER[:-1], "append"), TARGET, "--virtual",
+    Option("virtual", _REFER, TARGET, "--virtual",
            help="in a repository, refer to chunks in the files of the source instead of copying them"),
-    Option("message", (*_WRITE, "append"), TARGET, "--message", "text", "TEXT",
+    Option("message", _WRITE, TARGET, "--message", "text", "TEXT",
            "message of a commit (default: one that names the source)", bytes=False),
-    Option("author", (*_WRITE, "append"), TARGET, "--author", "text", "NAME",
+    Option("author", _WRITE, TARGET, "--author", "text", "NAME",
            "author of a commit (default: none)", bytes=False),
     Option("header_pad", _WRITE, TARGET, "--header-pad", "size", "SIZE",
            "room after the header of a classic netCDF file, for later edits of the header (default: 0)"),
@@ -421,9 +398,9 @@ TABLE: tuple[Option, ...] = (
            "chunk lengths by dimension (time/10,lat/20; lon/ for all of it) or of one variable (/g1/temp:1,12) "
            "(nccopy); repeatable"),
     # reference documents
-    Option("writing.metadata", _REFER[:-1], REFERENCES, "--metadata", "documents", None,
+    Option("writing.metadata", _REFER, REFERENCES, "--metadata", "documents", None,
            "format of the Zarr metadata in a reference document (default: {}) or repository (default: nczarr3)"),
-    Option("writing.inline", (*_REFER, "append"), REFERENCES, "--inline", "size", "SIZE",
+    Option("writing.inline", _REFER, REFERENCES, "--inline", "size", "SIZE",
            "largest chunk to store in the document itself (default: 64)"),
     Option("writing.embed", _REFER, REFERENCES, "--embed", "size", "SIZE",
            "largest variable to store in the document if its chunks cannot be referenced (default: 4MiB)"),
@@ -434,24 +411,22 @@ TABLE: tuple[Option, ...] = (
     Option("writing.home"),
     Option("writing.keep_names"),
     # the run
-    Option("verify", (*_CLUSTER, "rechunk"), RUN, "--verify",
+    Option("verify", _LINK, RUN, "--verify",
            help="read the target again; publish it only if every value is there", bytes=False),
-    Option("discard", ("append",), RUN, "--discard",
-           help="discard what an interrupted run of another command has written; that run must not be active any more"),
     Option("progress", (*_LINK, "check"), RUN, "--progress", "switch",
            help="show progress (default: on a terminal, for long runs)"),
-    Option("resume", _CUT, RUN, "--resume",
+    Option("resume", _LINK, RUN, "--resume",
            help="resume a target that the same command has begun", bytes=False),
-    Option("dask", _CLUSTER, RUN, "--dask", "text", "URL",
+    Option("dask", ("convert",), RUN, "--dask", "text", "URL",
            "use a dask cluster with the scheduler at this address", bytes=False),
     Option("scratch", ("rechunk",), RUN, "--scratch", "text", "DIR",
            "folder for the values between two passes (default: that of the target)", bytes=False),
     Option("dry_run", _LINK, RUN, "--dry-run", help="show what would be written; write nothing"),
     Option("max_size", _WRITE, LIMITS, "--max-size", "size", "SIZE",
            "refuse a netCDF file or archive whose variables are larger (default: 16GiB)", bytes=False),
-    Option("memory", (*_WRITE, *_EXTEND, "digest", "refs verify"), LIMITS, "--memory", "size", "SIZE",
+    Option("memory", (*_WRITE, "digest", "refs verify"), LIMITS, "--memory", "size", "SIZE",
            "memory for values and chunks in flight (default: 1GiB)", bytes=False),
-    Option("workers", (*_WRITE, *_EXTEND, "digest"), LIMITS, "--workers", "workers", "N",
+    Option("workers", (*_WRITE, "digest"), LIMITS, "--workers", "workers", "N",
            "number of threads, and of processes that read sources (default: one per processor)", bytes=False),
     # texts; short options are those of ncdump
     Option("header_only", ("dump",), SELECTION, "-h", help="print the header only, without data"),
@@ -478,6 +453,14 @@ READING = frozenset(row.name for row in TABLE if row.commands in (_OPEN, _FOLLOW
 
 REPORTING = frozenset(row.name for row in TABLE if row.commands == _REPORT)
 """Options that tell how diagnostics are shown: for commands of plugins."""
+
+SELECTING = frozenset(("subset.variables", "subset.exact", "subset.groups"))
+"""Options that select whole variables and groups: for commands of plugins."""
+
+_CONVERT_ALONE = frozenset(("subset.sections", "fixed", "level", "shuffle", "chunkspecs"))
+
+CONVERTING = frozenset(row.name for row in TABLE if "convert" in row.commands) - _CONVERT_ALONE
+"""Options of a run that reads sources and writes a new target, all of them: for commands of plugins."""
 
 RUN_ONLY = frozenset(option.name for option in TABLE if not option.bytes)
 """Options that change no byte of the target."""

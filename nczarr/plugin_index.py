@@ -77,11 +77,18 @@ class Plugin(NamedTuple):
     commands: Mapping[str, CommandRow] = NOTHING
     """Commands by name."""
     names: Mapping[str, str] = NOTHING
-    """Public names of the package `nczarr`: `module` or `module:attribute`."""
+    """Public names of the package `nczarr`: `module` or `module:attribute`. `refs.NAME` is one of `nczarr.refs`."""
     checks: Mapping[str, str] = NOTHING
     """Checks behind `check --for NAME`: `module:attribute` of a `ReaderCheck`, in the order of messages."""
     conventions: Mapping[str, str] = NOTHING
     """Conventions with versions, which `check --NAME` checks: `module:attribute` of a `Convention`."""
+    comparisons: Mapping[str, str] = NOTHING
+    """Comparisons of several sources, by the word of `check --NAME`: `module:attribute` of a `SourceComparison`."""
+    expansions: Mapping[str, str] = NOTHING
+    """Functions `(Checked, Source | Store, Report, Options) -> Checked | None`, by the attribute that marks variables.
+
+    They return the dataset with the arrays that such variables stand for, or report why not.
+    """
     declarations: Mapping[str, str] = NOTHING
     """Conventions that targets declare, by the word of `--declare`: `module:attribute` of a `ConventionDeclaration`."""
     demands: Mapping[str, str] = NOTHING
@@ -200,17 +207,24 @@ def list_faults() -> list[str]:
     return [f"plugin `{found.name}` cannot be loaded: {fault}" for found, fault in loaded if fault]
 
 
-def load(found: Found) -> tuple[Plugin | None, str]:
-    """Return the row of a plugin, or None and why it cannot be loaded."""
+def load(found: Found, asking: frozenset[str] = frozenset()) -> tuple[Plugin | None, str]:
+    """Return the row of a plugin, or None and why it cannot be loaded.
+
+    `asking`: plugins that require it.
+    """
     try:
         plugin = found.load()
     except Exception as error:  # of another distribution: it must not end this run
         return None, f"{type(error).__name__}: {error}"
     if not isinstance(plugin, Plugin):
         return None, f"its row is not a `Plugin` but a {type(plugin).__name__}"
-    there = {each.name for each in _list_built_in()} if plugin.requires else set[str]()
-    missing = [name for name in plugin.requires if name not in there and name not in _names_of_others()]
-    return (None, f"it requires `{missing[0]}`, which is not installed") if missing else (plugin, "")
+    for name in plugin.requires:
+        required = _find_plugin(name)
+        if required is None:
+            return None, f"it requires `{name}`, which is not installed"
+        if name not in asking and load(required, asking | {found.name})[0] is None:
+            return None, f"it requires `{name}`, which cannot be loaded"
+    return plugin, ""
 
 
 def _find(kind: str, names: Iterable[str], member: Callable[[Plugin], Mapping[str, T]]) -> tuple[str, T] | None:
@@ -247,8 +261,10 @@ def _loader(name: str) -> Callable[[], Plugin]:
     return load_row
 
 
-def _names_of_others() -> set[str]:
-    return {found.name for found in _list_others()}
+def _find_plugin(name: str) -> Found | None:
+    """Return the plugin with a name; the metadata of other distributions are read if none is built in."""
+    tables = (_list_built_in, _list_others)
+    return next((found for list_found in tables for found in list_found() if found.name == name), None)
 
 
 @cache

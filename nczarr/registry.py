@@ -276,8 +276,10 @@ class Format(NamedTuple):
     """`(Source, Report) -> TextLayout | None`: a text in the one style of the format; None after faults of syntax."""
     isolates: str | None = None
     """`(way | None) -> None`: make library calls in another process from now on."""
-    aggregates: bool = False
-    """True for netCDF files whose variables name their values in other files; `combine` alone writes them."""
+    written_by: str | None = None
+    """Command that alone writes this format, whose files name their values in others; None: every one that writes."""
+    after: str = ""
+    """Format behind which lists have it; empty, and without that format: at the end."""
     language: str | None = None
     """`Language` (`formats/common/language.py`): names and words of a text that people write, for editors."""
 
@@ -299,7 +301,6 @@ ROWS: dict[str, str] = {
     "netcdf": "nczarr.formats.netcdf:FORMAT",
     "netcdf4": "nczarr.formats.netcdf4:FORMAT",
     "netcdf3": "nczarr.formats.netcdf3:FORMAT",
-    "cfa": "nczarr.formats.cfa:FORMAT",
     "reference": "nczarr.formats.reference:FORMAT",
     "nczarr": "nczarr.formats.zarr.nczarr:FORMAT",
     "zarr2": "nczarr.formats.zarr.v2:FORMAT",
@@ -422,8 +423,12 @@ def of_modes(modes: Collection[str]) -> str | None:
 
 def formats() -> Iterator[Format]:
     """Yield every format, ours first."""
+    found: list[Format] = []
     for row in rows().values():
-        yield load(row)
+        form: Format = load(row)
+        listed = [each.name for each in found]
+        found.insert(listed.index(form.after) + 1 if form.after in listed else len(found), form)
+    yield from found
 
 
 def for_target(path: str) -> Format | None:

@@ -59,12 +59,12 @@ PLACES: dict[str, tuple[str, ...]] = {
     "nczarr.select.indexing": ("read_outer",),
     # options, plans and runs
     "nczarr.options": (
-        *("ARGUMENTS", "FOLLOWING", "OUTPUT", "READING", "REPORTING", "RUN", "SOURCE", "TARGET"),
-        *("Following", "Option", "Options"),
+        *("ARGUMENTS", "CONVERTING", "FOLLOWING", "OUTPUT", "READING", "REPORTING", "RUN", "SELECTING", "SOURCE"),
+        *("TARGET", "Following", "Option", "Options"),
     ),
     "nczarr.plan.plans": ("Conversion", "FilePlan", "Loss", "StorePlan", "StreamPlan"),
     "nczarr.operations": ("pipeline",),
-    "nczarr.operations.check_request": ("CheckRequest", "Convention", "ReaderCheck"),
+    "nczarr.operations.check_request": ("CheckRequest", "Convention", "ReaderCheck", "SourceComparison"),
     "nczarr.operations.endpoints": ("detect_format",),
     "nczarr.stores.base": ("Store",),
     "nczarr.diagnostics.secrets": ("StorageOptions", "show"),
@@ -160,13 +160,16 @@ if TYPE_CHECKING:
     from nczarr.operations.check_request import CheckRequest as CheckRequest
     from nczarr.operations.check_request import Convention as Convention
     from nczarr.operations.check_request import ReaderCheck as ReaderCheck
+    from nczarr.operations.check_request import SourceComparison as SourceComparison
     from nczarr.operations.endpoints import detect_format as detect_format
     from nczarr.options import ARGUMENTS as ARGUMENTS
+    from nczarr.options import CONVERTING as CONVERTING
     from nczarr.options import FOLLOWING as FOLLOWING
     from nczarr.options import OUTPUT as OUTPUT
     from nczarr.options import READING as READING
     from nczarr.options import REPORTING as REPORTING
     from nczarr.options import RUN as RUN
+    from nczarr.options import SELECTING as SELECTING
     from nczarr.options import SOURCE as SOURCE
     from nczarr.options import TARGET as TARGET
     from nczarr.options import Following as Following

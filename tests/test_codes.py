@@ -28,6 +28,7 @@ PROVOKED = {
     "incomplete-change",
     "lossy-filter",
     "internal-error",
+    "kept-aggregation",
     "out-of-memory",
     "many-files",
     "mismatched-scale",

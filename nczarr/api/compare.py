@@ -108,7 +108,6 @@ def check(
     if combine:
         if readers or schema is not None or kind is not None or cf:
             raise ValueError("combine compares sources with each other; check each of them in a call of its own")
-        from nczarr.operations.combine.check_sources import check_sources
         from nczarr.operations.pipeline import for_reading, input_at
 
         sources = [source] if isinstance(source, str | os.PathLike) else source
@@ -117,7 +116,7 @@ def check(
         if not inputs:
             raise ValueError("no sources are given")
         report.hides = codes.hides
-        check_sources(inputs, list_texts(along), report)
+        operation.find_comparison("combine").compare(inputs, {"along": list_texts(along)}, report, None)
         return report.list_sorted()
     if along or (not isinstance(source, str) and isinstance(source, Iterable)):
         raise ValueError("several sources, and along, go with combine=True")

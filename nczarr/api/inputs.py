@@ -6,7 +6,7 @@ import errno
 import os
 from collections.abc import Iterable
 from functools import partial
-from typing import TYPE_CHECKING, get_args
+from typing import TYPE_CHECKING
 
 from nczarr.api.handle import DatasetHandle, report_losses
 from nczarr.diagnostics.report import CompileError, Report
@@ -47,17 +47,6 @@ def _check(source: DatasetHandle, options: Options, report: Report) -> Checked |
     """Return the content of an open dataset; None if reading it lost values."""
     report_losses(source, report, options)
     return None if report.errors else source.checked
-
-
-def check_choices(join: str, duplicates: str | None = None) -> None:
-    """Raise ValueError for words that are no choice of `join` or `duplicates`."""
-    from nczarr.operations.combine.agreement import Join
-    from nczarr.operations.combine.axis_order import Duplicates
-
-    if join not in get_args(Join):
-        raise ValueError(f"{join!r} is no join; use 'exact', 'outer' or 'override'")
-    if duplicates is not None and duplicates not in get_args(Duplicates):
-        raise ValueError(f"{duplicates!r} is no rule for duplicates; use 'error', 'first' or 'last'")
 
 
 def raise_errors(report: Report, target: str | None = None) -> None:

@@ -1,4 +1,4 @@
-"""Operations on reference documents: `nczarr.refs.expand`, `compact`, `combine`, `append` and `verify`.
+"""Operations on reference documents: `nczarr.refs.expand`, `compact` and `verify`, and those that plugins add.
 
 A document is a mapping, its text (str, bytes), or the path of a file or of a
 folder of Parquet references. Raises CompileError with all faults of a document,
@@ -10,18 +10,53 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterator, Mapping
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
-from nczarr.api.combine import append, combine
 from nczarr.diagnostics.report import CompileError, Diagnostic, Report, Source
-from nczarr.formats.reference.limits import DEFAULT, Limits
-from nczarr.options import FOLLOWING, Following, Options, Writing
+from nczarr.formats.reference.limits import DEFAULT
+from nczarr.formats.reference.limits import Limits as Limits
+from nczarr.options import FOLLOWING, Options
+from nczarr.options import Following as Following
+from nczarr.options import Writing as Writing
 from nczarr.stores.base import Store
 
-__all__ = ["Following", "Limits", "Writing", "append", "combine", "compact", "expand", "lines", "verify"]
+if TYPE_CHECKING:
+    from nczarr.plugins.names_of_refs import *  # noqa: F403
 
 Described = Mapping[str, Any] | str | bytes | os.PathLike[str]
 """A document; a str that begins with a brace is its text, any other a path."""
+
+
+_OWN = ("Following", "Limits", "Writing", "compact", "expand", "lines", "verify")
+"""Public names of the compiler; plugins add others."""
+
+
+def __getattr__(name: str) -> Any:
+    """Load a public name that a plugin adds, on first use."""
+    from importlib import import_module
+
+    from nczarr.plugin_index import find_place
+
+    if name == "__all__":
+        return sorted({*_OWN, *_list_added()})
+    place = None if name.startswith("_") else find_place("name", f"refs.{name}")
+    if place is None:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    module, _, attribute = place.partition(":")
+    value = globals()[name] = getattr(import_module(module), attribute)
+    return value
+
+
+def __dir__() -> list[str]:
+    """Return public names, loaded or not."""
+    return sorted({*globals(), *_list_added()})
+
+
+def _list_added() -> list[str]:
+    """Return the names that plugins add."""
+    from nczarr.plugin_index import list_own
+
+    return [name.removeprefix("refs.") for name in list_own("name") if name.startswith("refs.")]
 
 
 def expand(

@@ -13,14 +13,14 @@ from nczarr.cli.options import inputs_of, options_of, read_input, standard_input
 from nczarr.cli.parser import Command
 from nczarr.cli.progress import counting
 from nczarr.cli.shared import Messages
-from nczarr.options import ARGUMENTS, TARGET
+from nczarr.options import ARGUMENTS, TARGET, Option
 from nczarr.plugin_index import list_own
 from nczarr.registry import load
 
 if TYPE_CHECKING:
     from nczarr.check.checked import Checked
     from nczarr.diagnostics.report import Report
-    from nczarr.operations.check_request import Convention, ReaderCheck
+    from nczarr.operations.check_request import Convention, ReaderCheck, SourceComparison
     from nczarr.operations.code_filter import CheckSettings
     from nczarr.options import Options
     from nczarr.registry import Format
@@ -29,6 +29,19 @@ EXAMPLES = (
     ("show every mistake in a schema", "check ocean.cdl"),
     ("ask whether the netCDF library and xarray can read a store", "check ocean.zarr --for netcdf-c --for xarray"),
 )
+
+
+OPTIONS = (
+    Option(
+        "kind",
+        section=TARGET,
+        flags="-k --kind",
+        takes="kind",
+        metavar="KIND",
+        help="check the limits of this kind of netCDF file as well",
+    ),
+)
+"""Options of this command."""
 
 
 def parser() -> Command:
@@ -58,22 +71,9 @@ def parser() -> Command:
     subparser.option(
         TARGET, "--schema", metavar="SRC", help="report deviations from this schema: CDL, notation or any dataset"
     )
-    subparser.option(
-        TARGET,
-        "--combine",
-        action="store_true",
-        help="compare the sources with each other before they are joined: types, packing, fill values, filters, "
-        "chunks, units, lengths, and order, overlap and gaps of the coordinate",
-    )
-    subparser.option(
-        TARGET,
-        "--along",
-        action="append",
-        default=[],
-        metavar="NAME",
-        help="with --combine, dimension along which the sources are joined (default: the unlimited one, or the one "
-        "whose coordinate differs); repeatable",
-    )
+    for comparison in _list_comparisons():
+        for row in comparison.options:
+            subparser.add(row)
     for name, place in list_own("convention").items():
         convention = load(place)
         action = partial(ConventionVersion, convention)
@@ -87,7 +87,7 @@ def parser() -> Command:
             metavar="CODE",
             help=f"{what}: a code, or first words of codes such as `cf`; repeatable",
         )
-    return subparser.complete()
+    return subparser.complete(own=OPTIONS)
 
 
 class ConventionVersion(argparse.Action):
@@ -135,11 +135,14 @@ def run(arguments: argparse.Namespace) -> int:
     """Check each source; return the worst status, 1 if a reader is known to fail."""
     from nczarr.operations.code_filter import CodeFilter
 
-    if arguments.along and not arguments.combine:
-        return misuse("check", "--along belongs to --combine")
+    try:
+        comparison = _find_comparison(arguments)
+    except ValueError as fault:
+        return misuse("check", str(fault))
     asked = {name: getattr(arguments, name) for name in list_own("convention") if getattr(arguments, name) is not None}
-    if arguments.combine and (arguments.readers or arguments.schema or asked):
-        return misuse("check", "--combine compares sources with each other: check each of them in a run of its own")
+    if comparison is not None and (arguments.readers or arguments.schema or asked):
+        text = f"{comparison.options[0].flags} compares sources with each other: check each of them in a run of its own"
+        return misuse("check", text)
     sources = [*getattr(arguments, "first_sources", []), *arguments.sources]
     if not sources:
         return misuse("check", "the following arguments are required: SRC")
@@ -151,9 +154,9 @@ def run(arguments: argparse.Namespace) -> int:
     conventions = {**settings.conventions, **asked}
     messages = Messages(arguments)
     options = options_of(arguments)
-    if arguments.combine:
+    if comparison is not None:
         messages.report.hides = codes.hides
-        return messages.guard(lambda: _compare_sources(sources, arguments, options, messages))
+        return messages.guard(lambda: _compare_sources(comparison, sources, arguments, options, messages))
     schemas: list[Checked | None] = []
     once = [code for name in conventions for code in load(list_own("convention")[name]).once]
     faults = 0
@@ -196,15 +199,36 @@ def _find_settings_here() -> CheckSettings:
     return find_settings(folder)
 
 
-def _compare_sources(sources: list[str], arguments: argparse.Namespace, options: Options, messages: Messages) -> None:
-    """Report what keeps the sources from being joined. Raises OSError."""
-    from nczarr.operations.combine.check_sources import check_sources
+def _list_comparisons() -> list[SourceComparison]:
+    """Return what plugins can compare of several sources."""
+    return [load(place) for place in list_own("comparison").values()]
 
+
+def _find_comparison(arguments: argparse.Namespace) -> SourceComparison | None:
+    """Return the comparison that is asked for; None without any. Raises ValueError for options of another."""
+    asked = None
+    for comparison in _list_comparisons():
+        flag, *others = comparison.options
+        if getattr(arguments, flag.name):
+            asked = comparison
+            continue
+        for row in others:
+            if getattr(arguments, row.name):
+                raise ValueError(f"{row.flags} belongs to {flag.flags}")
+    return asked
+
+
+def _compare_sources(
+    comparison: SourceComparison,
+    sources: list[str],
+    arguments: argparse.Namespace,
+    options: Options,
+    messages: Messages,
+) -> None:
+    """Report what is wrong with the sources together. Raises OSError."""
     inputs = inputs_of(sources, options, arguments.form)
+    values = {row.name: getattr(arguments, row.name) for row in comparison.options}
     with counting(arguments, "sources", len(inputs)) as step:
-        joined = check_sources(inputs, arguments.along, messages.report, step)
-    if joined is not None and not messages.report.list_sorted():
-        along = ", ".join(f"`{path}`" for path in joined.along)
-        count = len(joined.names)
-        fit = "source fits" if count == 1 else "sources fit together"
-        messages.remark(f"{count} {fit} along {along}: {joined.length:,} values")
+        fine = comparison.compare(inputs, values, messages.report, step)
+    if fine is not None and not messages.report.list_sorted():
+        messages.remark(fine)

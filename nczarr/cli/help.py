@@ -16,13 +16,6 @@ if TYPE_CHECKING:
     from nczarr.cli.parser import Command
 
 OTHER_NAMES = {
-    "merge": "combine",
-    "concat": "combine",
-    "concatenate": "combine",
-    "join": "combine",
-    "mergetime": "combine",
-    "ncrcat": "combine",
-    "ncecat": "combine",
     "cat": "dump",
     "show": "dump",
     "ls": "dump",
@@ -36,7 +29,6 @@ OTHER_NAMES = {
     "subset": "convert",
     "ncks": "convert",
     "ncgen": "compile",
-    "extend": "append",
     "format": "fmt",
     "reformat": "fmt",
     "validate": "check",

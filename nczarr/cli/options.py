@@ -15,7 +15,6 @@ from nczarr.select.selection import CoordinateRange, DimensionRange, Section, Su
 if TYPE_CHECKING:
     from nczarr.check.checked import Checked, Observer
     from nczarr.diagnostics.report import Report
-    from nczarr.operations.combine import Recoding
     from nczarr.operations.pipeline import Input
 
 
@@ -23,13 +22,6 @@ STDIN = "<stdin>"
 
 IN_MEMORY = 64 << 20
 """Maximum bytes of standard input in memory; longer input goes to a temporary file."""
-
-
-def recoding_of(arguments: argparse.Namespace) -> Recoding | None:
-    """Return how times are counted; None: as each source does."""
-    from nczarr.operations.combine import Recoding
-
-    return Recoding(arguments.units) if arguments.units is not None or arguments.decode_times else None
 
 
 def read_input(

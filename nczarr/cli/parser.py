@@ -64,10 +64,14 @@ class Command(argparse.ArgumentParser):
             if row.name in owned or self.name in row.commands or any(row.name in each for each in shared)
         ]
         for row in (*rows, *owned.values()):
-            self.option(row.section, *row.flags.split(), dest=row.name, **_settings(row))
+            self.add(row)
         short = [flag for flag in ("-h",) if flag not in self._option_string_actions]
         self.option(OUTPUT, *short, "--help", action=Help, help="show this help and exit")
         return self
+
+    def add(self, row: Option) -> None:
+        """Add an option by its row."""
+        self.option(row.section, *row.flags.split(), dest=row.name, **_settings(row))
 
     def error(self, message: str) -> NoReturn:
         """Print the usage and an error, without control characters of arguments, and exit."""

@@ -19,7 +19,6 @@ from nczarr.diagnostics.secrets import show
 if TYPE_CHECKING:
     from nczarr.arrays.execution.counts import Step, Watcher
     from nczarr.check.checked import Checked
-    from nczarr.operations.combine import Combined
     from nczarr.plan.plans import Conversion
 
 
@@ -193,47 +192,17 @@ def print_plan(
     arguments: argparse.Namespace,
     steps: Iterable[Step] | None,
     target: str,
-    combination: Combined | None = None,
+    sources: Iterable[str] = (),
     rewritten: int = 0,
 ) -> None:
-    """Print what a command would write: its sources, if they were compared one by one, and the route of parts."""
+    """Print what a command would write: lines about its `sources`, and the route of parts."""
     json = arguments.message_format == "json"
-    lines: list[Iterator[str]] = []
-    if combination is not None:
-        lines.append((_json_sources if json else _text_sources)(combination))
+    lines = [sources]
     if steps is not None:
         lines.append((_json_steps if json else _text_steps)(steps, target))
     if rewritten and not json:
-        lines.append(iter([f"{rewritten} key{'s' * (rewritten != 1)} of the target would be replaced\n"]))
+        lines.append([f"{rewritten} key{'s' * (rewritten != 1)} of the target would be replaced\n"])
     write_product(line.encode("utf-8", "surrogateescape") for line in chain.from_iterable(lines))
-
-
-def _text_sources(combination: Combined) -> Iterator[str]:
-    """Yield the sources of a combination in order, one a line, each with its first index and length."""
-    from nczarr.diagnostics.render import visible
-
-    for path, lengths in combination.lengths.items():
-        total = combination.totals[path]
-        yield f"`{visible(path)}`: {len(lengths)} source{'s' * (len(lengths) != 1)}, {total} in all\n"
-        begin, width = 0, len(str(max(total, *lengths)))
-        for name, length in zip(combination.names, lengths, strict=True):
-            first = " " * width if combination.is_placed else f"{begin:{width}}"  # cells have no common first index
-            yield f"{first}  {length:{width}}  {visible(name)}\n"
-            begin += length
-    if not combination.lengths:
-        yield f"{len(combination.names)} sources\n"
-        width = len(str(len(combination.names)))
-        yield from (f"{number:{width}}  {visible(name)}\n" for number, name in enumerate(combination.names))
-
-
-def _json_sources(combination: Combined) -> Iterator[str]:
-    """Yield the sources of a combination as JSON lines."""
-    import json
-
-    lengths = combination.lengths.items()
-    for number, name in enumerate(combination.names):
-        members = {"source": name, "lengths": {path: every[number] for path, every in lengths}}
-        yield json.dumps(members, ensure_ascii=False) + "\n"
 
 
 def _text_steps(steps: Iterable[Step], target: str) -> Iterator[str]:

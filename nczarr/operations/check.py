@@ -15,7 +15,7 @@ from nczarr.diagnostics.catalog import CODES
 from nczarr.diagnostics.render import place
 from nczarr.diagnostics.report import Diagnostic, Report, hint
 from nczarr.operations import endpoints, pipeline
-from nczarr.operations.check_request import CheckRequest, Convention, ReaderCheck
+from nczarr.operations.check_request import CheckRequest, Convention, ReaderCheck, SourceComparison
 from nczarr.operations.compare.diff import definition
 from nczarr.operations.compare.difference import show_pair
 from nczarr.operations.node_label import label_of
@@ -205,6 +205,15 @@ def find_convention(name: str) -> Convention:
     if place is None:
         raise ValueError(f"no plugin of this installation checks the convention `{name}`")
     found: Convention = registry.load(place)
+    return found
+
+
+def find_comparison(name: str) -> SourceComparison:
+    """Return the comparison of sources with a name. Raises ValueError for an unknown one."""
+    place = plugin_index.find_place("comparison", name)
+    if place is None:
+        raise ValueError(f"no plugin of this installation makes the comparison `{name}`")
+    found: SourceComparison = registry.load(place)
     return found
 
 

@@ -1,17 +1,18 @@
-"""Request for a check, and the two kinds of check that plugins add: of readers, and of conventions."""
+"""Request for a check, and the kinds of check that plugins add: of readers, of conventions, of several sources."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from nczarr.operations.code_filter import CodeFilter
-from nczarr.options import Options
+from nczarr.options import Option, Options
 
 if TYPE_CHECKING:
     from nczarr.check.checked import Checked, Observer
     from nczarr.diagnostics.report import Report, Source
+    from nczarr.operations.pipeline import Input
     from nczarr.operations.stored_dataset import StoredDataset
     from nczarr.registry import Format
     from nczarr.stores.base import Store
@@ -55,6 +56,18 @@ class Convention(NamedTuple):
     """Reports what breaks the rules of a version; empty: the version that the dataset declares. Raises OSError."""
     once: tuple[str, ...] = ()
     """Codes that a run reports once, whatever number of sources it has."""
+
+
+class SourceComparison(NamedTuple):
+    """A comparison of all sources with each other, which `check --NAME` makes instead of checks of each."""
+
+    options: tuple[Option, ...]
+    """Rows of its options: first the flag that asks for it, then those that belong to it."""
+    compare: Callable[[Sequence[Input], Mapping[str, Any], Report, Callable[[int], None] | None], str | None]
+    """Reports what is wrong, and returns a sentence for the case that nothing is; None without one. Raises OSError.
+
+    The mapping has the values of the options; the last argument is called after each source.
+    """
 
 
 class CheckRequest(NamedTuple):

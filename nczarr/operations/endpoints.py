@@ -200,8 +200,8 @@ def settle(
         text = f"format `{form.name}` has no commits, and so no message, no author and no virtual chunks"
         report.error("unknown-target", text)
         return None
-    if form.aggregates:
-        text = f"format `{form.name}` names the files of its values, and `nczarr combine` alone writes it"
+    if form.written_by is not None:
+        text = f"format `{form.name}` names the files of its values, and `nczarr {form.written_by}` alone writes it"
         report.error("unknown-target", text)
         return None
     changes: dict[str, Any] = {}

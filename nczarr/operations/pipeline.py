@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
-from nczarr import registry
+from nczarr import plugin_index, registry
 from nczarr.arrays.execution.thread_pool import in_limits, limit
 from nczarr.ast.dataset import ORIGINAL_NAMES, building
 from nczarr.check import check
@@ -38,9 +38,6 @@ if TYPE_CHECKING:
 Reader = Callable[[Report], Checked | None]
 """Reader of a dataset; None after a reported error. Raises OSError. One for another process can be pickled."""
 
-
-DEEPEST = 4
-"""Aggregation files that lead to a fragment; more are probably a circle."""
 
 AGGREGATED = "aggregated_data"
 """Attribute of aggregation variables."""
@@ -127,15 +124,16 @@ def read(
 
 
 def _expand(checked: Checked, source: Source | Store, report: Report, options: Options) -> Checked | None:
-    """Return a dataset with the arrays of its aggregation variables; None after an error."""
+    """Return a dataset with the arrays of its aggregation variables; None after an error. Reports kept-aggregation."""
     if not any(attribute.name == AGGREGATED for node in checked.variables.values() for attribute in node.attributes):
         return checked
-    from nczarr.operations.aggregation import expand_aggregations
-    from nczarr.stores.reference_policy import home_of
-
-    depth = options.aggregated + 1
-    of_fragments = for_reading(options)._replace(aggregated=depth, aggregation="expand" if depth < DEEPEST else "keep")
-    return expand_aggregations(checked, home_of(source), read_path, of_fragments, report)
+    place = plugin_index.list_own("expansion").get(AGGREGATED)
+    if place is None:
+        text = "no plugin of this installation reads aggregation variables as the arrays that they stand for: "
+        report.warning("kept-aggregation", text + "they are kept as they are stored")
+        return checked
+    expanded: Checked | None = registry.load(place)(checked, source, report, options)
+    return expanded
 
 
 def read_path(

@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:  # public names of `nczarr`, for type checkers
     from nczarr.plugins import testing as testing  # noqa: TC004
     from nczarr.plugins.awkward0 import api as awkward0  # noqa: TC004
+    from nczarr.plugins.combine.api_append import append as append  # noqa: TC004
+    from nczarr.plugins.combine.api_combine import combine as combine  # noqa: TC004
     from nczarr.plugins.edit.api_edit import edit as edit  # noqa: TC004
     from nczarr.plugins.edit.api_migrate import migrate as migrate  # noqa: TC004
     from nczarr.plugins.ncstream import api as ncstream  # noqa: TC004
@@ -18,12 +20,28 @@ if TYPE_CHECKING:  # public names of `nczarr`, for type checkers
     from nczarr.plugins.zarr_drafts import api as zarr3_2019  # noqa: TC004
     from nczarr.plugins.zarr_python.open import zarr_store as zarr_store  # noqa: TC004
 
-    __all__ = ["awkward0", "edit", "migrate", "ncstream", "testing", "virtualizarr", "zarr3_2019", "zarr_store"]
+    __all__ = [
+        "append",
+        "awkward0",
+        "combine",
+        "edit",
+        "migrate",
+        "ncstream",
+        "testing",
+        "virtualizarr",
+        "zarr3_2019",
+        "zarr_store",
+    ]
 
 OFFERS: dict[str, tuple[str, ...]] = {
     "ncml": ("format ncml", "codes"),  # first: formats are listed and detected in this order
     "awkward0": ("format awkward0", "name awkward0", "codes"),
     "cf": ("convention cf", "declaration geo", "fact_form stac", "codes"),
+    "combine": (
+        *("format cfa", "command append", "command combine", "command refs combine", "command refs append"),
+        *("name append", "name combine", "name refs.append", "name refs.combine"),
+        *("comparison combine", "expansion aggregated_data", "codes"),
+    ),
     "edit": ("command edit", "command migrate", "name edit", "name migrate", "codes"),
     "icechunk": ("format icechunk",),
     "lsp": ("command lsp",),

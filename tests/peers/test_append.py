@@ -15,7 +15,7 @@ import nczarr
 from nczarr.api.handle import DatasetHandle
 from nczarr.diagnostics.report import Report
 from nczarr.operations import pipeline
-from nczarr.operations.combine.agreement import CombineSpec, settle
+from nczarr.plugins.combine.join.agreement import CombineSpec, settle
 from nczarr.select.selection import DimensionRange, Subset
 from nczarr.stores.extension import ExtensibleFolder
 from tests.support.peers import exactness
@@ -200,7 +200,7 @@ def test_an_old_snapshot_shows_the_old_data(xr: ModuleType, months: list[Path], 
 def test_a_moved_branch_is_not_extended(months: list[Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A commit by another program, between reading and writing, is not overwritten."""
     icechunk()
-    from nczarr.operations.append import store
+    from nczarr.plugins.combine.append import store
 
     place = f"icechunk:{tmp_path / 'repo'}"
     nczarr.convert(months[0], place)

@@ -18,7 +18,7 @@ from nczarr.arrays.regions import every_block, region_of
 from nczarr.arrays.sources.source import itemsize
 from nczarr.check.checked import Checked
 from nczarr.diagnostics.report import Report
-from nczarr.operations.combine import CombineSpec, combine
+from nczarr.plugins.combine.join import CombineSpec, combine
 from tests.support.peers.combined_files import Maker, axes, chunked, contiguous, files, fill, records
 
 pytestmark = pytest.mark.peer

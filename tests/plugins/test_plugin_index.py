@@ -30,6 +30,7 @@ def others(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[Found]]:
     monkeypatch.setattr(plugin_index, "_list_others", lambda: tuple(found))
     yield found
     vars(nczarr).pop("answer", None)
+    vars(nczarr.refs).pop("question", None)
 
 
 def test_offers_are_what_the_rows_say() -> None:
@@ -61,7 +62,7 @@ def test_plugins_import_those_that_they_require_alone() -> None:
     wrong = []
     for module in modules():
         own, used = module.name.split(".")[2:3], set()
-        if module.name.startswith("nczarr.plugins.") and own:
+        if module.name.startswith("nczarr.plugins.") and own and own[0] in rows:
             used = {each.split(".")[2] for each in module.imported() if each.startswith("nczarr.plugins.")}
             row = rows[own[0]]
             assert row is not None
@@ -70,9 +71,11 @@ def test_plugins_import_those_that_they_require_alone() -> None:
 
 
 def test_a_command_loads_its_own_plugin_alone() -> None:
+    """Of the plugins that it requires, it loads the rows."""
     code = (
         "import sys; from nczarr.cli import parser_of; parser_of('lsp')\n"
-        "print([name for name in sys.modules if name.startswith('nczarr.plugins.') and 'lsp' not in name])"
+        "names = {name for name in sys.modules if name.startswith('nczarr.plugins.') and 'lsp' not in name}\n"
+        "print(sorted(names - {'nczarr.plugins.cf', 'nczarr.plugins.cf.plugin'}))"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=ROOT)
     assert done.stdout.strip() == "[]"
@@ -95,15 +98,16 @@ def test_a_plugin_of_another_distribution_adds_a_command_and_a_name(
         "greeting",
         "greets",
         commands={"greet": CommandRow("greeting:parser", "greet", "inspect datasets", "info", ("hail",))},
-        names={"answer": "greeting:ANSWER"},
+        names={"answer": "greeting:ANSWER", "refs.question": "greeting:ANSWER"},
     )
     others.append(Found("greeting", "1.5", lambda: row, None))
     assert run_command("greet").out.strip() == b"hello"
     assert list(list_commands()).index("greet") == list(list_commands()).index("info") + 1
     assert "did you mean `greet`?" in run_command("hail").err
     assert "greet" in run_command("help").out.decode()
-    assert nczarr.answer == 42
-    assert "greeting       1.5      greets (commands: greet; names: nczarr.answer)\n" in run_command("plugins").text
+    assert (nczarr.answer, nczarr.refs.question) == (42, 42)
+    added = "(commands: greet; names: nczarr.answer, nczarr.refs.question)"
+    assert f"greeting       1.5      greets {added}\n" in run_command("plugins").text
 
 
 def test_a_broken_plugin_is_named_and_breaks_nothing(others: list[Found]) -> None:
@@ -131,9 +135,20 @@ def test_a_plugin_without_one_that_it_requires_is_named(others: list[Found]) -> 
     assert plugin_index.load(others[0]) == (None, "it requires `nothing_of_that_name`, which is not installed")
 
 
-def _required(found: Found) -> tuple[str, ...]:
+def test_a_plugin_is_named_if_one_that_it_requires_cannot_be_loaded(others: list[Found]) -> None:
+    rows = (Plugin("eager", "wants more", requires=("needy",)), Plugin("needy", "wants", requires=("absent",)))
+    others.extend(Found(row.name, "1", lambda row=row: row, None) for row in rows)  # type: ignore[misc]
+    assert plugin_index.load(others[0]) == (None, "it requires `needy`, which cannot be loaded")
+    circle = (Plugin("one", "", requires=("other",)), Plugin("other", "", requires=("one",)))
+    others.extend(Found(row.name, "1", lambda row=row: row, None) for row in circle)  # type: ignore[misc]
+    assert plugin_index.load(others[2]) == (circle[0], "")
+
+
+def _list_required(found: Found) -> set[str]:
+    """Return the plugins without which one cannot be loaded."""
     plugin, _ = plugin_index.load(found)
-    return () if plugin is None else plugin.requires
+    names = set() if plugin is None else set(plugin.requires)
+    return names.union(*(_list_required(each) for each in plugin_index.list_plugins() if each.name in names))
 
 
 @pytest.mark.long
@@ -143,7 +158,7 @@ def test_a_plugin_can_be_removed(removed: str, tmp_path: Path) -> None:
     """Every other module can be imported, and the compiler does its work."""
     shutil.copytree(ROOT / "nczarr", tmp_path / "nczarr", ignore=shutil.ignore_patterns("__pycache__"))
     folder = tmp_path / "nczarr" / "plugins"
-    gone = {removed, *(found.name for found in plugin_index.list_plugins() if removed in _required(found))}
+    gone = {removed, *(found.name for found in plugin_index.list_plugins() if removed in _list_required(found))}
     for path in [folder] if removed == "all" else [folder / name for name in gone]:
         shutil.rmtree(path)
     (tmp_path / "a.cdl").write_text("netcdf a { dimensions: x = 2 ; variables: int v(x) ; data: v = 1, 2 ; }")

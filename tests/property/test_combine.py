@@ -19,8 +19,8 @@ from nczarr.ast import Dataset
 from nczarr.check import check
 from nczarr.check.checked import Checked, Unchecked
 from nczarr.diagnostics.report import Report
-from nczarr.operations.combine import CombineSpec, combine
 from nczarr.operations.compare.diff import differences
+from nczarr.plugins.combine.join import CombineSpec, combine
 from nczarr.plugins.testing.strategies import datasets_with_data
 from nczarr.select.selection import Extent, Section, Subset
 from nczarr.select.subset import subset

@@ -6,7 +6,7 @@ from typing import Any
 
 from nczarr.api.handle import DatasetHandle
 from nczarr.diagnostics.report import Report, Severity
-from nczarr.operations.combine import CombineSpec, combine
+from nczarr.plugins.combine.join import CombineSpec, combine
 
 
 def combined(*handles: DatasetHandle, **wanted: Any) -> DatasetHandle:

@@ -13,8 +13,9 @@ from nczarr.arrays.chunks import chunk_grid_array
 from nczarr.arrays.execution import thread_pool
 from nczarr.arrays.lazy_numpy import NDArray
 from nczarr.arrays.regions import Selection, lengths_of
-from nczarr.arrays.sources import concatenate, strided
+from nczarr.arrays.sources import strided
 from nczarr.arrays.sources.source import ArraySource, little
+from nczarr.plugins.combine.arrays import concatenate
 from nczarr.select import reader
 
 WAYS = [(1, 1 << 40), (1, 0), (4, 0)]

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from nczarr.diagnostics.catalog import CODES
-from nczarr.operations.cf.view import NEWEST
 from nczarr.plugins.cf.rule import OLDEST, show_version
 from nczarr.plugins.cf.rules import load_topics
+from nczarr.plugins.cf.view import NEWEST
 
 PAGE, MARK = "docs/reference/cf.md", "rules"
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 
-from nczarr.operations.cf.udunits import REFERENCE, UNJUDGED
-from nczarr.operations.cf.view import CFDataset, CFVariable
+from nczarr.plugins.cf.udunits import REFERENCE, UNJUDGED
+from nczarr.plugins.cf.view import CFDataset, CFVariable
 
 LATITUDE_UNITS = frozenset(("degrees_north", "degree_north", "degree_N", "degrees_N", "degreeN", "degreesN"))
 LONGITUDE_UNITS = frozenset(("degrees_east", "degree_east", "degree_E", "degrees_E", "degreeE", "degreesE"))

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from nczarr.operations.cf.view import CFDataset, CFVariable
 from nczarr.plugins.cf.rule import Breach
+from nczarr.plugins.cf.view import CFDataset, CFVariable
 
 
 def find_no_text(variable: CFVariable, attribute: str, rule: str = "text") -> Iterator[Breach]:

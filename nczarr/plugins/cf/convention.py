@@ -21,9 +21,9 @@ def _parse(text: str) -> str:
 def _check(checked: Checked, version: str, request: CheckRequest, report: Report) -> None:
     """Report the breaches of a version's rules; the source tells whether attributes have types."""
     from nczarr.operations import endpoints
-    from nczarr.operations.cf.view import has_types
     from nczarr.plugins.cf.check import check_cf
     from nczarr.plugins.cf.rule import parse_version
+    from nczarr.plugins.cf.view import has_types
 
     asked, is_typed, name = parse_version(version) if version else None, has_types(checked), None
     if not is_typed or checked.dataset.kind is not None:

@@ -15,9 +15,9 @@ from nczarr import names
 from nczarr.arrays.lazy_numpy import np
 from nczarr.check.checked import Checked
 from nczarr.diagnostics.report import Report
-from nczarr.operations.cf.view import CFDataset, CFVariable
 from nczarr.operations.declaration import ConventionDeclaration
 from nczarr.plugins.cf.axes import axis_of
+from nczarr.plugins.cf.view import CFDataset, CFVariable
 from nczarr.select.indexing import read_outer
 from nczarr.select.physical import physical
 

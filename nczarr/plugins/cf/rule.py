@@ -14,7 +14,7 @@ from typing import Any, NamedTuple, TypeAlias
 
 from nczarr.ast.node import Node
 from nczarr.diagnostics.report import Severity
-from nczarr.operations.cf.view import NEWEST, Version
+from nczarr.plugins.cf.view import NEWEST, Version
 
 OLDEST: Version = (1, 6)
 VERSIONS: tuple[Version, ...] = tuple((1, minor) for minor in range(OLDEST[1], NEWEST[1] + 1))

@@ -14,11 +14,11 @@ from nczarr.check.checked import Checked, Unchecked
 from nczarr.diagnostics.report import Label, Report
 from nczarr.diagnostics.secrets import show
 from nczarr.formats.common.xml_reader import XmlElement
-from nczarr.operations.combine import CombineSpec, Recoding, combine
-from nczarr.operations.combine.combination import SAME_UNITS
-from nczarr.operations.combine.recode import FINER_UNITS, units_of
-from nczarr.operations.combine.sources import every_opened
 from nczarr.operations.pipeline import Input
+from nczarr.plugins.combine.join import CombineSpec, Recoding, combine
+from nczarr.plugins.combine.join.combination import SAME_UNITS
+from nczarr.plugins.combine.join.recode import FINER_UNITS, units_of
+from nczarr.plugins.combine.join.sources import every_opened
 from nczarr.plugins.ncml.file_dates import write_date
 from nczarr.plugins.ncml.members import AggregatedMember, list_members
 from nczarr.plugins.ncml.merge import TreeUnion, put_joined

@@ -16,7 +16,7 @@ from nczarr.check.check_types import variable_fill
 from nczarr.check.checked import Unchecked, tables
 from nczarr.diagnostics.report import suggest
 from nczarr.formats.common.xml_reader import XmlElement
-from nczarr.operations.combine.recode import units_of
+from nczarr.plugins.combine.join.recode import units_of
 from nczarr.plugins.ncml.renames import rename_nodes
 from nczarr.plugins.ncml.values import (
     ENUM_BASES,

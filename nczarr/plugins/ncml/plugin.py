@@ -9,4 +9,5 @@ PLUGIN = Plugin(
     "NcML: documents that change, join and unite other datasets",
     formats={"ncml": "nczarr.plugins.ncml.format:FORMAT"},
     codes=str(Path(__file__).with_name("codes")),
+    requires=("combine",),
 )

@@ -14,8 +14,8 @@ import pytest
 
 import nczarr
 from nczarr.diagnostics.report import Diagnostic
-from nczarr.operations.cf import values
 from nczarr.operations.node_label import label_word
+from nczarr.plugins.cf import values
 from nczarr.plugins.cf.check import find_version
 from tests.conftest import run_command
 

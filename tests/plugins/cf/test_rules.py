@@ -11,11 +11,11 @@ from nczarr.check.checked import Checked
 from nczarr.diagnostics.catalog import CODES
 from nczarr.diagnostics.report import Report, Severity, Source
 from nczarr.operations import pipeline
-from nczarr.operations.cf.udunits import load_units
-from nczarr.operations.cf.view import NEWEST, CFDataset, Version
 from nczarr.options import Options
 from nczarr.plugins.cf.rule import Rule
 from nczarr.plugins.cf.rules import load_topics
+from nczarr.plugins.cf.udunits import load_units
+from nczarr.plugins.cf.view import NEWEST, CFDataset, Version
 
 RULES = [rule for topic in load_topics() for rule in topic.rules]
 

@@ -6,11 +6,11 @@ import re
 from collections.abc import Iterator
 
 from nczarr.arrays.lazy_numpy import np
-from nczarr.operations.cf.references import parse_pairs
-from nczarr.operations.cf.values import has_values, read_numbers, read_texts
-from nczarr.operations.cf.view import INTEGERS, TEXTS, CFDataset, CFVariable
 from nczarr.plugins.cf.breaches import find_missing, find_missing_dimensions, find_no_text
+from nczarr.plugins.cf.references import parse_pairs
 from nczarr.plugins.cf.rule import Breach
+from nczarr.plugins.cf.values import has_values, read_numbers, read_texts
+from nczarr.plugins.cf.view import INTEGERS, TEXTS, CFDataset, CFVariable
 
 FEATURES = ({"map", "uris", "identifiers"}, {"map", "unique_values"})
 _URI = re.compile(r"[A-Za-z][A-Za-z0-9+.\-]*:\S+|[^\s:]+(?::\S*)?")

@@ -7,12 +7,12 @@ from collections.abc import Iterator
 from nczarr.arrays.lazy_numpy import np
 from nczarr.ast.dataset import MISSING_MARKS
 from nczarr.diagnostics.report import suggest
-from nczarr.operations.cf.references import parse_grid_mapping
-from nczarr.operations.cf.values import has_values, read_pieces
-from nczarr.operations.cf.view import INTEGERS, CFDataset, CFVariable
 from nczarr.plugins.cf.axes import axis_of, units_axis
 from nczarr.plugins.cf.breaches import find_missing, find_missing_dimensions, find_no_text, name_dimensions
+from nczarr.plugins.cf.references import parse_grid_mapping
 from nczarr.plugins.cf.rule import Breach, load_table
+from nczarr.plugins.cf.values import has_values, read_pieces
+from nczarr.plugins.cf.view import INTEGERS, CFDataset, CFVariable
 
 
 # ---- 5 Coordinate systems ---------------------------------------------------------------------------------------

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from nczarr.operations.cf.udunits import UNJUDGED
-from nczarr.operations.cf.view import CFDataset
 from nczarr.plugins.cf.axes import LATITUDE_UNITS, LONGITUDE_UNITS, PRESSURE_UNITS, axis_of, units_axis
 from nczarr.plugins.cf.breaches import find_no_text
 from nczarr.plugins.cf.rule import Breach
+from nczarr.plugins.cf.udunits import UNJUDGED
+from nczarr.plugins.cf.view import CFDataset
 
 
 # ---- 4 Coordinate types: the attribute `axis` -------------------------------------------------------------------

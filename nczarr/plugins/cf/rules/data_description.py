@@ -6,9 +6,6 @@ import re
 from collections.abc import Iterator
 
 from nczarr.diagnostics.report import suggest
-from nczarr.operations.cf.udunits import UNJUDGED, UnitSystem, unit_of
-from nczarr.operations.cf.values import has_values, read_texts
-from nczarr.operations.cf.view import INTEGERS, REALS, CFDataset, CFVariable
 from nczarr.plugins.cf.axes import is_time_reference
 from nczarr.plugins.cf.rule import Breach, load_table
 from nczarr.plugins.cf.standard_name_table import (
@@ -18,6 +15,9 @@ from nczarr.plugins.cf.standard_name_table import (
     standard_name_version,
     suggest_standard_name,
 )
+from nczarr.plugins.cf.udunits import UNJUDGED, UnitSystem, unit_of
+from nczarr.plugins.cf.values import has_values, read_texts
+from nczarr.plugins.cf.view import INTEGERS, REALS, CFDataset, CFVariable
 
 # ---- 3.1 Units --------------------------------------------------------------------------------------------------
 METADATA = tuple(f"temperature: {word}" for word in ("on_scale", "difference", "unknown"))

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from nczarr.arrays.lazy_numpy import NDArray, np
-from nczarr.operations.cf.values import has_values, read_numbers
-from nczarr.operations.cf.view import CFDataset, CFVariable
 from nczarr.plugins.cf.breaches import find_missing, find_no_text
 from nczarr.plugins.cf.rule import Breach
+from nczarr.plugins.cf.values import has_values, read_numbers
+from nczarr.plugins.cf.view import CFDataset, CFVariable
 
 LEAST = {"point": 1, "line": 2, "polygon": 3}
 """Least number of nodes of each type."""

@@ -8,11 +8,11 @@ from fractions import Fraction
 
 from nczarr.arrays.values.time_units import CALENDARS, Units, date, date_text, dates
 from nczarr.diagnostics.report import suggest
-from nczarr.operations.cf.udunits import REFERENCE
-from nczarr.operations.cf.values import has_values, read_pieces
-from nczarr.operations.cf.view import INTEGERS, CFDataset, CFVariable
 from nczarr.plugins.cf.axes import is_time_coordinate, is_time_reference
 from nczarr.plugins.cf.rule import Breach
+from nczarr.plugins.cf.udunits import REFERENCE
+from nczarr.plugins.cf.values import has_values, read_pieces
+from nczarr.plugins.cf.view import INTEGERS, CFDataset, CFVariable
 
 # ---- 4.4.2 Time coordinate units (4.4 in older versions) --------------------------------------------------------
 _DATETIME = re.compile(

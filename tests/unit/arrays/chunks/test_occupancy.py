@@ -14,8 +14,6 @@ import nczarr
 from nczarr.arrays.chunks import occupancy
 from nczarr.arrays.chunks.occupancy import blocks_of_boxes, blocks_of_chunks, blocks_of_runs, chunks_in
 from nczarr.arrays.regions import Index, Region, chunk_ranges, every_block, number_of, region_of, table_of
-from nczarr.arrays.sources.concatenate import join_sources
-from nczarr.arrays.sources.interleave import Raised
 from nczarr.arrays.sources.memory import Runs
 from nczarr.arrays.sources.sliced import Sliced
 from nczarr.arrays.sources.source import ArraySource, Layout
@@ -23,6 +21,8 @@ from nczarr.ast.rectilinear import Lengths
 from nczarr.diagnostics.report import Report
 from nczarr.operations import pipeline
 from nczarr.options import Options
+from nczarr.plugins.combine.arrays.concatenate import join_sources
+from nczarr.plugins.combine.arrays.interleave import Raised
 
 SEEDS = range(60)
 

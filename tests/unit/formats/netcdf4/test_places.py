@@ -17,8 +17,6 @@ import nczarr
 from nczarr.arrays.chunks.manifest import ChunkPlace
 from nczarr.arrays.codecs.crc32c import by_table
 from nczarr.arrays.regions import grid_of, table_of
-from nczarr.arrays.sources.concatenate import join_sources
-from nczarr.arrays.sources.interleave import Raised
 from nczarr.arrays.sources.sliced import Sliced
 from nczarr.arrays.sources.source import ArraySource
 from nczarr.diagnostics.report import CompileError, Report
@@ -29,6 +27,8 @@ from nczarr.link.run import perform
 from nczarr.link.tasks import Keys, WrittenPart, arrays
 from nczarr.operations.pipeline import plan_store
 from nczarr.options import Options
+from nczarr.plugins.combine.arrays.concatenate import join_sources
+from nczarr.plugins.combine.arrays.interleave import Raised
 from nczarr.registry import find_format
 from nczarr.stores import ranges
 from nczarr.stores.memory import MemoryStore

@@ -1,0 +1,1 @@
+"""Many datasets as one: joined, appended, or named by aggregation variables."""

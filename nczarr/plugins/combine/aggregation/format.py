@@ -1,0 +1,16 @@
+"""Aggregation files of CF, which `writer.py` makes. They are written and read as netCDF."""
+
+from __future__ import annotations
+
+from nczarr.registry import Capabilities, Format
+
+FORMAT = Format(
+    name="cfa",
+    title="CF aggregation: a netCDF file that names the files with its values, by `nczarr combine`",
+    suffixes=(".cfa", ".nca"),
+    spec="https://cfconventions.org/cf-conventions/cf-conventions.html#aggregation-variables",
+    capabilities=Capabilities(anonymous_dimensions=False, axis_names=False, unlimited="none"),
+    kinds={"nc4": "netcdf4"},
+    written_by="combine",
+    after="netcdf3",
+)

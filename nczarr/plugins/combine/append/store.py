@@ -1,0 +1,273 @@
+"""Extension of a store: the keys that change, in an order that an interruption does not harm."""
+
+from __future__ import annotations
+
+import hashlib
+import sys
+from collections.abc import Iterable, Iterator
+
+from nczarr import registry
+from nczarr.arrays.chunks.manifest import KeyListing
+from nczarr.arrays.execution.counts import Counts, Step
+from nczarr.arrays.execution.thread_pool import limit
+from nczarr.diagnostics.report import CompileError, Report, Source
+from nczarr.diagnostics.secrets import show
+from nczarr.link.run import link
+from nczarr.link.tasks import WrittenPart
+from nczarr.operations import endpoints
+from nczarr.plan.chunk_lengths import check_chunk
+from nczarr.plan.plans import StorePlan, conversion_of
+from nczarr.plugins.combine.append.changes import Change, Changes, plan_changes
+from nczarr.plugins.combine.append.placement import Appended, AppendRequest, Extension
+from nczarr.stores import extension
+from nczarr.stores.base import JOURNAL, Store
+from nczarr.stores.extension import STAGED, ExtendJournal
+from nczarr.stores.lock import NoLock, assure, report_changed
+from nczarr.stores.open import add_path_to_errors
+from nczarr.stores.ranges import Range
+
+
+def recover_target(request: AppendRequest, report: Report) -> bool:
+    """Put the work of a committed but interrupted extension in its place; return whether it was of this command.
+
+    A rehearsal changes nothing. Raises OSError.
+    """
+    options = request.options
+    reading = options._replace(storage=options.storage.of("target"), parser=None)
+    source = endpoints.open_source(request.target, report, reading)
+    if source is None or isinstance(source, Source) or source.versioned:
+        return False
+    journal = extension.parse(source.get(JOURNAL) or b"")
+    if journal is None or journal.state != "committed" or request.rehearsal:
+        return False
+    extension.complete(extension.extensible(request.target, options.storage), journal)
+    return journal.command is not None and journal.command == request.command
+
+
+def extend(work: Extension) -> Appended | None:
+    """Write what changes in the store of a target; return None after a reported error. Raises OSError."""
+    target, options, report = work.target, work.request.options, work.report
+    changes = plan_changes(work)
+    if changes is None:
+        return None
+    plan = StorePlan(work.whole, target.form._replace(name=target.outer.name), options)
+    for change in changes.arrays:
+        check_chunk(plan, change.array.path, change.array.part, change.array.decoded, report)
+    if report.errors:
+        return None
+    rewritten = sum(change.is_old(index) for change in changes.arrays for index in change.array.indices())
+    counts, steps = Counts(work.watch), tuple[Step, ...]()
+    if work.request.rehearsal:
+        steps = tuple(step for change in changes.arrays for step in change.steps())
+    else:
+        with limit(options.workers, options.memory), add_path_to_errors(target.path):
+            if target.outer.extends is None:
+                _StoreExtension(work, changes, counts).write()
+            else:
+                _commit(work, changes, counts)
+    if report.errors:
+        return None
+    return Appended(conversion_of(target.path, plan, counts), work.lengths, steps, rewritten)
+
+
+def _commit(work: Extension, changes: Changes, counts: Counts) -> None:
+    """Write everything into a new commit. Reports busy-target; raises OSError, CompileError with busy-target."""
+    target, options = work.target, work.request.options
+    assert target.outer.extends is not None
+    if not (changes.documents or changes.arrays):  # icechunk makes no commit without a change
+        return
+    store = registry.load(target.outer.extends)(target.path, options, target.store)
+    try:
+        for key in sorted(changes.documents, key=extension.turn):
+            store.put(key, changes.documents[key])
+        writing = _Writing(store, frozenset(), frozenset())
+        numbered: Iterable[tuple[int, WrittenPart]] = enumerate(change.array for change in changes.arrays)
+        if options.virtual:
+            from nczarr.link.target import refer_added  # few runs refer to chunks
+
+            numbered = refer_added(numbered, store, options.writing.inline, counts, writing.written)
+        link(numbered, writing, options, counts)
+        store.remove(_find_vanished(changes.arrays, writing))
+        if assure(work.lock, target.path, work.report):
+            store.finish()
+    finally:
+        store.abort()
+
+
+def _find_vanished(changes: Iterable[Change], writing: _Writing) -> list[str]:
+    """Return the keys that exist, but have become fill. Raises OSError."""
+    gone = []
+    for change in changes:
+        old = [change.array.key(index) for index in change.list_stored() if change.is_old(index)]
+        expected = set(change.keys())
+        gone += [key for key in old if key in expected and key not in writing.written]
+    return gone
+
+
+class _StoreExtension:
+    """Extension of a store by changes, with a journal. Methods raise OSError."""
+
+    def __init__(self, work: Extension, changes: Changes, counts: Counts) -> None:
+        assert work.target.store is not None
+        self.work = work
+        self.changes = changes
+        self.counts = counts
+        self.store = extension.extensible(work.target.path, work.request.options.storage)
+        prefixes = tuple(change.prefix for change in changes.arrays)
+        run, base = extension.new_run(), self._digest(work.target.store)
+        self.journal = ExtendJournal(work.request.command, base, run, "writing", work.lengths, prefixes, {}, (), ())
+
+    def write(self) -> None:
+        """Write everything. Reports unextendable-target, busy-target."""
+        arrays, options = self.changes.arrays, self.work.request.options
+        done = self._begin()
+        if done is None:
+            return
+        visible = frozenset(key for change in arrays for key in change.visible)
+        writing = _Writing(self.store, visible, done)
+        try:
+            link(enumerate(change.array for change in arrays), writing, options, self.counts)
+            if not self._may_commit():
+                self._report_change()
+                return
+        except OSError as error:
+            if self.work.request.command is None:
+                self._undo()
+            else:
+                error.add_note(f"`{show(self.work.target.path)}` reads as before; continue with the same command")
+            raise
+        except CompileError:  # the same command would find the same chunk
+            self._undo()
+            raise
+        staged = tuple(sorted(key for key in writing.written if key in visible))
+        documents, removed = extension.texts_of(self.changes.documents), tuple(_find_vanished(arrays, writing))
+        journal = self.journal._replace(state="committed", documents=documents, staged=staged, removed=removed)
+        self.store.put(JOURNAL, journal.bytes())
+        extension.apply(self.store, journal)
+
+    def _begin(self) -> frozenset[str] | None:
+        """Put the journal; return the keys that an interrupted run of the same command has put.
+
+        Until the store is known to be as it was compared, and free of chunks of other
+        runs, the journal has no command, so that no run takes such chunks for its own.
+        None after an error. Reports unextendable-target, busy-target.
+        """
+        store, request = self.store, self.work.request
+        old = extension.parse(store.get(JOURNAL) or b"")
+        if old is not None and old.is_of(self.journal):
+            store.tidy()
+            self.journal = self.journal._replace(run=old.run)
+            return frozenset(key.removeprefix(STAGED) for key in store.keys(STAGED)).union(
+                self.changes.list_new_keys(only_stored=True)  # nothing existed there before that run
+            )
+        if old is not None:
+            is_over = not isinstance(self.work.lock, NoLock)  # else it would have the lock
+            if not (is_over and old.command is None) and not request.discard:
+                state = "was interrupted" if is_over else "is running, or was interrupted"
+                text = f"an extension of `{show(self.work.target.path)}` by another command {state}"
+                helps = ["complete it with its own command", "discard its work with `--discard`"]
+                if not is_over:
+                    helps[1] = f"if it does not run any more, {helps[1]}"
+                self.work.report.error("unextendable-target", text, helps=helps)
+                return None
+            store.tidy()
+            store.remove([JOURNAL])
+        if not self._claim():
+            self._report_change()
+            return None
+        self._clean(old)
+        store.put(JOURNAL, self.journal.bytes())
+        return frozenset()
+
+    def _report_change(self) -> None:
+        self.work.report.add(report_changed(f"`{show(self.work.target.path)}`"))
+
+    def _claim(self) -> bool:
+        """Put the journal without its command; return False if another run has the store, or changed it."""
+        if not self.store.claim(self.journal._replace(command=None).bytes()):
+            return False
+        is_same = self._digest(self.store) == self.journal.base
+        if not is_same:
+            self.store.remove([JOURNAL])
+        return is_same
+
+    def _may_commit(self) -> bool:
+        """Return whether journal and lock are those of the run, and the documents as they were.
+
+        Under documents that have changed, what was put is removed.
+        """
+        now = extension.parse(self.store.get(JOURNAL) or b"")
+        if now is None or now.run != self.journal.run:
+            return False
+        if self._digest(self.store) != self.journal.base:
+            self._undo()
+            return False
+        return self.work.lock.is_held()
+
+    def _undo(self) -> None:
+        """Remove what a run has put that cannot be continued, the journal last."""
+        self.store.remove([*self.changes.list_new_keys(), *self.store.keys(STAGED)])
+        self.store.remove([JOURNAL])
+        self.store.tidy()
+
+    def _digest(self, store: Store) -> str:
+        """Return a digest of the documents that change, as they are."""
+        document_hash = hashlib.sha256()
+        for key in sorted(self.changes.documents):
+            data = store.get(key) or b""
+            document_hash.update(f"{key} {len(data)}\n".encode("utf-8", "surrogateescape") + data)
+        return document_hash.hexdigest()
+
+    def _clean(self, old: ExtendJournal | None) -> None:
+        """Remove chunks beyond the lengths of the store, and those staged by an abandoned run."""
+        gone = self.changes.list_new_keys(only_stored=True)
+        if old is not None:
+            gone += self.store.keys(STAGED)
+            for source in (array for parts in self.work.target.checked.parts.values() for array in parts.values()):
+                if source.keys is not None and source.keys.chunk_keys.prefix in old.arrays:
+                    gone += _list_keys_beyond(source.keys, len(source.layout.shape), self.store)
+        self.store.remove(dict.fromkeys(gone))
+
+
+def _list_keys_beyond(listing: KeyListing, rank: int, store: Store) -> Iterator[str]:
+    """Yield the keys of chunks outside of an array's grid. Raises OSError."""
+    keys = listing.chunk_keys
+    for key in store.keys(keys.prefix):
+        if keys.index_of(key, (sys.maxsize,) * rank) is not None and not listing.holds(key):
+            yield key
+
+
+class _Writing(Store):
+    """Target of the chunks: puts those that are visible beside their places, and knows what it has put."""
+
+    def __init__(self, store: Store, visible: frozenset[str], done: frozenset[str]) -> None:
+        self.store = store
+        self.path = store.path
+        self.distant, self.sequential = store.distant, store.sequential
+        self.visible = visible
+        self.done = done
+        self.written: set[str] = set(done)
+
+    def get(self, key: str) -> bytes | None:
+        """Return the bytes of a key in its place, or None. Raises OSError."""
+        return self.store.get(key)
+
+    def keys(self, prefix: str = "") -> Iterator[str]:
+        """Return all keys with `prefix`, sorted. Raises OSError."""
+        return self.store.keys(prefix)
+
+    def is_done(self, key: str) -> bool:
+        """Return whether an interrupted run has put this key."""
+        return key in self.done
+
+    def _place(self, key: str) -> str:
+        self.written.add(key)
+        return STAGED + key if key in self.visible else key
+
+    def put(self, key: str, data: bytes) -> None:
+        """Set a key. Raises OSError, UnsafeKeyError."""
+        self.store.put(self._place(key), data)
+
+    def put_pieces(self, key: str, pieces: Iterable[bytes | Range]) -> None:
+        """Set a key to pieces. Raises OSError, UnsafeKeyError."""
+        self.store.put_pieces(self._place(key), pieces)

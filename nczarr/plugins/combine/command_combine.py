@@ -1,0 +1,169 @@
+"""`nczarr combine SRC… DST`, also spelt `nczarr refs combine SRC… -o DST`: combine datasets into one."""
+
+from __future__ import annotations
+
+import argparse
+from typing import TYPE_CHECKING
+
+from nczarr.cli import misuse, write_product
+from nczarr.cli.options import inputs_of, options_of, subset_of
+from nczarr.cli.parser import Command
+from nczarr.cli.progress import CommandResult, counting, print_plan, progress, summary
+from nczarr.cli.shared import Messages
+from nczarr.diagnostics.report import Report
+from nczarr.diagnostics.secrets import show
+from nczarr.options import ARGUMENTS, COMBINATION, CONVERTING, TARGET
+from nczarr.plugins.combine.command_options import OPTIONS, list_sources, recoding_of
+from nczarr.registry import REFERENCE
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from nczarr.options import Options
+    from nczarr.plan.plans import Conversion
+
+COMBINE, REFS_COMBINE = "combine", "refs combine"
+
+JOIN = "join files along an existing dimension, by references"
+STACK = "stack files along a new dimension, as a Zarr store"
+
+EXAMPLES = {
+    COMBINE: (
+        (JOIN, "combine day1.nc day2.nc series.json --along time"),
+        (STACK, "combine run1.nc run2.nc stacked.zarr --new-dim run"),
+    ),
+    REFS_COMBINE: (
+        (JOIN, "refs combine day1.nc day2.nc -o all.json --along time"),
+        (STACK, "refs combine run1.nc run2.nc -o runs.zarr --new-dim run"),
+    ),
+}
+"""Examples by spelling of the command."""
+
+
+def combine() -> Command:
+    """Return the parser of `combine`, whose last argument is the target, as in `convert` and `append`."""
+    return _parser(COMBINE, "[OPTION]… SRC… DST")
+
+
+def parser() -> Command:
+    """Return the parser of `refs combine`, whose arguments are all sources."""
+    return _parser(REFS_COMBINE, "[OPTION]… SRC… [-o DST]")
+
+
+def _parser(name: str, usage: str) -> Command:
+    subparser = Command(
+        name,
+        usage,
+        "Combine datasets into one: join them along a dimension that they have, or stack them along a new one. Sources "
+        "are reference documents, files and stores of any format. The target is a reference document, which points to "
+        "the chunks of the sources, or a store or file, which holds them.",
+        EXAMPLES[name],
+    )
+    subparser.option(
+        ARGUMENTS, "sources", metavar="SRC", nargs="+", help="file, store or URL, in order; - is standard input"
+    )
+    if name == COMBINE:  # the sources take every argument: `run` takes the last of them
+        subparser.option(
+            ARGUMENTS, "last", metavar="DST", nargs="?", help="target; - is a reference document on standard output"
+        )
+    instead = "the last argument" if name == COMBINE else "a reference document on standard output"
+    subparser.option(TARGET, "-o", dest="target", metavar="DST", help=f"target (default: {instead})")
+    subparser.option(
+        COMBINATION,
+        "--along",
+        action="append",
+        default=[],
+        metavar="NAME",
+        help="join along this dimension; with --new-dim, a variable to stack even if it is equal in all sources; "
+        "repeatable",
+    )
+    subparser.option(
+        COMBINATION, "--new-dim", metavar="NAME", help="stack the variables that differ along this new dimension"
+    )
+    subparser.option(
+        TARGET, "--to", metavar="FORMAT", help="format of the target (default: by its suffix, else reference)"
+    )
+    return subparser.complete(CONVERTING, own=OPTIONS)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Combine; return the status."""
+    name = arguments.command
+    if name == COMBINE and arguments.target is None:
+        if len(arguments.sources) < 2:
+            return misuse(name, "name the sources and, as the last argument, the target")
+        *arguments.sources, target = arguments.sources
+        arguments.target = None if target == "-" else target
+    if not arguments.along and arguments.new_dim is None:
+        return misuse(name, "name a dimension of the sources with --along, or a new one with --new-dim")
+    try:
+        options = options_of(arguments, special=True)  # a text target loses nothing of the storage
+    except ValueError as error:
+        return misuse(name, str(error))
+    if arguments.dry_run and arguments.target is None:
+        return misuse(name, "name the target of a dry run")
+    messages = Messages(arguments)
+    done: list[tuple[Conversion, Mapping[str, int]]] = []
+    status = messages.guard(lambda: _run(arguments, options, messages.report, done))
+    for conversion, lengths in done:
+        count = len(arguments.sources)
+        result = CommandResult(name, conversion.target, count, (conversion,), lengths)
+        sources = f"{count} source{'s' * (count != 1)}"
+        messages.result(f"`{show(conversion.target)}`: {sources}, {summary([conversion])}", result)
+    return status
+
+
+def _run(
+    arguments: argparse.Namespace, options: Options, report: Report, done: list[tuple[Conversion, Mapping[str, int]]]
+) -> None:
+    """Read, combine, write. Raises OSError, CompileError."""
+    from nczarr.plugins.combine.join import CombineRequest, CombineSpec, prepare
+
+    target, form = arguments.target, arguments.to or (None if arguments.target else REFERENCE)
+    subset = subset_of(arguments, report)
+    if subset is None or (target is None and not _is_text(form, report)):
+        return
+    request = CombineRequest(
+        inputs_of(arguments.sources, options, arguments.form),
+        CombineSpec(
+            tuple(arguments.along),
+            arguments.new_dim,
+            recoding=recoding_of(arguments),
+            join=arguments.join,
+            sort=arguments.sort,
+            duplicates=arguments.duplicates,
+            repack=arguments.repack,
+        ),
+        target,
+        form,
+        subset,
+        options,
+        arguments.form,
+        arguments.dry_run,
+    )
+    with counting(arguments, "sources", len(request.inputs)) as step:
+        ready = prepare(request, report, step)
+    if ready is None or ready.conversion is None:
+        return
+    if arguments.dry_run:
+        steps = ready.conversion.steps(report)
+        lines = list_sources(ready.combined, arguments.message_format)
+        print_plan(arguments, None if report.errors else steps, target, lines)
+        return
+    if target is None:
+        write_product(ready.conversion.blocks(report) or ())
+        return
+    with progress(arguments, target, ready.combined.checked) as watch:
+        conversion = ready.write(report, watch)
+    if conversion is not None:
+        done.append((conversion, dict(ready.combined.totals)))
+
+
+def _is_text(name: str | None, report: Report) -> bool:
+    """Return whether a format is written to standard output. Reports unknown-target."""
+    from nczarr.operations import endpoints
+
+    form = endpoints.target_format("", name, report)
+    if form is not None and form.binary:
+        report.error("unknown-target", f"format `{form.name}` is not a text format", helps=["name a file with `-o`"])
+    return form is not None and not form.binary

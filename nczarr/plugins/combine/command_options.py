@@ -1,0 +1,71 @@
+"""Options of a combination, and lines about its sources: for the commands that join sources."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from nczarr.options import COMBINATION, Option
+
+if TYPE_CHECKING:
+    from nczarr.plugins.combine.join import Combined, Recoding
+
+OPTIONS: tuple[Option, ...] = (
+    Option("decode_times", (), COMBINATION, "--decode-times",
+           help="count the times of all sources in the `units` of the first: exactly, or the run ends"),
+    Option("units", (), COMBINATION, "--units", "text", "UNITS",
+           "count the times of all sources in these, `hours since 1970-01-01`"),
+    Option("join", (), COMBINATION, "--join", "text", None,
+           "exact: variables and coordinates are equal in all sources; outer: variables of any source, on the union of "
+           "all coordinates, where cells without a source are fill values; override: coordinates of the first source "
+           "stand for all of the same length (default: exact)", ("exact", "outer", "override"), "exact"),
+    Option("sort", (), COMBINATION, "--sort",
+           help="sort by the coordinate of the joined dimension, within sources too"),
+    Option("duplicates", (), COMBINATION, "--duplicates", "text", None,
+           "rule for values of this coordinate that occur several times (default: error, with --sort or --join outer)",
+           ("error", "first", "last")),
+    Option("repack", (), COMBINATION, "--repack",
+           help="give sources with another type, packing, fill value, filters or chunks those of most sources, or of "
+           "the target that is extended; only their values are encoded again"),
+)  # fmt: skip
+"""Options of combinations, in the order of the help."""
+
+
+def recoding_of(arguments: argparse.Namespace) -> Recoding | None:
+    """Return how times are counted; None: as each source does."""
+    from nczarr.plugins.combine.join import Recoding
+
+    return Recoding(arguments.units) if arguments.units is not None or arguments.decode_times else None
+
+
+def list_sources(combination: Combined, form: str) -> Iterator[str]:
+    """Return lines about the sources of a combination, which were compared one by one, as text or `json`."""
+    return _list_json(combination) if form == "json" else _list_text(combination)
+
+
+def _list_text(combination: Combined) -> Iterator[str]:
+    """Yield the sources in order, one a line, each with its first index and length."""
+    from nczarr.diagnostics.render import visible
+
+    for path, lengths in combination.lengths.items():
+        total = combination.totals[path]
+        yield f"`{visible(path)}`: {len(lengths)} source{'s' * (len(lengths) != 1)}, {total} in all\n"
+        begin, width = 0, len(str(max(total, *lengths)))
+        for name, length in zip(combination.names, lengths, strict=True):
+            first = " " * width if combination.is_placed else f"{begin:{width}}"  # cells have no common first index
+            yield f"{first}  {length:{width}}  {visible(name)}\n"
+            begin += length
+    if not combination.lengths:
+        yield f"{len(combination.names)} sources\n"
+        width = len(str(len(combination.names)))
+        yield from (f"{number:{width}}  {visible(name)}\n" for number, name in enumerate(combination.names))
+
+
+def _list_json(combination: Combined) -> Iterator[str]:
+    """Yield the sources as JSON lines."""
+    lengths = combination.lengths.items()
+    for number, name in enumerate(combination.names):
+        members = {"source": name, "lengths": {path: every[number] for path, every in lengths}}
+        yield json.dumps(members, ensure_ascii=False) + "\n"

@@ -1,0 +1,113 @@
+"""Variables with cells that no source has: their fill value, and the tree of a result with variables of all sources."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
+
+from nczarr import names
+from nczarr.ast import Attribute, Constant, Dimension, Group, Variable
+from nczarr.ast.dataset import building, map_groups
+from nczarr.ast.types import ATOMIC, is_number
+from nczarr.check.check_types import DEFAULT
+from nczarr.check.checked import Checked, resize
+from nczarr.plugins.combine.join.agreement import Aspect, SourceDifference
+from nczarr.plugins.combine.join.packing import VariablePacking
+from nczarr.plugins.combine.join.source_grid import DeclaredVariable
+
+
+class FillRule(NamedTuple):
+    """Value of cells that no source has."""
+
+    constant: Constant | None
+    """The value."""
+    attribute: Constant | None = None
+    """The attribute `_FillValue` that the variable gets; None if it stays as it is."""
+    may_occur: bool = False
+    """True if cells of the sources may have the value, and would be read as missing."""
+
+    @property
+    def data(self) -> bytes | None:
+        """The value of one cell, little-endian or as text; None for zeros."""
+        data = None if self.constant is None else self.constant.data
+        if isinstance(data, bytes):
+            return data
+        return data[0] if data and isinstance(data[0], bytes) else None
+
+    @property
+    def shown(self) -> str:
+        """Displayable value."""
+        from nczarr.operations.compare.difference import show_constant
+
+        return "zeros" if self.constant is None else show_constant(self.constant)
+
+    def declare(self, variable: Variable) -> Variable:
+        """Return a variable with the attribute."""
+        if self.attribute is None:
+            return variable
+        fill = Attribute(name="_FillValue", value=self.attribute)
+        storage = variable.storage.model_copy(update={"no_fill": False})
+        return variable.model_copy(update={"attributes": (*variable.attributes, fill), "storage": storage})
+
+
+def fill_gaps(variable: Variable, fill: Constant | None) -> FillRule:
+    """Return the value of cells without a source. `fill`: value of unwritten cells.
+
+    It is `_FillValue`, else `missing_value`. Floats get NaN, as in xarray, and
+    integers netCDF's default fill value, both as `_FillValue`. Texts and records
+    keep the value of unwritten cells.
+    """
+    attributes = {attribute.name: attribute.value for attribute in variable.attributes}
+    if "_FillValue" in attributes or not is_number(variable.type):
+        return FillRule(fill)
+    missing = attributes.get("missing_value")
+    if missing is not None and missing.type == variable.type and isinstance(missing.data, bytes) and missing.count:
+        value = Constant(type=missing.type, count=1, data=missing.data[: ATOMIC[missing.type].size])
+        return FillRule(value, value)
+    is_float = ATOMIC[variable.type].is_float
+    value = Constant.numbers(variable.type, [math.nan if is_float else DEFAULT[variable.type]])
+    return FillRule(value, value, not is_float)
+
+
+def is_assigned(difference: SourceDifference, first: Checked, checked: Checked) -> bool:
+    """Return whether only the first source has a `_FillValue`, the one that an earlier run gave it because of gaps."""
+    path, aspect, attribute, one, other, _ = difference
+    if (aspect, attribute) != (Aspect.ATTRIBUTE, "_FillValue") or one is None or other is not None:
+        return False
+    rule = fill_gaps(checked.variables[path], checked.fills[path])
+    values = (each.value for each in first.variables[path].attributes if each.name == "_FillValue")
+    return rule.attribute is not None and rule.attribute == next(values)
+
+
+def extend_tree(
+    checked: Checked,
+    declared: Mapping[str, DeclaredVariable],
+    packings: Mapping[str, VariablePacking],
+    size: Callable[[str, Dimension], int],
+) -> Checked:
+    """Return a dataset with more variables, other packings and lengths of dimensions, without arrays for these.
+
+    `size`: returns the length of a dimension by its FQN.
+    """
+    dimensions = {path: one for variable in declared.values() for path, one in variable.dimensions.items()}
+
+    def change(path: str, group: Group) -> dict[str, Any]:
+        """Return the dimensions and variables of a group."""
+        listed = {names.join(path, dimension.name): dimension for dimension in group.dimensions}
+        listed.update({fqn: one for fqn, one in dimensions.items() if names.parent(fqn) == path and fqn not in listed})
+        variables = {names.join(path, variable.name): variable for variable in group.variables}
+        variables.update({fqn: one.variable for fqn, one in declared.items() if names.parent(fqn) == path})
+        return {
+            "dimensions": tuple(one.model_copy(update={"size": size(fqn, one)}) for fqn, one in listed.items()),
+            "variables": tuple(
+                packings[fqn].apply(variable) if fqn in packings else variable for fqn, variable in variables.items()
+            ),
+        }
+
+    with building():
+        tree = map_groups(checked.dataset, change)
+        fills = {**checked.fills, **{path: one.fill for path, one in declared.items()}}
+        fills |= {path: packing.fill for path, packing in packings.items()}
+        shapes: dict[str, tuple[int, ...]] = {**checked.shapes, **dict.fromkeys(declared, ())}
+        return resize(checked._replace(fills=fills, shapes=shapes), tree)
