@@ -36,7 +36,7 @@ class CommandRow(NamedTuple):
     line: str
     """One line about the command."""
     task: str
-    """Heading of the overview under which it stands."""
+    """Heading of the overview under which it stands, such as `inspect datasets`; another one is added."""
     after: str = ""
     """Command behind which the overview lists it; empty, and without that command: at the end of its task."""
     other_names: tuple[str, ...] = ()

@@ -320,9 +320,9 @@ MODES = {"zarr": "zarr2", "nczarr": "nczarr"}
 
 
 def load(row: str) -> Any:
-    """Return the object of a lazy string `module:name`. Raises ImportError or AttributeError."""
+    """Return the object of a lazy string `module:name`. Raises PluginError for one of another distribution."""
     module, _, name = row.partition(":")
-    return getattr(import_module(module), name)
+    return getattr(import_module(module), name) if module.startswith("nczarr.") else plugin_index.load_part(row)
 
 
 def own_rows() -> dict[str, str]:
@@ -376,8 +376,10 @@ def _find_fault(name: str, row: str) -> str | None:
         if not isinstance(form, Format) or form.name != name:
             return f"it is no `Format` with the name `{name}`"
         re.compile(form.detects.encode())
-    except Exception as error:  # of another distribution: it must not end this run
-        return f"{type(error).__name__}: {error}"
+    except plugin_index.PluginError as error:
+        return str(error)
+    except (re.error, AttributeError) as error:
+        return f"its pattern `detects` is invalid: {error}"
     return None
 
 

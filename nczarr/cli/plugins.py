@@ -44,7 +44,10 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _list_added(plugin: Plugin) -> dict[str, list[str]]:
     return {
+        "formats": list(plugin.formats),
         "commands": list(plugin.commands),
         "names": [f"nczarr.{name}" for name in plugin.names],
         "checks": [*plugin.conventions, *plugin.checks],
+        "codecs": list(plugin.codecs),
+        "protocols": list(plugin.protocols),
     }

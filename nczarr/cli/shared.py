@@ -24,7 +24,7 @@ from nczarr.cli import (
 from nczarr.diagnostics.report import OMITTED, UNREAD, CompileError, Diagnostic, Report, Severity
 from nczarr.diagnostics.secrets import show
 from nczarr.names import readable
-from nczarr.plugin_index import list_packages
+from nczarr.plugin_index import PluginError, list_packages
 from nczarr.stores.commitment import CommittedError, OldTargetStaysError, forget_commits
 
 if TYPE_CHECKING:
@@ -284,7 +284,13 @@ class Messages:
 
     def _report_crash(self, error: Exception) -> None:
         place, package = _innermost(error)
-        whose = "nczarr" if package == "nczarr" else f"the plugin that has the package `{package}`"
+        whose = (
+            "a plugin"
+            if isinstance(error, PluginError)
+            else "nczarr"
+            if package == "nczarr"
+            else f"the plugin that has the package `{package}`"
+        )
         notes = [f"this is a fault of {whose}; please report it with the input"]
         if self._verbose:
             import traceback

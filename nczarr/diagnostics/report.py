@@ -418,6 +418,11 @@ class Report:
         """Number of errors, including dropped and hidden ones."""
         return self._errors
 
+    @property
+    def count(self) -> int:
+        """Number of diagnostics, dropped ones included, and hidden ones not."""
+        return len(self._kept) + self.dropped
+
     def list_sorted(self) -> list[Diagnostic]:
         """Return all stored diagnostics, ordered by place."""
         return sorted(self._kept.values(), key=Diagnostic.sort_key)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
 
 from nczarr import names, plugin_index, registry
 from nczarr.arrays.regions import grid_of
@@ -250,7 +251,7 @@ def _check(request: CheckRequest, report: Report) -> int:
     faults = 0
     for peer in peers:
         if revision is not None and peer not in unsuited:
-            faults += peer.check(revision, report)
+            faults += _count_shown(report, peer.check, revision, report)
     is_answered = peers and len(peers) == len(request.judges) and not unsuited
     if is_answered and options.kind is None and not request.schema and not request.conventions:
         return faults
@@ -263,13 +264,21 @@ def _check(request: CheckRequest, report: Report) -> int:
     report.hides = request.codes.hides
     if checked is None:
         return faults
-    faults += sum(peer.check_tree(checked, request, report) for peer in unsuited)
+    for peer in unsuited:
+        faults += _count_shown(report, peer.check_tree, checked, request, report)
     if report.errors == before:
         advise(checked, report)
         _rehearse(checked, request, report)
         for name, version in request.conventions.items():
             find_convention(name).check(checked, version, request, report)
     return faults
+
+
+def _count_shown(report: Report, ask: Callable[..., int], *given: Any) -> int:
+    """Return how many faults a reader has; 0 if the user asked to see none of them."""
+    before = report.count
+    found = ask(*given)
+    return found if report.count > before else 0
 
 
 def _rehearse(checked: Checked, request: CheckRequest, report: Report) -> None:

@@ -21,6 +21,7 @@ from nczarr.diagnostics.report import Report, Source
 from nczarr.diagnostics.secrets import show
 from nczarr.operations import endpoints, omissions
 from nczarr.operations.declaration import find_declaration
+from nczarr.operations.plugin_readers import check_arrays
 from nczarr.options import Options
 from nczarr.registry import Format
 from nczarr.stores import local_paths
@@ -113,6 +114,8 @@ def read(
         )
     if checked is None:
         return None
+    if not form.read.startswith("nczarr."):
+        check_arrays(checked, form)
     if any(attribute.name == ORIGINAL_NAMES for attribute in checked.dataset.attributes):
         from nczarr.operations.legal_names import restore_names
 

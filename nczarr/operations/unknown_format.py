@@ -22,7 +22,8 @@ def report_unknown_format(source: Source | Store, report: Report) -> None:
     elif not isinstance(source, Source) and (inner := _find_inner_stores(source)):
         helps = [f"it contains stores: {list_first(inner, 5)}; name one of them"]
     name = source.name if isinstance(source, Source) else source.path
-    report.error("unknown-format", f"`{name}` is not in a format that can be read", helps=helps)
+    notes = [*plugin_index.list_faults(), *registry.list_faults()]
+    report.error("unknown-format", f"`{name}` is not in a format that can be read", notes=notes, helps=helps)
 
 
 def _find_hints(head: bytes) -> list[str]:

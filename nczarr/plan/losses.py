@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import itertools
 import json
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 
 from nczarr import names
 from nczarr.arrays.sources.source import Descr, fill_of
@@ -98,12 +98,17 @@ def losses(checked: Checked, form: Format) -> Iterator[Loss]:
     yield from _dataset(checked, form)
     strict = capabilities.json_attributes == "strict"
     plain_attributes = not capabilities.attribute_user_types or not capabilities.typed_attributes
+    has_json = capabilities.arrays is not None or not capabilities.typed_attributes
     for path, group in groups(checked.dataset):
-        if plain_attributes:
+        if plain_attributes and not has_json:
+            yield from _list_user_typed(path, group.attributes)
+        elif plain_attributes:
             yield from _attributes(path, group.attributes, strict=strict)
         for variable in group.variables:
             fqn = names.join(path, variable.name)
-            if plain_attributes:
+            if plain_attributes and not has_json:
+                yield from _list_user_typed(fqn, variable.attributes)
+            elif plain_attributes:
                 fills = [attribute for attribute in variable.attributes if attribute.name == "_FillValue"]
                 fitting = [attribute for attribute in fills if attribute.value.type == variable.type]
                 others = tuple(attribute for attribute in variable.attributes if attribute not in fitting)
@@ -282,6 +287,16 @@ def _attributes(path: str, attributes: tuple[Attribute, ...], *, strict: bool) -
             yield Loss("altered-attribute", "value", path, text, attribute.span)
         elif value.type == "string":
             yield Loss("char-or-string", "annotation", path, f"{where}: a string", attribute.span)
+
+
+def _list_user_typed(path: str, attributes: Iterable[Attribute]) -> Iterator[Loss]:
+    """Yield the attributes of user-defined types, for targets that keep the bytes of all others."""
+    for attribute in attributes:
+        if attribute.value.type not in ATOMIC:
+            text = (
+                f"attribute `{attribute.name}` of `{path}` has the type `{attribute.value.type}`: it would be left out"
+            )
+            yield Loss("lost-attribute", "value", path, text, attribute.span)
 
 
 def _states_value(attribute: Attribute) -> bool:

@@ -17,7 +17,8 @@ from nczarr.sdk import CommandRow, Plugin, ProtocolRow
 PLUGIN = Plugin(
     "bad",
     "plugin with faults",
-    formats={"zarr3": "bad_plugin.parts:TAKEN", "odd": "bad_plugin.parts:ODD", "gone": "bad_plugin.none:FORMAT"},
+    formats={"cells": "bad_plugin.parts:CELLS", "unread": "bad_plugin.parts:UNREAD", "zarr3": "bad_plugin.parts:TAKEN",
+             "odd": "bad_plugin.parts:ODD", "gone": "bad_plugin.none:FORMAT"},
     commands={"convert": CommandRow("bad_plugin.parts:fail", "taken", ""),
               "broken": CommandRow("bad_plugin.parts:fail", "broken", "inspect and compare")},
     checks={"rules": "bad_plugin.none:CHECK"},
@@ -28,10 +29,21 @@ PLUGIN = Plugin(
 """
 
 PARTS = """
+from nczarr import sdk
 from nczarr.sdk import Format
 
 TAKEN = Format(name="zarr3", title="", suffixes=(".zarr",), spec="", read="bad_plugin.parts:fail")
 ODD = Format(name="odd", title="", suffixes=(".odd",), spec="", read="bad_plugin.parts:fail")
+CELLS = Format(name="cells", title="", suffixes=(".cells",), spec="", read="bad_plugin.parts:read")
+UNREAD = Format(name="unread", title="", suffixes=(".unread",), spec="", read="bad_plugin.parts:reed")
+
+
+def read(source, report, options):
+    values = sdk.np.zeros(2, "<i4")
+    array = sdk.ArrayInMemory(sdk.Layout("<i4", (2,), (2,)), values)
+    variable = sdk.Variable(name="v", type="int", dimensions=("/x",))
+    dataset = sdk.Dataset(name="a", dimensions=(sdk.Dimension(name="x", size=3),), variables=(variable,))
+    return sdk.Unchecked(dataset, parts={"/v": {"": array}})
 
 
 def fail(*given):
@@ -51,7 +63,8 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
     rows = "[nczarr.plugins]\nbad = bad_plugin.plugin:PLUGIN\nworse = bad_plugin.worse:PLUGIN\n"
     (folder / "bad_plugin-1.dist-info" / "entry_points.txt").write_text(rows)
     (folder / "a.cdl").write_text("netcdf a { variables: int v ; data: v = 1 ; }")
-    (folder / "a.odd").write_text("odd")
+    for name in ("odd", "cells", "unread", "none"):
+        (folder / f"a.{name}").write_text("odd")
     return folder
 
 
@@ -61,10 +74,14 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
     [
         ("plugins", 1, "plugin `worse` cannot be loaded: RuntimeError"),
         ("plugins", 1, "format `zarr3` of bad_plugin.parts:TAKEN is not used: the name is taken by"),
-        ("plugins", 1, "format `gone` of bad_plugin.none:FORMAT is not used: ModuleNotFoundError"),
+        ("plugins", 1, "format `gone` of bad_plugin.none:FORMAT is not used: bad_plugin.none:FORMAT cannot be loaded"),
         ("convert a.cdl a.zarr --to zarr3 --overwrite", 0, "zarr3"),
         ("dump a.odd", 1, "`bad_plugin.parts` failed: KeyError: 'part'"),
         ("dump a.odd", 1, "this is a fault of the plugin that has the package `bad_plugin`"),
+        ("dump a.none", 1, "format `gone` of bad_plugin.none:FORMAT is not used"),
+        ("convert a.cells b.zarr", 1, "variable `/v` has an array of the shape (2,), its dimensions have (3,)"),
+        ("dump a.unread", 1, "bad_plugin.parts:reed cannot be loaded: AttributeError"),
+        ("dump a.unread", 1, "this is a fault of a plugin"),
         ("broken", 1, "the command `broken` of bad_plugin.parts:fail cannot be made: KeyError: 'part'"),
         ("check --for rules a.cdl", 2, "bad_plugin.none:CHECK cannot be loaded: ModuleNotFoundError"),
         ("help", 0, ""),

@@ -79,5 +79,5 @@ def test_rows_of_others_that_cannot_be_used_are_named() -> None:
     faults = {fault.split("`")[1]: fault.partition("is not used: ")[2] for fault in joined.faults}
     assert faults.keys() == others.keys() - {"ours"}
     assert faults["cdl"] == f"the name is taken by {registry.ROWS['cdl']}"
-    assert faults["gone"] == "ModuleNotFoundError: No module named 'no'"
+    assert faults["gone"] == "no.module:FORMAT cannot be loaded: ModuleNotFoundError: No module named 'no'"
     assert faults["named"] == "it is no `Format` with the name `named`"

@@ -8,8 +8,6 @@ from nczarr.sdk import CodecKind
 
 
 class HexCodec(CodecKind):
-    """Chunks in hexadecimal digits, which are read only."""
-
     config_id = "esri_hex"
 
     def decode(self, data: bytes, step: Any, itemsize: int, limit: int) -> bytes:

@@ -12,6 +12,7 @@ NODATA_value -9999
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterator
 from typing import Any
@@ -24,7 +25,9 @@ FORMAT = sdk.Format(
     title="ESRI ASCII grid",
     suffixes=(".asc",),
     spec="https://desktop.arcgis.com/en/arcmap/latest/manage-data/raster-and-images/esri-ascii-raster-format.htm",
-    capabilities=sdk.Capabilities(groups=False, storage=False, kind=False, names=False, definition_order=False),
+    capabilities=sdk.Capabilities(
+        groups=False, storage=False, kind=False, names=False, definition_order=False, unlimited="none"
+    ),
     detects=r"(?i)\s*ncols\s+[0-9]+\s",
     read="nczarr_esri.grid:read",
     write="nczarr_esri.grid:write",
@@ -37,7 +40,6 @@ CODE = "esri-grid"
 """Code of this plugin's diagnostics; `codes/esri-grid.md` is its page."""
 
 _ENTRY = re.compile(rb"\s*([A-Za-z_]+)[ \t]+(\S+)")
-_NEEDED = ("ncols", "nrows", "cellsize")
 
 
 def read(source: sdk.Source, report: Report, options: Options) -> Unchecked | None:
@@ -52,14 +54,18 @@ def read(source: sdk.Source, report: Report, options: Options) -> Unchecked | No
             return None
         at = entry.end()
     here, tokens = sdk.Span(source, at, at), text[at:].split()
-    if missing := [name for name in _NEEDED if name not in header]:
-        report.error(CODE, f"the header lacks `{missing[0]}`", here)
+    if lacks := [name for name in ("ncols", "nrows", "cellsize") if name not in header]:
+        report.error(CODE, f"the header lacks `{lacks[0]}`", here)
+        return None
+    if wrong := [name for name in header if not math.isfinite(header[name])]:
+        report.error(CODE, f"`{wrong[0]}` is not a finite number", here)
         return None
     rows, columns = int(header["nrows"]), int(header["ncols"])
     if rows < 1 or columns < 1 or len(tokens) != rows * columns:
         report.error(CODE, f"{rows} rows of {columns} cells are {rows * columns} values, here are {len(tokens)}", here)
         return None
-    is_integer = all(re.fullmatch(rb"-?[0-9]{1,9}", token) for token in tokens)
+    numbers = (*tokens, *(f"{header[name]:.17g}".encode() for name in ("nodata_value",) if name in header))
+    is_integer = all(re.fullmatch(rb"-?[0-9]{1,9}", number) for number in numbers)
     try:
         cells = np.array(list(map(float, tokens))).reshape(rows, columns)
     except ValueError as error:
@@ -67,7 +73,8 @@ def read(source: sdk.Source, report: Report, options: Options) -> Unchecked | No
         return None
     size, kind, dtype = header["cellsize"], *(("int", "<i4") if is_integer else ("double", "<f8"))
     centers = {name: header.get(f"{name}llcenter", header.get(f"{name}llcorner", 0.0) + size / 2) for name in "xy"}
-    fill = () if "nodata_value" not in header else (_attribute("_FillValue", kind, header["nodata_value"]),)
+    missing = sdk.Constant.numbers(kind, [np.dtype(dtype).type(header.get("nodata_value", 0)).item()])
+    fill = (sdk.Attribute(name="_FillValue", value=missing),) if "nodata_value" in header else ()
     values = {
         "/y": (centers["y"] + size * np.arange(rows))[::-1].copy(),
         "/x": centers["x"] + size * np.arange(columns),
@@ -82,7 +89,10 @@ def read(source: sdk.Source, report: Report, options: Options) -> Unchecked | No
             sdk.Variable(name="cells", type=kind, dimensions=("/y", "/x"), attributes=fill),
         ),
     )
-    parts: dict[str, sdk.Parts] = {path: {"": _array(array)} for path, array in values.items()}
+    parts: dict[str, sdk.Parts] = {
+        path: {"": sdk.ArrayInMemory(sdk.Layout(array.dtype.str, array.shape, array.shape), array)}
+        for path, array in values.items()
+    }
     return Unchecked(dataset, parts=parts)
 
 
@@ -116,12 +126,17 @@ def read_axes(checked: Checked, path: str) -> list[Any]:
 
 def list_losses(checked: Checked, options: Options) -> Iterator[Loss]:
     """Yield what a grid does not hold of a dataset: attributes, and further variables."""
-    grids, _ = find_grids(checked)
+    grids, problems = find_grids(checked)
+    if not grids:
+        yield Loss(CODE, "value", "/", f"no variable is a grid: {'; '.join(problems) or 'none has two dimensions'}")
+        return
     held = {*grids, *(axis for path in grids for axis in checked.variables[path].dimensions)}
     owners: dict[str, Any] = {"/": checked.dataset, **checked.variables}
     for path, owner in owners.items():
         if path != "/" and path not in held:
             yield Loss(CODE, "value", path, f"an ESRI grid has no room for variable `{path}`", owner.span)
+        elif path not in ("/", "/cells", "/x", "/y"):
+            yield Loss(CODE, "annotation", path, f"an ESRI grid has no name for `{path}`", owner.span)
         for attribute in owner.attributes:
             if attribute.name != "_FillValue" or path not in grids:
                 text = f"an ESRI grid has no attribute `{attribute.name}` of `{path}`"
@@ -141,6 +156,8 @@ def find_grids(checked: Checked) -> tuple[list[str], list[str]]:
 
 def _find_problem(checked: Checked, path: str) -> str | None:
     variable = checked.variables[path]
+    if 0 in checked.shapes[path]:
+        return "has no cells"
     if variable.type in ("char", "string") or variable.type in checked.types:
         return "does not hold numbers"
     sizes = set()
@@ -163,12 +180,3 @@ def _cell_size(values: Any) -> float | None:
         return 1.0
     distance = abs(float(values[-1] - values[0])) / (len(values) - 1)
     return float(f"{distance:.12g}") or None
-
-
-def _attribute(name: str, kind: str, number: float) -> sdk.Attribute:
-    value = sdk.Constant.numbers(kind, [int(number) if kind == "int" else number])
-    return sdk.Attribute(name=name, value=value)
-
-
-def _array(values: Any) -> sdk.ArrayInMemory:
-    return sdk.ArrayInMemory(sdk.Layout(values.dtype.str, values.shape, values.shape), values)

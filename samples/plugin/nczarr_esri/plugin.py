@@ -8,7 +8,7 @@ PLUGIN = Plugin(
     "esri",
     "ESRI ASCII grids",
     formats={"esri": "nczarr_esri.grid:FORMAT"},
-    commands={"esri": CommandRow("nczarr_esri.command:parser", "describe an ESRI ASCII grid", "inspect and compare")},
+    commands={"esri": CommandRow("nczarr_esri.command:parser", "describe an ESRI ASCII grid", "inspect datasets")},
     checks={"arcgis": "nczarr_esri.check:CHECK"},
     codes=str(Path(__file__).with_name("codes")),
     losses=("esri-grid",),

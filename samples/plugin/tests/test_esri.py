@@ -53,6 +53,7 @@ def test_there_and_back(folder: Path) -> None:
         (GRID.replace("cellsize 0.1", "cellsize wide"), "5:10", "`cellsize` is not a number"),
         (GRID.replace("nrows 2\n", ""), "5:19", "lacks `nrows`"),
         (GRID.replace("5 6", "5 six"), "6:19", "'six'"),
+        (GRID.replace("nrows 2", "nrows inf"), "6:19", "`nrows` is not a finite number"),
     ],
 )
 def test_faults_have_a_place(folder: Path, text: str, place: str, words: str) -> None:
@@ -61,6 +62,12 @@ def test_faults_have_a_place(folder: Path, text: str, place: str, words: str) ->
     assert status == 1
     assert f"bad.asc:{place}" in messages
     assert words in messages
+
+
+def test_a_fraction_makes_cells_double(folder: Path) -> None:
+    for missing in ("1.5", "99999999999"):
+        (folder / "f.asc").write_text(GRID.replace("value -9999", f"value {missing}"))
+        assert nczarr.open(folder / "f.asc")["cells"].attributes["_FillValue"] == float(missing)
 
 
 def test_what_a_grid_lacks_is_a_loss(folder: Path) -> None:
