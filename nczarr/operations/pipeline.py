@@ -114,8 +114,7 @@ def read(
         )
     if checked is None:
         return None
-    if not form.read.startswith("nczarr."):
-        check_arrays(checked, form)
+    check_arrays(checked, form)
     if any(attribute.name == ORIGINAL_NAMES for attribute in checked.dataset.attributes):
         from nczarr.operations.legal_names import restore_names
 
