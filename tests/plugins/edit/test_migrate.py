@@ -549,3 +549,9 @@ def test_a_store_in_its_own_format_does_not_change(name: str, form: str, tmp_pat
     found, errors = moved(path, form)
     assert (errors, found is not None) == ([], True)
     assert files(path) == before
+
+
+@pytest.mark.long
+def test_commands_of_stepped_processes_print_bytes(tmp_path: Path) -> None:
+    path = store(tmp_path)
+    assert stepped.run(str(tmp_path), ["info", path.name])[:2] == (0, "")
