@@ -83,9 +83,11 @@ class Index:
         for start, stop in blocks(family):
             keys = family.keys(start, stop)
             version = version or VERSION in keys
+            text = "\n".join(keys)
             if len(self.odd) < FEW:
-                self.odd += odd(map(_unquote, keys), "\n".join(keys).replace('"\n"', "\n").replace('"', "\n"))[:FEW]
-            self.nodes += [_unquote(key) for key in keys if key.endswith(_NODES)]
+                self.odd += odd(map(_unquote, keys), text.replace('"\n"', "\n").replace('"', "\n"))[:FEW]
+            if any(end in text for end in _NODES):  # searched at once, for speed
+                self.nodes += [_unquote(key) for key in keys if key.endswith(_NODES)]
             hashes[start:stop] = list(map(hash, keys))
             if folders is not None:
                 folders.update([key[1 : key.rfind("/") + 1] for key in keys])
