@@ -152,7 +152,8 @@ def _put(place: Location | None, storage: StorageOptions, pieces: Iterable[bytes
             spool.seek(0)
             write_product(iter(lambda: spool.read(PIECE), b""))
         return
-    from nczarr.stores.open import add_path_to_errors, write_beside
+    from nczarr.stores.local_paths import add_path_to_errors
+    from nczarr.stores.open import write_beside
 
     path = place.path
     with add_path_to_errors(path), write_beside(path, storage) as unfinished, open(unfinished.path, "wb") as file:

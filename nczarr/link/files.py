@@ -24,8 +24,9 @@ def write(
     plan: Plan, path: str, report: Report, counts: Counts | None, inspect: Inspect | None, lock: Lock | None
 ) -> bool:
     """Make a text or single file; return False after an error. Raises OSError."""
+    from nczarr.stores.local_paths import add_path_to_errors
     from nczarr.stores.lock import assure
-    from nczarr.stores.open import add_path_to_errors, write_beside
+    from nczarr.stores.open import write_beside
 
     done, build = True, plan.form.build
     with note_interruption(path), write_beside(path, plan.options.storage.of("target")) as unfinished:

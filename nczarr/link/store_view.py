@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
-from nczarr.arrays.regions import Index, grid_of
+from nczarr.arrays.regions import Index, grid_of, region_of
 from nczarr.ast import Constant
 from nczarr.diagnostics.report import Report
 from nczarr.link.chunk_pieces import Piece, exists
@@ -98,8 +98,25 @@ def chunk(array: WrittenPart, index: Index) -> list[Piece] | None:
 
     Raises CompileError if it is unreadable, OSError.
     """
+    if array.target.sparse and not is_occupied(array, index):
+        return None
     (batches,) = keys_of(array, (index,))
     return list(pieces(batches, sharded=array.target.layout.shards is not None)) or None
+
+
+def is_occupied(array: WrittenPart, index: Index) -> bool:
+    """Return whether a key may have more than fill, as its source knows without its values. Raises OSError."""
+    if array.source is None:
+        return False
+    region = tuple(range(part.start, part.stop) for part in region_of(index, array.unit, array.target.layout.shape))
+    return next(iter(array.source.list_occupied(array.unit, region)), None) is not None
+
+
+def measure_made(array: WrittenPart, index: Index) -> int:
+    """Return the bytes of the largest chunk that is in memory while a key is made: 0 if none is. Raises OSError."""
+    if not is_occupied(array, index):
+        return 0 if array.target.sparse else array.chunk_size * array.element
+    return array.decoded or (0 if array.route == "copy" else array.chunk_size * array.element)
 
 
 def _exists(array: WrittenPart, index: Index) -> bool:

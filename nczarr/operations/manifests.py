@@ -20,7 +20,7 @@ from nczarr.diagnostics.report import suggest
 from nczarr.options import Options
 from nczarr.registry import ChunkKeys
 from nczarr.stores import local_paths
-from nczarr.stores.base import Reference, next_segments, with_prefix
+from nczarr.stores.base import Reference, is_node, next_segments, with_prefix
 from nczarr.stores.objects import ObjectStore
 from nczarr.stores.reference_policy import Policy
 from nczarr.stores.references import ReferenceStore
@@ -96,6 +96,10 @@ class ManifestReferences:
         """Return the next segments after `prefix`, sorted."""
         keys = self.keys(prefix) if self._table_of(prefix) is not None else with_prefix(sorted(self.documents), prefix)
         return next_segments(keys, prefix)
+
+    def nodes(self, prefix: str) -> list[str]:
+        """Return the keys of documents of arrays and groups with `prefix`, sorted."""
+        return sorted(key for key in self.documents if key.startswith(prefix) and is_node(key))
 
     def entries(self) -> Iterator[tuple[str, bytes | Reference]]:
         """Yield all keys with their bytes or locations."""

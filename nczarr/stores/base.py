@@ -49,6 +49,9 @@ class References(Protocol):
     def children(self, prefix: str) -> list[str]:
         """Return the next segments after `prefix`, which is empty or ends in a slash; sorted. Raises OSError."""
 
+    def nodes(self, prefix: str) -> list[str]:
+        """Return the keys with `prefix` that are named as documents of arrays or groups, sorted."""
+
     def entries(self) -> Iterator[tuple[str, bytes | Reference]]:
         """Yield all keys with their values in any order, possibly with replaced duplicates. Raises as `find`."""
 
@@ -67,6 +70,9 @@ ROOT_KEYS = (
     *("root.group.json", "root.array.json"),
 )
 """Root keys; every store has one of them."""
+
+NODES = (".zarray", ".zgroup", "zarr.json", ".array.json", ".group.json")
+"""Ends of the keys of arrays and groups in all versions of Zarr."""
 
 LAST = "\U0010ffff"
 """Character after all that keys contain."""
@@ -141,7 +147,10 @@ class Store(Protocol):
         return next_segments(self.keys(prefix), prefix)
 
     def entries(self, prefix: str) -> tuple[list[str], list[str]]:
-        """Return the children, and the names of symbolic links to folders, which are not followed."""
+        """Return the children, and the names of symbolic links to folders, which are not followed.
+
+        Children that lead to no document of an array or group may be omitted.
+        """
         return self.children(prefix), []
 
     def several(self, keys: Iterable[str]) -> dict[str, bytes]:
@@ -272,6 +281,11 @@ def next_segments(keys: Iterable[str], prefix: str) -> list[str]:
 def is_versioned(store: Store) -> bool:
     """Return whether a store is a repository, of which a revision is read."""
     return store.versioned
+
+
+def is_node(key: str) -> bool:
+    """Return whether a Zarr key is named as the document of an array or group."""
+    return key.endswith(NODES)
 
 
 def is_metadata(key: str) -> bool:

@@ -104,6 +104,7 @@ class DirectoryStore(Store):
                 raise self._link(key) from None
             if error.errno in (errno.ENAMETOOLONG, errno.ENXIO):  # a socket
                 return None
+            error.filename = error.filename or f"{self._real}/{key}"  # reading an open file names none
             raise
 
     def _link(self, key: str) -> OSError:

@@ -22,6 +22,7 @@ from nczarr.diagnostics.secrets import show
 from nczarr.stores import local_paths
 from nczarr.stores.commitment import note_commit
 from nczarr.stores.finish import delay_signals, edit_journal, partial, unfinished
+from nczarr.stores.local_paths import add_path_to_errors
 from nczarr.stores.url import is_remote
 
 if TYPE_CHECKING:
@@ -161,7 +162,7 @@ def prepare_undo(path: str, members: Mapping[str, Any], report: Report, options:
     except ValueError:
         report.error("unmatched-undo", "the undo file is damaged")
         return None
-    with open(path, "rb") as file:
+    with open(path, "rb") as file, add_path_to_errors(path):
         if not _matches(file.fileno(), patch):
             text = f"`{show(path)}` is not restored: its bytes have changed since the edit"
             report.error("unmatched-undo", text)
@@ -191,7 +192,8 @@ def _open_locked(path: str) -> Iterator[int]:
     number = os.open(path, os.O_RDWR | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0))
     try:
         _lock(number, path)
-        yield number
+        with add_path_to_errors(path):
+            yield number
     finally:
         os.close(number)
 

@@ -106,13 +106,14 @@ class LocalFile:
         number = os.open(self.path, os.O_RDONLY | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0))
         try:
             filled = 0
-            while filled < len(target):
-                count = os.preadv(number, [target[filled:]], at + filled)
-                if not count:
-                    break
-                filled += count
-            if identity_of(os.fstat(number)) != self._identity:
-                raise ReplacedError(self.path)
+            with local_paths.add_path_to_errors(self.path):
+                while filled < len(target):
+                    count = os.preadv(number, [target[filled:]], at + filled)
+                    if not count:
+                        break
+                    filled += count
+                if identity_of(os.fstat(number)) != self._identity:
+                    raise ReplacedError(self.path)
             if filled < len(target):
                 raise OSError(errno.EIO, f"the file ends before byte {at + len(target)}", self.path)
         finally:

@@ -9,7 +9,9 @@ from __future__ import annotations
 
 import errno
 import os
+import stat
 from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 
 
 def absolute(path: str) -> str:
@@ -34,6 +36,28 @@ def real(path: str, *, must_exist: bool = False) -> str:
     Raises OSError for a missing file that must exist, and a circle of links to it.
     """
     return os.path.realpath(path, strict=must_exist)
+
+
+def is_folder(path: str) -> bool:
+    """Return whether a path leads to a folder. Raises OSError if it cannot be looked at, as from a broken disk.
+
+    `os.path.isdir` returns False then, and to open the folder as a file fails for another reason.
+    """
+    try:
+        return stat.S_ISDIR(os.stat(path).st_mode)
+    except (FileNotFoundError, NotADirectoryError, ValueError):
+        return False
+
+
+@contextmanager
+def add_path_to_errors(path: str) -> Iterator[None]:
+    """Name a file in errors of the system and of libraries, which say why, not where."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno and error.filename is None:
+            error.filename = path
+        raise
 
 
 def join(folder: str, *names: str) -> str:

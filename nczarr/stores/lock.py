@@ -19,6 +19,7 @@ from typing import NamedTuple, Protocol
 from nczarr.diagnostics.report import Diagnostic, Report, Severity
 from nczarr.diagnostics.secrets import show
 from nczarr.stores import local_paths
+from nczarr.stores.local_paths import add_path_to_errors
 
 VERSION = 1
 
@@ -285,9 +286,10 @@ def _lock_file(path: str) -> LockFile:
     while True:
         file = _open(path)
         try:
-            _lock(path, file)
-            if _is_there(path, file):  # else its holder has removed it meanwhile
+            with add_path_to_errors(path):
+                _lock(path, file)
                 killed = os.fstat(file).st_size > 0
+            if _is_there(path, file):  # else its holder has removed it meanwhile
                 with suppress(OSError):  # it says who holds it; the lock itself is the system's
                     os.ftruncate(file, 0)
                     os.pwrite(file, Holder.this().bytes(), 0)
@@ -302,12 +304,7 @@ def _lock(path: str, file: int) -> None:
     """Lock an open lock file. Raises BusyTargetError, OSError."""
     if not stat.S_ISREG(os.fstat(file).st_mode):
         raise OSError(errno.EEXIST, "it is not a regular file, as the lock of a target is", path)
-    try:
-        is_locked = exclusive(file)
-    except OSError as error:
-        error.filename = path
-        raise
-    if not is_locked:
+    if not exclusive(file):
         holder = Holder.parse(os.pread(file, 4096, 0))
         raise BusyTargetError(holder, f"the lock `{path}` ends with its process, however that ends")
 

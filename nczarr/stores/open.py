@@ -14,6 +14,7 @@ from nczarr.diagnostics.report import HEAD, Buffer, Source
 from nczarr.diagnostics.secrets import NO_OPTIONS, StorageOptions
 from nczarr.stores.base import ROOT_KEYS, Store
 from nczarr.stores.commitment import note_commit
+from nczarr.stores.local_paths import add_path_to_errors, is_folder
 from nczarr.stores.url import BadURLError, is_remote, location
 
 if TYPE_CHECKING:
@@ -33,7 +34,7 @@ def open_source(path: str, name: str | None = None) -> Source:
     A process that maps no files gets a `LocalFile` as its bytes.
     """
     name = path if name is None else name
-    with open(path, "rb") as file:
+    with open(path, "rb") as file, add_path_to_errors(path):
         status = os.fstat(file.fileno())
         if stat.S_ISREG(status.st_mode) and status.st_size:
             if MAPS_NO_FILES.is_set():
@@ -46,7 +47,7 @@ def open_source(path: str, name: str | None = None) -> Source:
 
 def map_file(path: str) -> mmap.mmap:
     """Return the map of a file. Raises OSError, ValueError for an empty one."""
-    with open(path, "rb") as file:
+    with open(path, "rb") as file, add_path_to_errors(path):
         return mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
 
 
@@ -86,17 +87,6 @@ def write_beside(path: str, storage: StorageOptions = NO_OPTIONS) -> Iterator[Un
             with finish.delay_signals(), suppress(FileNotFoundError):
                 os.unlink(growing)
         finish.unfinished.discard(growing)
-
-
-@contextmanager
-def add_path_to_errors(path: str) -> Iterator[None]:
-    """Name a target in errors of the system and of libraries, which say why, not where."""
-    try:
-        yield
-    except OSError as error:
-        if error.errno and error.filename is None:
-            error.filename = path
-        raise
 
 
 @contextmanager
@@ -145,7 +135,7 @@ def open_path(
     if place.remote:
         return _open_remote(path, storage, is_ranged)
     path = place.path
-    if os.path.isdir(path):
+    if is_folder(path):
         return _open_folder(path, storage)
     return open_file(path, path)
 

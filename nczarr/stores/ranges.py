@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Generic, NamedTuple, Protocol, TypeVar
 from weakref import WeakValueDictionary
 
 from nczarr.stores.allowance import LARGE, check_memory
+from nczarr.stores.local_paths import add_path_to_errors
 
 if TYPE_CHECKING:
     from cachetools import LRUCache
@@ -219,7 +220,8 @@ def pieces(place: Range) -> Iterator[bytes]:
         return
     opened = _open(place.path)
     while at < end:
-        data = os.pread(opened.number, min(PIECE, end - at), at)
+        with add_path_to_errors(place.path):
+            data = os.pread(opened.number, min(PIECE, end - at), at)
         if not data:
             raise _cut(place)
         yield data
@@ -253,20 +255,22 @@ def read_places(path: str, places: Sequence[tuple[int, int]]) -> bytes:
     opened = _open(path)
     size = sum(length for _, length in places)
     if size > LARGE:  # lengths that a document states
-        end = os.fstat(opened.number).st_size
+        with add_path_to_errors(path):
+            end = os.fstat(opened.number).st_size
         for offset, length in places:
             if offset + length > end:
                 raise _cut(Range(path, offset, length))
         check_memory(size)
     data = bytearray(size)
     view, at = memoryview(data), 0
-    for offset, length in places:
-        end = at + length
-        while at < end:
-            count = os.preadv(opened.number, [view[at:end]], offset + length - (end - at))
-            if not count:
-                raise _cut(Range(path, offset, length))
-            at += count
+    with add_path_to_errors(path):
+        for offset, length in places:
+            end = at + length
+            while at < end:
+                count = os.preadv(opened.number, [view[at:end]], offset + length - (end - at))
+                if not count:
+                    raise _cut(Range(path, offset, length))
+                at += count
     return bytes(data)
 
 
@@ -316,7 +320,8 @@ def _copy_by_buffer(place: Range, target: int) -> None:
     buffer: memoryview = _own.buffer
     at, end = place.offset, place.offset + place.length
     while at < end:
-        count = os.preadv(opened.number, [buffer[: min(BUFFER, end - at)]], at)
+        with add_path_to_errors(place.path):
+            count = os.preadv(opened.number, [buffer[: min(BUFFER, end - at)]], at)
         if not count:
             raise _cut(place)
         write(target, buffer[:count])

@@ -18,7 +18,7 @@ from typing import Any, NoReturn
 from nczarr.diagnostics.report import CompileError, Diagnostic, Label, Report, Severity
 from nczarr.diagnostics.secrets import NO_OPTIONS, StorageOptions, show
 from nczarr.stores import ranges
-from nczarr.stores.base import Reference, References, Store, cut, is_safe
+from nczarr.stores.base import Reference, References, Store, cut, is_safe, next_segments
 from nczarr.stores.connection import FileConnection
 from nczarr.stores.ranges import Range, neighbours
 from nczarr.stores.reference_policy import Followed, ForbiddenTargetError, Policy
@@ -255,6 +255,10 @@ class ReferenceStore(Store):
     def keys(self, prefix: str = "") -> Iterator[str]:
         """Return all valid keys with `prefix`, sorted."""
         return (key for key in self.references.keys(prefix) if is_safe(key))
+
+    def entries(self, prefix: str) -> tuple[list[str], list[str]]:
+        """Return the children that lead to documents: a generator may make millions of others from few bytes."""
+        return next_segments(filter(is_safe, self.references.nodes(prefix)), prefix), []
 
     def children(self, prefix: str) -> list[str]:
         """Return the valid next segments after `prefix`."""

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 import struct
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -40,18 +41,21 @@ def write_inputs(folder: Path) -> list[Input]:
         done = run_command("convert", str(good / source), str(good / name), *options, "--allow-loss", "all")
         assert done.status == 0, done
     (folder / "a.nc").write_bytes((good / "a.nc").read_bytes())
-    made = []
-    for function in (*hostile_stores.KINDS, *KINDS):
-        name = function.__name__
-        for number, files in enumerate(function(good)):
-            suffix = next(iter(files)).partition("!")[0]
-            source = f"{name}-{number}{suffix}"
-            for path, data in files.items():
-                target = folder / f"{source}{path.removeprefix(suffix).removeprefix('!')}"
-                target.parent.mkdir(parents=True, exist_ok=True)
-                target.write_bytes(data)
-            made.append(Input(name, source))
-    return made
+    return [source for function in (*hostile_stores.KINDS, *KINDS) for source in write_kind(function, good, folder)]
+
+
+def write_kind(
+    function: Callable[[Path], Iterator[Files]], good: Path, folder: Path, most: int | None = None
+) -> Iterator[Input]:
+    """Write the first inputs of a kind, and yield them."""
+    for number, files in enumerate(islice(function(good), most)):
+        suffix = next(iter(files)).partition("!")[0]
+        source = f"{function.__name__}-{number}{suffix}"
+        for path, data in files.items():
+            target = folder / f"{source}{path.removeprefix(suffix).removeprefix('!')}"
+            target.parent.mkdir(parents=True, exist_ok=True)
+            target.write_bytes(data)
+        yield Input(function.__name__, source)
 
 
 def _inflate(text: str, suffix: str, *, step: int = 1) -> Iterator[Files]:

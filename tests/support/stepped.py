@@ -123,7 +123,8 @@ def _work(there: Connection, folder: str, arguments: list[str], how: How, at: in
     sys.addaudithook(hear)
     os.chdir(folder)
     err = io.StringIO()
-    with contextlib.redirect_stderr(err), contextlib.redirect_stdout(io.StringIO()):
+    out = io.TextIOWrapper(io.BytesIO(), encoding="utf-8")  # texts and bytes, as the standard output
+    with contextlib.redirect_stderr(err), contextlib.redirect_stdout(out):
         status = main(arguments)
     quiet, how = True, "count"
     there.send((status, err.getvalue(), steps))

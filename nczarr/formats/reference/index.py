@@ -15,7 +15,7 @@ from typing import Literal
 from nczarr.arrays.lazy_numpy import NDArray, np
 from nczarr.formats.reference.expansion import blocks, encode
 from nczarr.formats.reference.family import GeneratorFamily
-from nczarr.stores.base import Reference, folders_with, is_safe, next_segments, with_prefix
+from nczarr.stores.base import NODES, Reference, folders_with, is_safe, next_segments, with_prefix
 
 FOLDERS = 4096
 """Maximum number of folders stored for one generator."""
@@ -32,6 +32,8 @@ FEW = 10
 """Maximum number of reported invalid keys."""
 
 _ODD = re.compile(r"\n/|//|/\n|(?:\n|/)\.\.?(?:\n|/)|\n\n")
+
+_NODES = tuple(f'{end}"' for end in NODES)
 
 PUNCTUATION = 48
 """Maximum characters of a version 0 entry besides key and URL."""
@@ -60,6 +62,8 @@ class Index:
         """Estimated size of the entries in version 0, in bytes; never too small."""
         self.odd: list[str] = []
         """Some of the keys invalid in stores."""
+        self.nodes: list[str] = []
+        """Keys of documents of arrays and groups."""
         self._families: list[GeneratorFamily] = []
         self._ends: list[int] = []
         self._folders: dict[str, list[GeneratorFamily]] = {}
@@ -79,8 +83,11 @@ class Index:
         for start, stop in blocks(family):
             keys = family.keys(start, stop)
             version = version or VERSION in keys
+            text = "\n".join(keys)
             if len(self.odd) < FEW:
-                self.odd += odd(map(_unquote, keys), "\n".join(keys).replace('"\n"', "\n").replace('"', "\n"))[:FEW]
+                self.odd += odd(map(_unquote, keys), text.replace('"\n"', "\n").replace('"', "\n"))[:FEW]
+            if any(end in text for end in _NODES):  # searched at once, for speed
+                self.nodes += [_unquote(key) for key in keys if key.endswith(_NODES)]
             hashes[start:stop] = list(map(hash, keys))
             if folders is not None:
                 folders.update([key[1 : key.rfind("/") + 1] for key in keys])

@@ -27,7 +27,7 @@ from nczarr.formats.reference.index import FEW as FEW_KEYS
 from nczarr.formats.reference.limits import DEFAULT, Limits, RefusedTextError
 from nczarr.options import Options
 from nczarr.stores import local_paths
-from nczarr.stores.base import Reference, References, Store
+from nczarr.stores.base import Reference, References, Store, is_node, with_prefix
 from nczarr.stores.open import open_source
 from nczarr.stores.reference_policy import Policy, home_of
 from nczarr.stores.references import ReferenceStore
@@ -133,6 +133,14 @@ class CheckedReferences:
             # all that is below a segment is passed over: "0" follows "/"
             place = bisect_left(names, f"{prefix}{segment}0", place) if slash else place + 1
         return sorted(segments)
+
+    def nodes(self, prefix: str) -> list[str]:
+        return list(with_prefix(self._nodes, prefix))
+
+    @functools.cached_property
+    def _nodes(self) -> list[str]:
+        """Sorted keys of documents of arrays and groups."""
+        return sorted([*filter(is_node, self._refs), *self._index.nodes])
 
     @functools.cached_property
     def _names(self) -> list[str]:

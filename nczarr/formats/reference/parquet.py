@@ -23,7 +23,7 @@ from nczarr.formats.reference.limits import DEFAULT, Limits
 from nczarr.formats.reference.parquet_rows import ChunkGrid, RecordFaultError, ReferenceRows, grid, read
 from nczarr.formats.reference.target import text_of
 from nczarr.formats.reference.wire import is_oversized, report_repeated
-from nczarr.stores.base import Reference, Store, folders_with, is_safe, next_segments, with_prefix
+from nczarr.stores.base import Reference, Store, folders_with, is_node, is_safe, next_segments, with_prefix
 from nczarr.stores.ranges import BoundedCache
 from nczarr.syntax.json.positions import Faults, members
 from nczarr.syntax.json.tolerant import NotJsonError, parse
@@ -90,6 +90,9 @@ class ParquetReferences:
         if prefix in self._arrays:
             keys += [key for key, _, _ in self._chunks(prefix)]
         return next_segments(keys, prefix)
+
+    def nodes(self, prefix: str) -> list[str]:
+        return list(filter(is_node, with_prefix(self._documents, prefix)))
 
     def odd(self) -> list[str]:
         return [key for key in self.documents if not is_safe(key)]

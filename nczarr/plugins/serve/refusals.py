@@ -57,10 +57,19 @@ def describe_refusal(error: Exception, home: str) -> RefusedRequestError:
             return RefusedRequestError(UNREADABLE, f"the dataset cannot be read: {error.strerror}")
         case MemoryError():
             return RefusedRequestError(413, "the answer needs more memory than the server has: ask for a part")
+        case OSError(errno=errno.ENOENT | errno.ENOTDIR | errno.EISDIR, filename=str(path)) if _is_target(path, home):
+            # not 404: a chunk that does not exist has fill values
+            text = f"the dataset needs `{without_home(path, home)}`: {error.strerror}"
+            return RefusedRequestError(UNREADABLE, text)
         case OSError():
             return RefusedRequestError(500, f"the dataset cannot be reached: {error.strerror or 'no reason given'}")
         case _:
             return RefusedRequestError(500, "internal error of the server; `--verbose` writes details to its log")
+
+
+def _is_target(path: str, home: str) -> bool:
+    """Return whether a path leads to a file below a root that is there."""
+    return path.startswith(home.rstrip(os.sep) + os.sep) and os.path.isdir(home)
 
 
 def words(diagnostics: Iterable[Diagnostic], home: str) -> str:

@@ -18,7 +18,7 @@ from nczarr.plugins.edit import document_change
 from nczarr.plugins.edit.migrate_store import MigrateRequest, Migration, migrate
 from nczarr.stores import file_patch
 from nczarr.stores.extension import ExtensibleFolder
-from tests.conftest import run_command
+from tests.conftest import ROOT, run_command
 from tests.support import stepped
 from tests.support.work import counted
 
@@ -537,3 +537,21 @@ def test_attributes_keep_their_json(form: str, tmp_path: Path) -> None:
     written = json.loads((tmp_path / "a.zarr" / (".zattrs" if form == "nczarr" else "zarr.json")).read_text())
     written = written.get("attributes", written)
     assert {name: written[name] for name in attributes} == attributes
+
+
+@pytest.mark.parametrize("form", ["nczarr", "zarr2", "zarr3", "nczarr3"])
+@pytest.mark.parametrize("name", ["01-station", "03-compound-vlen"])
+def test_a_store_in_its_own_format_does_not_change(name: str, form: str, tmp_path: Path) -> None:
+    """Chunks of numbers without a stated fill value have a fill mode; parts of a scalar are scalars."""
+    path = tmp_path / "u.zarr"
+    nczarr.convert(ROOT / f"samples/{name}.cdl", path, format=form, allow_loss=["all"])
+    before = files(path)
+    found, errors = moved(path, form)
+    assert (errors, found is not None) == ([], True)
+    assert files(path) == before
+
+
+@pytest.mark.long
+def test_commands_of_stepped_processes_print_bytes(tmp_path: Path) -> None:
+    path = store(tmp_path)
+    assert stepped.run(str(tmp_path), ["info", path.name])[:2] == (0, "")

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import errno
+import os
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
@@ -11,7 +14,7 @@ from nczarr.plugins.serve.answers import HttpAnswer
 from nczarr.plugins.serve.application import ROUTES
 from nczarr.plugins.serve.context import Answer, ServerContext, ServerRoute
 from nczarr.plugins.serve.dataset_cache import CachedDataset
-from nczarr.plugins.serve.refusals import RefusedRequestError
+from nczarr.plugins.serve.refusals import RefusedRequestError, describe_refusal
 from nczarr.plugins.serve.request import Request
 from tests.support.served_client import client
 
@@ -67,6 +70,18 @@ def test_errors_become_answers(
     assert (page.status_code, page.headers["content-type"]) == (status, "text/html; charset=utf-8")
     assert "secret" not in page.text
     assert logged in "".join(lines)
+
+
+@pytest.mark.parametrize("kept", [True, False])
+def test_a_missing_target_is_a_fault_of_the_dataset(kept: bool, tmp_path: Path) -> None:
+    """Without the root it is one of the server. 404 would be a chunk of fill values."""
+    home = tmp_path / "root"
+    if kept:
+        home.mkdir()
+    error = FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), str(home / "sub" / "gone.nc"))
+    refusal = describe_refusal(error, str(home))
+    assert (refusal.status, "`sub/gone.nc`" in refusal.text) == ((422, True) if kept else (500, False))
+    assert str(tmp_path) not in refusal.text
 
 
 def test_the_dataset_page_plans_stores_and_makes_no_documents(monkeypatch: pytest.MonkeyPatch) -> None:

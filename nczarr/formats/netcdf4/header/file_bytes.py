@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from nczarr.diagnostics.report import HEAD
 from nczarr.stores import remote_file
+from nczarr.stores.local_paths import add_path_to_errors
 from nczarr.stores.remote_file import RemoteFile
 
 if TYPE_CHECKING:
@@ -340,7 +341,8 @@ def header_file(path: str, make: type[HeaderFile] = HeaderFile) -> Iterator[Head
         return
     descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_BINARY", 0) | getattr(os, "O_CLOEXEC", 0))
     try:
-        yield make(partial(_read, descriptor), os.fstat(descriptor).st_size)
+        with add_path_to_errors(path):
+            yield make(partial(_read, descriptor), os.fstat(descriptor).st_size)
     finally:
         os.close(descriptor)
 

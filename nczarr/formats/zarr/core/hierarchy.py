@@ -32,6 +32,7 @@ from nczarr.formats.zarr.core.reader import NodeReader, name_list, unread_messag
 from nczarr.formats.zarr.core.variables import Variables
 from nczarr.formats.zarr.extension.model import LARGEST_LENGTH, type_from_json
 from nczarr.names import list_first, name_problem, stem
+from nczarr.stores.base import is_node
 from nczarr.syntax.json.positions import pointer
 
 _SUPERBLOCK: dict[str, tuple[str, Callable[[str], object]]] = {
@@ -269,8 +270,14 @@ class _Hierarchy:
         if self.implicit:
             text = f"folders without a document are read as groups: {list_first(self.implicit, 5)}"
             self.documents.warn("implicit-group", text, root, severity=Severity.NOTE)
-        if self.ignored and not (dataset.variables or dataset.groups):
-            text = f"the store has no array or group, but other files and folders: {list_first(self.ignored, 5)}"
+        if dataset.variables or dataset.groups:
+            return
+        store = self.documents.store
+        ignored = self.ignored
+        if store.refers:
+            ignored = [f"/{name}" for name in store.children("") if _is_segment(name) and not is_node(name)]
+        if ignored:
+            text = f"the store has no array or group, but other files and folders: {list_first(ignored, 5)}"
             self.documents.warn("ignored-files", text, root)
 
     def _stands(self, prefix: str, name: str) -> bool:

@@ -121,7 +121,12 @@ class DocumentMigration:
 
     def _emit(self) -> dict[str, Json]:
         """Return the documents that the back end of the target writes for the dataset."""
-        return dict(emit(self.plan, self.report))
+        targets = dict(self.plan.targets)
+        for prefix, path in self.variables.items() if self.to_old else ():  # `.zarray` keeps its fill value, or none
+            target = targets[path][""]
+            if (self.cache.get(prefix + ".zarray") or {}).get("fill_value") is None:
+                targets[path] = {**targets[path], "": target._replace(layout=target.layout._replace(fill=None))}
+        return dict(emit(self.plan._replace(targets=targets), self.report))
 
     # ---- nodes -----------------------------------------------------------------------------------------------------
     def _nodes(self, prefix: str) -> Iterator[tuple[str, bool]]:
@@ -249,7 +254,8 @@ class DocumentMigration:
                 raise BadDocumentError("the netCDF library reads chunks of order C alone", "order", CODE)
             if len(metadata.codecs or ()) != len(metadata.encoding.steps):
                 raise BadDocumentError("the netCDF library has no filter for a codec of the array", "filters", CODE)
-        if not metadata.shape or self._is_scalar(prefix, metadata):
+        is_scalar = not metadata.shape or self._is_scalar(prefix, metadata)
+        if is_scalar and self.has_hidden != self.source_has_hidden:
             lengths = [1] if self.has_hidden else []
             document = {**document, "shape": lengths, "chunks": lengths}
         self._put(prefix + ".zarray", document)

@@ -22,8 +22,8 @@ from nczarr.plugins.combine.append.placement import Appended, AppendRequest, Ext
 from nczarr.stores import extension
 from nczarr.stores.base import JOURNAL, Store
 from nczarr.stores.extension import STAGED, ExtendJournal
+from nczarr.stores.local_paths import add_path_to_errors
 from nczarr.stores.lock import NoLock, assure, report_changed
-from nczarr.stores.open import add_path_to_errors
 from nczarr.stores.ranges import Range
 
 

@@ -35,8 +35,8 @@ from nczarr.plugins.combine.join.coordinate_order import CoordinateOrder
 from nczarr.plugins.combine.join.sources import SourceResult
 from nczarr.stores import local_paths
 from nczarr.stores.finish import add_end
+from nczarr.stores.local_paths import add_path_to_errors
 from nczarr.stores.lock import busy, exclusive
-from nczarr.stores.open import add_path_to_errors
 from nczarr.stores.stat import identity
 from nczarr.stores.url import location, trim
 

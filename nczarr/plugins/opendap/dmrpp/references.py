@@ -138,6 +138,10 @@ class DmrppReferences:
     def children(self, prefix: str) -> list[str]:
         return sorted({key[len(prefix) :].partition("/")[0] for key, _ in self._entries(prefix)})
 
+    def nodes(self, prefix: str) -> list[str]:
+        """Return no keys: all are chunks."""
+        return []
+
     def entries(self) -> Iterator[tuple[str, bytes | Reference]]:
         return self._entries("")
 

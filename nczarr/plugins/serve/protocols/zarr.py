@@ -47,7 +47,7 @@ def answer(context: ServerContext, asked: Request, at_hand: CachedDataset | None
         if array_and_index is None:
             raise RefusedRequestError(404, "there is no such key")
         array, index = array_and_index
-        size = array.decoded or (0 if array.route == "copy" else array.chunk_size * array.element)
+        size = store_view.measure_made(array, index)
         _check_size(f"a chunk of `{array.path}`", size, context.limits)
         work = partial(_chunk, context, opened, asked, key, array, index)
         return context.now_or_later(opened, work, size * TIMES)

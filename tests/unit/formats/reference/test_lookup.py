@@ -275,3 +275,20 @@ def test_the_keys_of_one_array_do_not_cost_all_generators() -> None:
     assert sorted(found.children("g/")) == sorted(f"v{number}" for number in range(3000))
     assert len(list(found.keys("g/v"))) == 9001
     assert list(found.keys("g/v2999/2")) == ["g/v2999/2"]
+
+
+@pytest.mark.parametrize("key", ["w/{{i}}", "{{i}}/0", "w/{{i}}/0"])
+def test_keys_of_generators_are_not_taken_for_groups(key: str, tmp_path: Path) -> None:
+    """A few bytes make a million keys, each of which was looked up as an array and as a group."""
+    nodes = {".zgroup": '{"zarr_format": 2}', "g/w/.zgroup": '{"zarr_format": 2}'}
+    work = {}
+    for stop in (1, 1, 5000):  # imports are not counted
+        item = {"key": key, "url": "u", "dimensions": {"i": {"stop": stop}}}
+        named = {"key": "n{{i}}/.zgroup", "url": "group.json", "dimensions": {"i": {"stop": 2}}}
+        (tmp_path / "group.json").write_text(nodes[".zgroup"], encoding="utf-8")
+        path = tmp_path / f"{stop}.json"
+        path.write_text(json.dumps({"version": 1, "gen": [item, named], "refs": nodes}), encoding="utf-8")
+        with counted(5_000_000) as found, nczarr.open(path) as dataset:
+            assert list(dataset.groups) == ["g", "n0", "n1"]
+        work[stop] = found.calls
+    assert work[5000] - work[1] < 8 * 5000

@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 
 import nczarr
+from tests.conftest import run_command
 
 ARRAY_2 = {"zarr_format": 2, "shape": [4], "chunks": [4], "dtype": "<i4", "fill_value": 0, "order": "C",
            "filters": None, "compressor": None}  # fmt: skip
@@ -389,3 +390,25 @@ def test_storage_transformers_are_named(tmp_path: Path) -> None:
     put_array(tmp_path / "s.zarr", "a", 3, storage_transformers=[{"name": "mirror"}, "other"])
     with pytest.raises(nczarr.CompileError, match="storage transformers are unknown: `mirror`, `other`"):
         nczarr.convert(tmp_path / "s.zarr", tmp_path / "t.nc")
+
+
+@pytest.mark.parametrize("version", [2, 3])
+@pytest.mark.parametrize(("shape", "is_read"), [([2**31, 2**31, 1], True), ([2**31, 2**31, 2], False)])
+def test_arrays_of_too_many_cells_are_left_out_by_name(
+    shape: list[int], is_read: bool, version: int, tmp_path: Path
+) -> None:
+    root, target = tmp_path / "a.zarr", tmp_path / "b.zarr"
+    put_root(root, version)
+    lengths: dict[str, Any] = {"chunks": [4, 4, 1]}
+    if version == 3:
+        grid = {"name": "regular", "configuration": {"chunk_shape": [4, 4, 1]}}
+        lengths = {"chunk_grid": grid, "dimension_names": ["x", "y", "z"]}
+    put_array(root, "v", version, shape=shape, **lengths)
+    assert ("unreadable-array" in codes_of(root)) is not is_read
+    ran = run_command("convert", str(root), str(target), "-q")
+    assert (ran.status, target.exists()) == ((0, True) if is_read else (1, False)), ran.err
+    if is_read:
+        with nczarr.open(target) as dataset:
+            assert dataset["v"].shape == tuple(shape)
+    else:
+        assert ("v/zarr.json" if version == 3 else "v/.zarray") in ran.err
