@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+
 import pytest
 
 from nczarr import registry
+from tests.conftest import ROOT
 
 
 @pytest.mark.parametrize(
@@ -64,3 +68,11 @@ def test_a_name_that_is_taken_is_an_error() -> None:
     with pytest.raises(registry.DuplicateFormatError, match="defined twice"):
         registry.join(registry.ROWS, iter([("cdl", "other:FORMAT")]))
     assert registry.join({"a": "x"}, iter([("b", "y")])) == {"a": "x", "b": "y"}
+
+
+def test_rows_load_none_of_what_they_name() -> None:
+    """The rows of all formats are loaded where a suffix is looked for: in each conversion."""
+    code = "import sys; from nczarr import registry; list(registry.formats()); print(*sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=ROOT, check=True)
+    rooms = {name.split(".")[1] for name in done.stdout.split() if name.startswith("nczarr.")}
+    assert rooms == {"diagnostics", "formats", "names", "plugin_index", "plugins", "registry", "stores"}
