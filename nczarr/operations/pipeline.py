@@ -129,7 +129,7 @@ def _expand(checked: Checked, source: Source | Store, report: Report, options: O
     """Return a dataset with the arrays of its aggregation variables; None after an error. Reports kept-aggregation."""
     if not any(attribute.name == AGGREGATED for node in checked.variables.values() for attribute in node.attributes):
         return checked
-    place = plugin_index.list_own("expansion").get(AGGREGATED)
+    place = plugin_index.find_place("expansion", AGGREGATED)
     if place is None:
         text = "no plugin of this installation reads aggregation variables as the arrays that they stand for: "
         report.warning("kept-aggregation", text + "they are kept as they are stored")

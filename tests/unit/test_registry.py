@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+
 import pytest
 
 from nczarr import registry
+from tests.conftest import ROOT
 
 
 @pytest.mark.parametrize(
@@ -81,3 +85,11 @@ def test_rows_of_others_that_cannot_be_used_are_named() -> None:
     assert faults["cdl"] == f"the name is taken by {registry.ROWS['cdl']}"
     assert faults["gone"] == "no.module:FORMAT cannot be loaded: ModuleNotFoundError: No module named 'no'"
     assert faults["named"] == "it is no `Format` with the name `named`"
+
+
+def test_rows_load_none_of_what_they_name() -> None:
+    """The rows of all formats are loaded where a suffix is looked for: in each conversion."""
+    code = "import sys; from nczarr import registry; list(registry.formats()); print(*sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=ROOT, check=True)
+    rooms = {name.split(".")[1] for name in done.stdout.split() if name.startswith("nczarr.")}
+    assert rooms == {"diagnostics", "formats", "names", "plugin_index", "plugins", "registry", "stores"}

@@ -7,7 +7,7 @@ from nczarr.plugin_index import CommandRow, Plugin
 PLUGIN = Plugin(
     "combine",
     "datasets joined, appended, and named by aggregation variables",
-    formats={"cfa": "nczarr.plugins.combine.aggregation.format:FORMAT"},
+    formats={"cfa": "nczarr.plugins.combine.format:FORMAT"},
     commands={
         "append": CommandRow(
             "nczarr.plugins.combine.command_append:parser",

@@ -23,7 +23,7 @@ def test_aggregation_variables_are_kept_as_stored_without_a_plugin(
 ) -> None:
     (tmp_path / "all.cdl").write_text(AGGREGATION)
     assert nczarr.open(tmp_path / "all.cdl")["v"].shape == (2,)
-    monkeypatch.setattr(plugin_index, "list_own", lambda kind: {})
+    monkeypatch.setattr(plugin_index, "find_place", lambda kind, name: None)
     kept = nczarr.open(tmp_path / "all.cdl")
     assert kept["v"].shape == ()
     assert [diagnostic.code for diagnostic in kept.diagnostics] == ["kept-aggregation"]

@@ -1,4 +1,4 @@
-"""Aggregation files of CF, which `writer.py` makes. They are written and read as netCDF."""
+"""Aggregation files of CF, which `aggregation/writer.py` makes. They are written and read as netCDF."""
 
 from __future__ import annotations
 
