@@ -52,6 +52,14 @@ def test_targets(path: str, wanted: str | None) -> None:
     assert (found.name if found else None) == wanted
 
 
+def test_rows_load_none_of_what_they_name() -> None:
+    """The rows of all formats are loaded where a suffix is looked for: in each conversion."""
+    code = "import sys; from nczarr import registry; list(registry.formats()); print(*sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=ROOT, check=True)
+    rooms = {name.split(".")[1] for name in done.stdout.split() if name.startswith("nczarr.")}
+    assert rooms == {"diagnostics", "formats", "names", "plugin_index", "plugins", "registry", "stores"}
+
+
 def test_rows_have_the_names_of_their_formats() -> None:
     for name in registry.own_rows():
         found = registry.find_format(name)
@@ -68,11 +76,3 @@ def test_a_name_that_is_taken_is_an_error() -> None:
     with pytest.raises(registry.DuplicateFormatError, match="defined twice"):
         registry.join(registry.ROWS, iter([("cdl", "other:FORMAT")]))
     assert registry.join({"a": "x"}, iter([("b", "y")])) == {"a": "x", "b": "y"}
-
-
-def test_rows_load_none_of_what_they_name() -> None:
-    """The rows of all formats are loaded where a suffix is looked for: in each conversion."""
-    code = "import sys; from nczarr import registry; list(registry.formats()); print(*sys.modules)"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=ROOT, check=True)
-    rooms = {name.split(".")[1] for name in done.stdout.split() if name.startswith("nczarr.")}
-    assert rooms == {"diagnostics", "formats", "names", "plugin_index", "plugins", "registry", "stores"}
