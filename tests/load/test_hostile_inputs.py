@@ -50,7 +50,7 @@ ROUTES = (
 HEALTHY = 1.0
 """Seconds for an answer of `/healthz`."""
 
-SERVED = 1300 << 20
+SERVED = 800 << 20
 """Bytes of memory of all processes of a server that may use 300 MB for answers."""
 
 
