@@ -21,7 +21,7 @@ SHARED = [0x01, 0x02, 0x04, 0x08, 0x10, 0x1F]
 
 def set_property(plist: Any, name: str, *numbers: int) -> None:
     """Set a property that h5py lacks, in the HDF5 library of h5py."""
-    words = Path("/proc/self/maps").read_text().split()
+    words = Path("/proc/self/maps").read_text(errors="replace").split()
     found = next(word for word in words if "h5py" in word and "libhdf5-" in word)  # not that of netCDF4
     status: int = getattr(ctypes.CDLL(found), f"H5Pset_{name}")(ctypes.c_int64(plist.id), *numbers)
     assert status >= 0, (name, numbers)
