@@ -25,7 +25,7 @@ WHOLE = (
     *("nczarr.operations.check_request.ReaderCheck", "nczarr.arrays.codecs.table.CodecKind"),
     *(f"nczarr.sdk.{name}" for name in OWN),
 )
-"""What an author fills in, or gets: shown with all members."""
+"""Classes that the page shows with all their members."""
 
 
 def text() -> str:

@@ -283,15 +283,8 @@ class Messages:
             give_up(sys.stderr)  # the reader of diagnostics has gone; the status still reports errors
 
     def _report_crash(self, error: Exception) -> None:
-        place, package = _innermost(error)
-        whose = (
-            "a plugin"
-            if isinstance(error, PluginError)
-            else "nczarr"
-            if package == "nczarr"
-            else f"the plugin that has the package `{package}`"
-        )
-        notes = [f"this is a fault of {whose}; please report it with the input"]
+        place, owner = _innermost(error)
+        notes = [f"this is a fault of {owner}; please report it with the input"]
         if self._verbose:
             import traceback
 
@@ -317,19 +310,17 @@ def _find_shown_path(path: str) -> str:
 
 
 def _innermost(error: BaseException) -> tuple[str, str]:
-    """Return the innermost module of a traceback, preferably a check, format or link module, and its package.
-
-    The package is `nczarr`, or that of a plugin of another distribution.
-    """
+    """Return the innermost module of a traceback, preferably a check, format or link module, and whose fault it is."""
     frames = []
     place = error.__traceback__
     while place is not None:
         frames.append(place.tb_frame)
         place = place.tb_next
-    names = [str(frame.f_globals.get("__name__", "")) for frame in frames]
-    plugin = next((name for name in reversed(names) if name.partition(".")[0] in list_packages()), None)
-    if plugin is not None:
-        return f"`{plugin}`", plugin.partition(".")[0]
+    names, packages = [str(frame.f_globals.get("__name__", "")) for frame in frames], list_packages()
+    plugin = next((name for name in reversed(names) if name.partition(".")[0] in packages), None)
+    if plugin is not None and not isinstance(error, PluginError):
+        return f"`{plugin}`", f"the plugin that has the package `{plugin.partition('.')[0]}`"
     ours = [name for name in names if name.startswith("nczarr.")]
     phases = [name for name in ours if name.startswith(("nczarr.check.", "nczarr.formats.", "nczarr.link."))]
-    return f"`{(phases or ours or ['nczarr'])[-1].removeprefix('nczarr.')}`", "nczarr"
+    owner = "a plugin" if isinstance(error, PluginError) else "nczarr"
+    return f"`{(phases or ours or ['nczarr'])[-1].removeprefix('nczarr.')}`", owner

@@ -196,26 +196,28 @@ def find_reader_check(name: str, *, others: bool = True) -> ReaderCheck | None:
     """
     bare, sign, release = name.partition("@")
     place = plugin_index.find_place("check", bare) if others else plugin_index.list_own("check").get(bare)
-    found: ReaderCheck | None = None if place is None else plugin_index.load_part(place)
+    found: ReaderCheck | None = None if place is None else registry.load(place)
     return found if found is None or not sign else found.select_release(release)
 
 
 def find_convention(name: str) -> Convention:
     """Return the convention with a name. Raises ValueError for an unknown one."""
-    place = plugin_index.find_place("convention", name)
-    if place is None:
-        raise ValueError(f"no plugin of this installation checks the convention `{name}`")
-    found: Convention = registry.load(place)
+    found: Convention = _load("convention", name, "checks the convention")
     return found
 
 
 def find_comparison(name: str) -> SourceComparison:
     """Return the comparison of sources with a name. Raises ValueError for an unknown one."""
-    place = plugin_index.find_place("comparison", name)
-    if place is None:
-        raise ValueError(f"no plugin of this installation makes the comparison `{name}`")
-    found: SourceComparison = registry.load(place)
+    found: SourceComparison = _load("comparison", name, "makes the comparison")
     return found
+
+
+def _load(kind: str, name: str, verb: str) -> Any:
+    """Return an addition of a plugin. Raises ValueError without one."""
+    place = plugin_index.find_place(kind, name)
+    if place is None:
+        raise ValueError(f"no plugin of this installation {verb} `{name}`")
+    return registry.load(place)
 
 
 def check(request: CheckRequest, report: Report) -> int:

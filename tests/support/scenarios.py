@@ -56,7 +56,7 @@ Content = dict[str, bytes | None]
 
 
 class State(NamedTuple):
-    """What a run left."""
+    """Target of a scenario after a run."""
 
     name: str
     """`old`, `new`, `old or new` where only documents differ, or `other`: the content of the target."""

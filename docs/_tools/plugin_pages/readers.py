@@ -1,4 +1,4 @@
-"""What each reader does wrong, rule by rule."""
+"""Tables of the page on other readers: the rules of each."""
 
 from __future__ import annotations
 

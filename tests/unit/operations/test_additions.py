@@ -1,4 +1,4 @@
-"""What the pipeline and the check do without the plugins that add to them."""
+"""The pipeline and the check without the plugins that add to them."""
 
 from __future__ import annotations
 
