@@ -57,7 +57,7 @@ SESSIONS = (
     + """
 import json, time, numpy as np, zarr
 from nczarr import registry
-from nczarr.operations import pipeline
+from nczarr.pipeline import phases
 from nczarr.api.options import options_from
 from nczarr.plan.reference_layout import refer_chunks
 from nczarr.diagnostics.report import Report
@@ -69,8 +69,8 @@ from nczarr.arrays.chunks.manifest import Referred
 from nczarr.stores.url import Repository
 report = Report()
 options = options_from(virtual=True)._replace(source=sys.argv[1])
-checked = pipeline.read_path(sys.argv[1], report, options)
-plan = pipeline.plan(checked, registry.find_format("icechunk"), report, options)
+checked = phases.read_path(sys.argv[1], report, options)
+plan = phases.plan(checked, registry.find_format("icechunk"), report, options)
 (array,) = [each for each in arrays(plan) if each.route == "reference"]
 columns = refer_chunks(array.source, array.target.layout)
 found = Referred(array.chunk_keys, grid_of(array.target.layout.shape, array.unit), columns)

@@ -57,28 +57,28 @@ def dataset(count: int, *, own: bool = False):
 def make(path: Path, count: int, form_name: str) -> None:
     """Write a store of one of the two formats."""
     sys.path.insert(0, str(ROOT))
-    from nczarr.check import check
-    from nczarr.check.checked import Unchecked
     from nczarr.diagnostics.report import Report
-    from nczarr.operations import pipeline
     from nczarr.options import Options
+    from nczarr.pipeline import phases
     from nczarr.registry import find_format
+    from nczarr.semantics import check
+    from nczarr.semantics.checked import Unchecked
 
     checked = check(Unchecked(dataset(count, own=form_name == "zarr2")), Report())
     form = find_format(form_name)
     assert checked is not None
     assert form is not None
-    assert pipeline.write(checked, str(path), form, Report(), Options(consolidated=True))
+    assert phases.write(checked, str(path), form, Report(), Options(consolidated=True))
 
 
 OURS = """
 import json, sys
-from nczarr.operations import pipeline
+from nczarr.pipeline import phases
 from nczarr.diagnostics import Report
 from nczarr.options import Options
 from nczarr.stores.open import open_path
 report = Report()
-dataset = pipeline.read(open_path(sys.argv[1]), report, Options())
+dataset = phases.read(open_path(sys.argv[1]), report, Options())
 assert dataset is not None and not report.list_sorted(), report.list_sorted()
 def value(constant):
     if constant.type == "char":

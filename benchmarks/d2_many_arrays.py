@@ -53,13 +53,13 @@ def dataset(count: int, seed: int):
 
 def ours(path: str, count: int) -> None:
     """Write the store; print the seconds from the plan to the finished folder."""
-    from nczarr.check import check
-    from nczarr.check.checked import Unchecked
     from nczarr.diagnostics.report import Report
     from nczarr.link.target import fill
     from nczarr.options import Options
     from nczarr.plan.planner import plan
     from nczarr.registry import find_format
+    from nczarr.semantics import check
+    from nczarr.semantics.checked import Unchecked
     from nczarr.stores.directory import DirectoryTarget
 
     report = Report()

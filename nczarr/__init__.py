@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-import sys
 from functools import cache as _cache
 from importlib import import_module
-from importlib.machinery import ModuleSpec
 from typing import TYPE_CHECKING, Any
 
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
-    from types import ModuleType
-
     from nczarr.api import refs as refs
     from nczarr.api.builder import DatasetBuilder as DatasetBuilder
     from nczarr.api.compare import check as check
@@ -34,7 +30,7 @@ if TYPE_CHECKING:
     from nczarr.diagnostics.report import CompileError as CompileError
     from nczarr.diagnostics.report import DataWarning as DataWarning
     from nczarr.diagnostics.report import Diagnostic as Diagnostic
-    from nczarr.operations.compare.difference import Difference as Difference
+    from nczarr.pipeline.compare.difference import Difference as Difference
     from nczarr.plan.plans import Conversion as Conversion
     from nczarr.plugins import *  # noqa: F403
 
@@ -45,7 +41,7 @@ _PLACES = {
     "DatasetBuilder": "nczarr.api.builder:DatasetBuilder",
     "DatasetHandle": "nczarr.api.handle:DatasetHandle",
     "DimensionHandle": "nczarr.api.node_handles:DimensionHandle",
-    "Difference": "nczarr.operations.compare.difference:Difference",
+    "Difference": "nczarr.pipeline.compare.difference:Difference",
     "check": "nczarr.api.compare:check",
     "convert": "nczarr.api.convert:convert",
     "diff": "nczarr.api.compare:diff",
@@ -63,48 +59,19 @@ _PLACES = {
     "write": "nczarr.api.convert:write",
     "refs": "nczarr.api.refs",
 }
-"""Public names of the compiler by `module:attribute`, and its public modules, targets of `import nczarr.refs`."""
+"""Public names of the compiler by `module:attribute`, and its public modules."""
 
 
-class _DoorFinder:
-    """Finder of public modules, and their loader: `import nczarr.refs` returns the module that the attribute is."""
+def _list_public_folders() -> list[str]:
+    """Return the folders `public` of `api` and of plugins: a file for each public module (`import nczarr.refs`)."""
+    import os
 
-    def find_spec(self, fullname: str, path: Any, target: Any = None) -> ModuleSpec | None:
-        """Return how to load a public module, None for any other."""
-        package, _, name = fullname.rpartition(".")
-        loader: Any = self
-        place = _place_of(name) if package == __name__ and name != "plugins" else None
-        return None if place is None or ":" in place else ModuleSpec(fullname, loader)
-
-    def create_module(self, spec: ModuleSpec) -> ModuleType:
-        """Return the module itself, loaded."""
-        module = import_module(_place_of(spec.name.rpartition(".")[2]) or "")
-        spec.loader_state = module.__spec__
-        return module
-
-    def exec_module(self, module: ModuleType) -> None:
-        """Leave the module as it is: it keeps its own place of origin."""
-        spec = module.__spec__
-        module.__spec__ = None if spec is None else spec.loader_state
-
-
-sys.meta_path.append(_DoorFinder())
-
-
-class _Package(type(sys)):  # type: ignore[misc]
-    """Class of this module: `check` is the function, also once the folder of that name was imported."""
-
-    @property
-    def check(self) -> Any:
-        """The public function."""
-        return __getattr__("check")
-
-    @check.setter
-    def check(self, folder: object) -> None:
-        """Leave the function in place when the import system sets the folder."""
-
-
-sys.modules[__name__].__class__ = _Package
+    package = os.path.dirname(__file__)
+    rooms = (
+        os.path.join(package, "api"),
+        *sorted(entry.path for entry in os.scandir(os.path.join(package, "plugins"))),
+    )
+    return [folder for room in rooms if os.path.isdir(folder := os.path.join(room, "public"))]
 
 
 def _place_of(name: str) -> str | None:
@@ -113,7 +80,7 @@ def _place_of(name: str) -> str | None:
         return _PLACES[name]
     if name.startswith("_") or name in _list_modules():  # `from nczarr import names` asks for an attribute first
         return None
-    from nczarr.plugin_index import find_place
+    from nczarr.names.plugin_index import find_place
 
     return find_place("name", name)
 
@@ -142,6 +109,9 @@ def __getattr__(name: str) -> Any:
 
 def __dir__() -> list[str]:
     """Return public names, loaded or not."""
-    from nczarr.plugin_index import list_own
+    from nczarr.names.plugin_index import list_own
 
     return sorted({*globals(), *_PLACES, *(name for name in list_own("name") if "." not in name)})
+
+
+__path__.extend(_list_public_folders())  # noqa: F405

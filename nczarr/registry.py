@@ -17,8 +17,8 @@ from importlib import import_module
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Self
 
-from nczarr import plugin_index
 from nczarr.diagnostics.report import HEAD
+from nczarr.names import plugin_index
 from nczarr.stores.base import Store
 
 if TYPE_CHECKING:

@@ -16,9 +16,9 @@ SDK_VERSION = 1
 
 PLACES: dict[str, tuple[str, ...]] = {
     # rows
-    "nczarr.plugin_index": ("CommandRow", "FactForm", "Plugin", "ProtocolRow"),
+    "nczarr.names.plugin_index": ("CommandRow", "FactForm", "Plugin", "ProtocolRow"),
     "nczarr.registry": ("ALL_ATOMIC", "CLASSIC_ATOMIC", "PURE_ZARR", "Arrays", "Capabilities", "ChunkKeys", "Format"),
-    "nczarr.frozen": ("freeze", "frozen"),
+    "nczarr.ast.frozen": ("freeze", "frozen"),
     # diagnostics
     "nczarr.diagnostics.report": (
         *("CompileError", "DataWarning", "Diagnostic", "Label", "Report", "Severity", "Source", "Span"),
@@ -43,7 +43,7 @@ PLACES: dict[str, tuple[str, ...]] = {
     "nczarr.ast.dataset": ("building", "groups", "map_groups"),
     "nczarr": ("names",),
     # analysis
-    "nczarr.check.checked": ("Checked", "Namesake", "Omission", "Tables", "Unchecked", "tables"),
+    "nczarr.semantics.checked": ("Checked", "Namesake", "Omission", "Tables", "Unchecked", "tables"),
     "nczarr.check": ("check",),
     # values
     "nczarr.arrays.lazy_numpy": ("NDArray", "np"),
@@ -56,16 +56,16 @@ PLACES: dict[str, tuple[str, ...]] = {
         *("NUMPY", "Part", "PartTree", "Types", "descr", "is_fixed", "part_tree", "parts", "size"),
     ),
     "nczarr.arrays.codecs.table": ("CodecKind",),
-    "nczarr.select.indexing": ("read_outer",),
+    "nczarr.pipeline.select.indexing": ("read_outer",),
     # options, plans and runs
     "nczarr.options": (
         *("ARGUMENTS", "CONVERTING", "FOLLOWING", "OUTPUT", "READING", "REPORTING", "RUN", "SELECTING", "SOURCE"),
         *("TARGET", "Following", "Option", "Options"),
     ),
     "nczarr.plan.plans": ("Conversion", "FilePlan", "Loss", "StorePlan", "StreamPlan"),
-    "nczarr.operations": ("pipeline",),
-    "nczarr.operations.check_request": ("CheckRequest", "Convention", "ReaderCheck", "SourceComparison"),
-    "nczarr.operations.endpoints": ("detect_format",),
+    "nczarr.pipeline": ("pipeline",),
+    "nczarr.pipeline.check_request": ("CheckRequest", "Convention", "ReaderCheck", "SourceComparison"),
+    "nczarr.pipeline.endpoints": ("detect_format",),
     "nczarr.stores.base": ("Store",),
     "nczarr.diagnostics.secrets": ("StorageOptions", "show"),
     # verbs
@@ -126,13 +126,8 @@ if TYPE_CHECKING:
     from nczarr.ast.dataset import building as building
     from nczarr.ast.dataset import groups as groups
     from nczarr.ast.dataset import map_groups as map_groups
-    from nczarr.check import check as check
-    from nczarr.check.checked import Checked as Checked
-    from nczarr.check.checked import Namesake as Namesake
-    from nczarr.check.checked import Omission as Omission
-    from nczarr.check.checked import Tables as Tables
-    from nczarr.check.checked import Unchecked as Unchecked
-    from nczarr.check.checked import tables as tables
+    from nczarr.ast.frozen import freeze as freeze
+    from nczarr.ast.frozen import frozen as frozen
     from nczarr.cli import DONE as DONE
     from nczarr.cli import FAULTY as FAULTY
     from nczarr.cli import misuse as misuse
@@ -154,14 +149,10 @@ if TYPE_CHECKING:
     from nczarr.diagnostics.report import suggest as suggest
     from nczarr.diagnostics.secrets import StorageOptions as StorageOptions
     from nczarr.diagnostics.secrets import show as show
-    from nczarr.frozen import freeze as freeze
-    from nczarr.frozen import frozen as frozen
-    from nczarr.operations import pipeline as pipeline
-    from nczarr.operations.check_request import CheckRequest as CheckRequest
-    from nczarr.operations.check_request import Convention as Convention
-    from nczarr.operations.check_request import ReaderCheck as ReaderCheck
-    from nczarr.operations.check_request import SourceComparison as SourceComparison
-    from nczarr.operations.endpoints import detect_format as detect_format
+    from nczarr.names.plugin_index import CommandRow as CommandRow
+    from nczarr.names.plugin_index import FactForm as FactForm
+    from nczarr.names.plugin_index import Plugin as Plugin
+    from nczarr.names.plugin_index import ProtocolRow as ProtocolRow
     from nczarr.options import ARGUMENTS as ARGUMENTS
     from nczarr.options import CONVERTING as CONVERTING
     from nczarr.options import FOLLOWING as FOLLOWING
@@ -175,15 +166,17 @@ if TYPE_CHECKING:
     from nczarr.options import Following as Following
     from nczarr.options import Option as Option
     from nczarr.options import Options as Options
+    from nczarr.pipeline.check_request import CheckRequest as CheckRequest
+    from nczarr.pipeline.check_request import Convention as Convention
+    from nczarr.pipeline.check_request import ReaderCheck as ReaderCheck
+    from nczarr.pipeline.check_request import SourceComparison as SourceComparison
+    from nczarr.pipeline.endpoints import detect_format as detect_format
+    from nczarr.pipeline.select.indexing import read_outer as read_outer
     from nczarr.plan.plans import Conversion as Conversion
     from nczarr.plan.plans import FilePlan as FilePlan
     from nczarr.plan.plans import Loss as Loss
     from nczarr.plan.plans import StorePlan as StorePlan
     from nczarr.plan.plans import StreamPlan as StreamPlan
-    from nczarr.plugin_index import CommandRow as CommandRow
-    from nczarr.plugin_index import FactForm as FactForm
-    from nczarr.plugin_index import Plugin as Plugin
-    from nczarr.plugin_index import ProtocolRow as ProtocolRow
     from nczarr.registry import ALL_ATOMIC as ALL_ATOMIC
     from nczarr.registry import CLASSIC_ATOMIC as CLASSIC_ATOMIC
     from nczarr.registry import PURE_ZARR as PURE_ZARR
@@ -191,7 +184,13 @@ if TYPE_CHECKING:
     from nczarr.registry import Capabilities as Capabilities
     from nczarr.registry import ChunkKeys as ChunkKeys
     from nczarr.registry import Format as Format
-    from nczarr.select.indexing import read_outer as read_outer
+    from nczarr.semantics import check as check
+    from nczarr.semantics.checked import Checked as Checked
+    from nczarr.semantics.checked import Namesake as Namesake
+    from nczarr.semantics.checked import Omission as Omission
+    from nczarr.semantics.checked import Tables as Tables
+    from nczarr.semantics.checked import Unchecked as Unchecked
+    from nczarr.semantics.checked import tables as tables
     from nczarr.stores.base import Store as Store
 
 _MODULES = {name: module for module, its_names in PLACES.items() for name in its_names}

@@ -156,8 +156,8 @@ def test_kinds_of_difference_are_those_that_are_found() -> None:
 def test_bad_constant() -> None:
     """Front ends make constants that suit their types; a tree made by hand need not."""
     from nczarr.ast import Attribute, Constant, Dataset, OpaqueType
-    from nczarr.check import check
-    from nczarr.check.checked import Unchecked
+    from nczarr.semantics import check
+    from nczarr.semantics.checked import Unchecked
 
     value = Constant(type="/o", count=1, data=b"x")
     tree = Dataset(name="t", types=(OpaqueType(name="o", size=2),), attributes=(Attribute(name="a", value=value),))
@@ -175,12 +175,12 @@ def provoke(example: str) -> set[tuple[str, Severity]]:
         store(example)
         return commands("$ nczarr check .")
     from nczarr import registry
-    from nczarr.operations import pipeline
+    from nczarr.pipeline import phases
 
     data = example.encode("utf-8", "surrogateescape")
     report = Report()
     form = registry.detect("example.cdl", data)
-    pipeline.read(Source("example", data), report, Options(), form)
+    phases.read(Source("example", data), report, Options(), form)
     return {(each.code, each.severity) for each in report.list_sorted()}
 
 

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from nczarr.diagnostics.report import Report, Source
-from nczarr.operations import pipeline
 from nczarr.options import Options
+from nczarr.pipeline import phases
 
 NOT_CDL = {"nczarr_test__ref_ut_map_writemeta.cdl", "nczarr_test__ref_ut_map_writemeta2.cdl"} | {
     "nczarr_test__ref_ut_mapapi_meta.cdl",  # dumps of keys
@@ -30,7 +30,7 @@ def test_every_file_that_is_cdl_compiles(shared: Path) -> None:
     for entry in files:
         name = entry["file"]
         report = Report()
-        checked = pipeline.read(Source(name, (folder / name).read_bytes()), report, Options())
+        checked = phases.read(Source(name, (folder / name).read_bytes()), report, Options())
         if (checked is None) != (name in NOT_CDL):
             failed[name] = [found.code for found in report.list_sorted()]
         if checked is None:

@@ -9,8 +9,8 @@ import pytest
 
 from nczarr import registry
 from nczarr.diagnostics.report import Report, Source
-from nczarr.operations import pipeline
 from nczarr.options import Options
+from nczarr.pipeline import phases
 
 FOLDER = Path(__file__).parent / "errors"
 WANTED = re.compile(r"//! ([a-z -]+)$")
@@ -37,7 +37,7 @@ def wanted(chunk: str) -> list[tuple[int, str]]:
 @pytest.mark.parametrize(("name", "chunk"), chunks(), ids=[name for name, _ in chunks()])
 def test_chunk(name: str, chunk: str) -> None:
     report = Report()
-    pipeline.read(Source(name, chunk.encode()), report, Options(), registry.find_format("cdl"))
+    phases.read(Source(name, chunk.encode()), report, Options(), registry.find_format("cdl"))
     found = []
     for diagnostic in report.list_sorted():
         span = diagnostic.primary.span

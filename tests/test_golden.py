@@ -12,12 +12,12 @@ from pathlib import Path
 
 import pytest
 
-from nczarr.check.checked import Checked
 from nczarr.cli.compile import text as tree_text
 from nczarr.diagnostics.report import Report, Source
-from nczarr.operations import endpoints, pipeline
 from nczarr.options import Options
+from nczarr.pipeline import endpoints, phases
 from nczarr.plugins.serve.protocols import ncml
+from nczarr.semantics.checked import Checked
 
 ROOT = Path(__file__).resolve().parent.parent
 GOLDEN = ROOT / "tests" / "golden"
@@ -32,7 +32,7 @@ def blocks(name: str) -> Callable[[Checked], bytes]:
         options = Options(allow_loss=frozenset({"all"}), special=True)
         form = endpoints.target_format("", name, report)
         assert form is not None
-        pieces = pipeline.blocks(checked, form, report, options)
+        pieces = phases.blocks(checked, form, report, options)
         assert pieces is not None, [found.message for found in report.list_sorted()]
         return b"".join(pieces)
 
@@ -57,7 +57,7 @@ FACES: dict[str, Callable[[Checked], bytes]] = {
 @pytest.mark.parametrize("source", INPUTS, ids=lambda path: path.name)
 def test_face(source: Path, face: str, request: pytest.FixtureRequest) -> None:
     report = Report()
-    checked = pipeline.read(Source(source.name, source.read_bytes()), report, Options())
+    checked = phases.read(Source(source.name, source.read_bytes()), report, Options())
     assert checked is not None
     made = FACES[face](checked)
     golden = GOLDEN / f"{source.name}.{face}"

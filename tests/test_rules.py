@@ -27,12 +27,11 @@ ROOMS = (
     "__main__",
     "cli",
     "api",
-    "operations",
+    "pipeline",
     "link",
     "formats",
     "plan",
-    "select",
-    "check",
+    "semantics",
     "syntax",
     "arrays",
     "registry",
@@ -41,18 +40,16 @@ ROOMS = (
     "ast",
     "diagnostics",
     "names",
-    "frozen",
-    "plugin_index",
 )
 """Modules and folders directly under `nczarr`, from the top floor down: each imports only what stands below it."""
 
-BOTTOM = ("diagnostics", "names", "frozen", "plugin_index")
+BOTTOM = ("diagnostics", "names")
 """Rooms that need the standard library alone."""
 
 ENVIRONMENT = {**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT), *filter(None, sys.path)])}
 """For an interpreter that reads no `.pth` files, which may import anything."""
 
-PROGRAMS = {"nczarr.operations.compare.foreign_reader"}
+PROGRAMS = {"nczarr.pipeline.compare.foreign_reader"}
 """Modules that run as a process of their own and are never imported."""
 
 LONGEST = 400
@@ -110,7 +107,7 @@ LAZY_MODULES = {
     "nczarr.api": "a public door loads what one call needs",
     "nczarr.arrays": "chunks, parts and codecs: not needed for metadata alone",
     "nczarr.ast": "the tree, and the schemas of its nodes, which need pydantic",
-    "nczarr.check": "kinds of netCDF files, outlines and duplicate names: only where they occur",
+    "nczarr.semantics": "kinds of netCDF files, outlines and duplicate names: only where they occur",
     "nczarr.cli": "one command loads its own module",
     "nczarr.diagnostics": "diagnostics are rendered and explained only if there are any; options of URLs",
     "nczarr.formats.cdl": "numbers in bulk and dates: only where the text has them",
@@ -118,15 +115,15 @@ LAZY_MODULES = {
     "nczarr.formats.netcdf4": "libnetcdf and h5py, loaded with the first value",
     "nczarr.formats.reference": "generators, templates and Parquet: only where the document has them",
     "nczarr.formats.zarr": "layouts and readers that few stores need",
-    "nczarr.plugin_index": "commands of the compiler itself need no plugin",
+    "nczarr.names.plugin_index": "commands of the compiler itself need no plugin",
     "nczarr.plugins": "interfaces: each is loaded by the command or library that asks for it",
     "nczarr.link": "the linker, loaded when a plan is ready; clusters only with `--dask`",
     "nczarr.names": "in the start of the process, before the package is needed",
-    "nczarr.operations": "everything that converts, appends and compares; not needed for `--help`",
+    "nczarr.pipeline": "everything that converts, appends and compares; not needed for `--help`",
     "nczarr.options": "the tree",
     "nczarr.plan": "one of three planners, and what few plans need",
     "nczarr.registry": "formats, loaded by their rows",
-    "nczarr.select": "sections and subsets: only where they are asked for",
+    "nczarr.pipeline.select": "sections and subsets: only where they are asked for",
     "nczarr.syntax": "JSON, where a store may be a folder of references",
     "nczarr.stores": "zip, memory and remote stores: only where a path leads to one",
 }
@@ -197,8 +194,8 @@ def test_formats_do_not_import_each_other() -> None:
 def test_syntax_and_passes_are_strangers() -> None:
     for module in modules():
         if module.name.startswith("nczarr.syntax"):
-            assert not [used for used in module.imported() if used.startswith("nczarr.check")]
-        if module.name.startswith("nczarr.check"):
+            assert not [used for used in module.imported() if used.startswith("nczarr.semantics")]
+        if module.name.startswith("nczarr.semantics"):
             assert not [used for used in module.imported() if used.startswith("nczarr.syntax")]
 
 
@@ -415,7 +412,7 @@ OWN_NUMPY = {
     "nczarr.plugins.xarray.data_store": "passes arrays on",
     "nczarr.plugins.xarray.engine": "passes arrays on",
     "nczarr.plugins.xarray.values": "passes arrays on",
-    "nczarr.operations.compare.foreign_reader": "a program of its own",
+    "nczarr.pipeline.compare.foreign_reader": "a program of its own",
 }
 """Modules that import NumPy beside the gate for allocations, and why they may."""
 

@@ -7,7 +7,7 @@ from typing import Any
 from griffe import Alias, Extension, Module
 
 from nczarr.api import refs
-from nczarr.plugin_index import load_all
+from nczarr.names.plugin_index import load_all
 
 
 class PublicNames(Extension):

@@ -18,11 +18,15 @@ EXTERNAL = {"np": "NumPy, which is loaded with the first use."}
 """Names that are no object of the package."""
 
 WHOLE = (
-    *("nczarr.plugin_index.Plugin", "nczarr.plugin_index.CommandRow", "nczarr.plugin_index.ProtocolRow"),
-    *("nczarr.registry.Format", "nczarr.registry.Capabilities", "nczarr.check.checked.Unchecked"),
+    *(
+        "nczarr.names.plugin_index.Plugin",
+        "nczarr.names.plugin_index.CommandRow",
+        "nczarr.names.plugin_index.ProtocolRow",
+    ),
+    *("nczarr.registry.Format", "nczarr.registry.Capabilities", "nczarr.semantics.checked.Unchecked"),
     *("nczarr.diagnostics.report.Report", "nczarr.diagnostics.report.Diagnostic", "nczarr.diagnostics.report.Source"),
     *("nczarr.plan.plans.StreamPlan", "nczarr.plan.plans.Loss", "nczarr.arrays.sources.source.Layout"),
-    *("nczarr.operations.check_request.ReaderCheck", "nczarr.arrays.codecs.table.CodecKind"),
+    *("nczarr.pipeline.check_request.ReaderCheck", "nczarr.arrays.codecs.table.CodecKind"),
     *(f"nczarr.sdk.{name}" for name in OWN),
 )
 """Classes that the page shows with all their members."""

@@ -11,11 +11,11 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from nczarr import ncstream
-from nczarr.check.checked import Checked
-from nczarr.check.classic_layout import lay_out
 from nczarr.diagnostics.report import Report, Severity, Source
-from nczarr.operations import endpoints, pipeline
 from nczarr.options import Options
+from nczarr.pipeline import endpoints, phases
+from nczarr.semantics.checked import Checked
+from nczarr.semantics.classic_layout import lay_out
 from nczarr.stores.base import is_metadata
 from nczarr.stores.memory import pretty
 
@@ -130,7 +130,7 @@ class Lies(NamedTuple):
 def lies(sample: Sample, form: str) -> Lies:
     """Write the sample in a format, and look."""
     report = Report()
-    checked = pipeline.read(Source("sample.cdl", sample.cdl.encode()), report, Options())
+    checked = phases.read(Source("sample.cdl", sample.cdl.encode()), report, Options())
     assert checked is not None
     if form == "netcdf3":
         return classic(checked)
@@ -140,7 +140,7 @@ def lies(sample: Sample, form: str) -> Lies:
         return stream(checked)
     found = endpoints.target_format("", form, report)
     assert found is not None
-    keys = pipeline.keys(checked, found, report, Options(allow_loss=frozenset({"all"})))
+    keys = phases.keys(checked, found, report, Options(allow_loss=frozenset({"all"})))
     assert keys is not None
     losses = [
         each.code for each in report.list_sorted() if each.code.startswith("lost-") and each.code != "lost-annotations"
@@ -189,7 +189,7 @@ def stream(checked: Checked) -> Lies:
     """In a stream: the messages of the variable."""
     form, report = endpoints.target_format("", "ncstream", Report()), Report()
     assert form is not None
-    pieces = pipeline.text(checked, form, report, Options())
+    pieces = phases.text(checked, form, report, Options())
     assert pieces is not None
     data = b"".join(pieces)
     _, _, *found, _ = ncstream.read_messages(data)
@@ -211,7 +211,7 @@ def classic(checked: Checked) -> Lies:
         form = endpoints.target_format("", "netcdf3", report)
         assert form is not None
         settled = endpoints.settle(checked, form, report, Options(kind=kind))
-        pieces = settled and pipeline.text(checked, settled[0], report, settled[1])
+        pieces = settled and phases.text(checked, settled[0], report, settled[1])
         if pieces:
             place = lay_out(checked, kind).places["/v"]
             data = b"".join(pieces)[place.begin : place.begin + place.size]
@@ -232,7 +232,7 @@ def hdf5(checked: Checked) -> Lies:
     assert form is not None
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "t.h5"
-        assert pipeline.write(checked, str(path), form, report, Options(kind="nc4")), report.list_sorted()
+        assert phases.write(checked, str(path), form, report, Options(kind="nc4")), report.list_sorted()
         with h5py.File(path) as file:
             dataset = file["v"].id
             text = f"DATATYPE {datatype(dataset.get_type())}\n"

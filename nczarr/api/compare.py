@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING, Any
 
 from nczarr.diagnostics.report import UNREAD, CompileError, Report
 from nczarr.names import list_texts
-from nczarr.operations.compare.difference import Difference, Tolerance
 from nczarr.options import DEFAULT_MEMORY, FOLLOWING, Following, Options
-from nczarr.select.selection import Subset
+from nczarr.pipeline.compare.difference import Difference, Tolerance
+from nczarr.pipeline.select.selection import Subset
 
 if TYPE_CHECKING:
     from nczarr.api.handle import DatasetHandle
     from nczarr.api.inputs import Dataset
-    from nczarr.check.checked import Checked
     from nczarr.diagnostics.report import Diagnostic
+    from nczarr.semantics.checked import Checked
 
 
 def check(
@@ -99,16 +99,16 @@ def check(
     from nczarr.api.inputs import input_of
     from nczarr.api.options import options_from
     from nczarr.diagnostics.report import Report
-    from nczarr.operations import check as operation
-    from nczarr.operations.check_request import CheckRequest
-    from nczarr.operations.code_filter import CodeFilter, check_codes
+    from nczarr.pipeline import check as operation
+    from nczarr.pipeline.check_request import CheckRequest
+    from nczarr.pipeline.code_filter import CodeFilter, check_codes
 
     options = options_from(kind=kind, following=following, storage_options=storage_options)._replace(special=False)
     report, codes = Report(), CodeFilter(check_codes(list_texts(select)), check_codes(list_texts(ignore)))
     if combine:
         if readers or schema is not None or kind is not None or cf:
             raise ValueError("combine compares sources with each other; check each of them in a call of its own")
-        from nczarr.operations.pipeline import for_reading, input_at
+        from nczarr.pipeline.phases import for_reading, input_at
 
         sources = [source] if isinstance(source, str | os.PathLike) else source
         reading = for_reading(options)
@@ -191,7 +191,7 @@ def diff(
     >>> found.kind, found.path, found.message
     ('values', '/v', 'the value differs: 1 | 2')
     """
-    from nczarr.operations.compare.diff import choose_parts, differences
+    from nczarr.pipeline.compare.diff import choose_parts, differences
 
     limit = None if tolerance is None else Tolerance.parse(str(tolerance))
     report = Report()
@@ -249,8 +249,8 @@ def digest(
     >>> nczarr.digest(dataset)
     'e89835dfd9e44715dd52bbf081145f195d2d9b26fd4f9ab422e4b40549602856'
     """
-    from nczarr.operations.compare.digest import choose_part
-    from nczarr.operations.compare.digest import digest as digest_of
+    from nczarr.pipeline.compare.digest import choose_part
+    from nczarr.pipeline.compare.digest import digest as digest_of
 
     report = Report()
     checked = choose_part(

@@ -64,7 +64,7 @@ def convert(
     >>> nczarr.diff("samples/01-station.cdl", "station.zarr")
     []
     """
-    from nczarr.operations.pipeline import prepare
+    from nczarr.pipeline.phases import prepare
     from nczarr.stores.spool import remove_fetched_files
 
     report, path = Report(), os.fspath(target)

@@ -20,7 +20,7 @@ from nczarr.options import FOLLOWING, Aggregation, Following, Options
 if TYPE_CHECKING:
     from types import TracebackType
 
-    from nczarr.check.checked import Checked
+    from nczarr.semantics.checked import Checked
     from nczarr.stores.base import Store
 
     Openable = str | os.PathLike[str] | bytes | bytearray | memoryview | Mapping[str, Any] | Any
@@ -35,7 +35,7 @@ class DatasetHandle(GroupHandle):
 
     Attributes
     ----------
-    checked : nczarr.check.checked.Checked
+    checked : nczarr.semantics.checked.Checked
         The tree, the resolved types and shapes, and the sources of the values.
     diagnostics : tuple of Diagnostic
         Warnings of reading. A dataset with errors never becomes a handle.
@@ -212,23 +212,23 @@ class DatasetHandle(GroupHandle):
         >>> keys["v/0"].hex()
         '0100000002000000'
         """
-        from nczarr.operations import endpoints, pipeline
+        from nczarr.pipeline import endpoints, phases
 
         report = Report()
         form = endpoints.target_format("", format, report)
         settings = options_from(**options)
         report_losses(self, report, settings)
-        keys = None if form is None else pipeline.keys(self.checked, form, report, settings)
+        keys = None if form is None else phases.keys(self.checked, form, report, settings)
         if keys is None or report.errors:
             raise CompileError(report.list_sorted())
         return keys
 
     def _text(self, form_name: str) -> str:
-        from nczarr.operations import endpoints, pipeline
+        from nczarr.pipeline import endpoints, phases
 
         report = Report()
         form = endpoints.target_format("", form_name, report)
-        pieces = None if form is None else pipeline.text(self.checked, form, report, Options(special=True))
+        pieces = None if form is None else phases.text(self.checked, form, report, Options(special=True))
         if pieces is None:
             raise CompileError(report.list_sorted())
         return b"".join(pieces).decode("utf-8")
@@ -302,12 +302,12 @@ def from_notation(text: str | bytes, *, name: str = "<text>", kind: str | None =
 
 def _compile(format_name: str, text: str | bytes, name: str, kind: str | None) -> DatasetHandle:
     from nczarr import registry
-    from nczarr.operations import pipeline
+    from nczarr.pipeline import phases
 
     data = text.encode("utf-8", "surrogateescape") if isinstance(text, str) else text
     report = Report()
     return handle_of(
-        pipeline.read(
+        phases.read(
             Source(name, data), report, options_from(kind=kind, aggregation="keep"), registry.find_format(format_name)
         ),
         report,
@@ -382,7 +382,7 @@ def open_unchecked(
 ) -> DatasetHandle:
     """Return as `open_dataset`, without a warning of omitted content, for callers that check it."""
     from nczarr.api import pickling
-    from nczarr.operations import pipeline
+    from nczarr.pipeline import phases
 
     report = Report()
     options = options_from(
@@ -391,7 +391,7 @@ def open_unchecked(
     if not isinstance(path, str | os.PathLike):
         return open_object(path, options)
     place = os.fspath(path)
-    checked = pipeline.read_path(place, report, options)
+    checked = phases.read_path(place, report, options)
     return handle_of(
         checked, report, pickling.opening(open_dataset, place, following, kind=kind, aggregation=aggregation)
     )
@@ -399,8 +399,8 @@ def open_unchecked(
 
 def open_object(source: Any, options: Options) -> DatasetHandle:
     """Return the dataset in an object that is not a path. Raises OSError, CompileError, TypeError."""
-    from nczarr.operations import pipeline
-    from nczarr.operations.manifests import is_manifest, open_manifest
+    from nczarr.pipeline import phases
+    from nczarr.pipeline.manifests import is_manifest, open_manifest
     from nczarr.stores import objects
 
     report = Report()
@@ -408,7 +408,7 @@ def open_object(source: Any, options: Options) -> DatasetHandle:
         opened: Source | Store = open_manifest(source, type(source).__name__, options)
     else:
         opened = objects.open_object(source)
-    return handle_of(pipeline.read(opened, report, options), report)
+    return handle_of(phases.read(opened, report, options), report)
 
 
 def handle_of(

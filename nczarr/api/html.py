@@ -20,10 +20,10 @@ from nczarr.arrays.sources.source import ArraySource, itemsize
 from nczarr.arrays.values.parts import is_fixed, size
 from nczarr.ast import Attribute, Dimension, EnumType, Group, UserType, Variable
 from nczarr.ast.rectilinear import volume
-from nczarr.check.checked import Checked
-from nczarr.check.outline import codec_text, type_text
 from nczarr.diagnostics.report import CompileError
-from nczarr.select.reader import value_of, without_padding
+from nczarr.pipeline.select.reader import value_of, without_padding
+from nczarr.semantics.checked import Checked
+from nczarr.semantics.outline import codec_text, type_text
 
 STYLES = Path(__file__).with_name("html.css")
 """Style sheet of trees, which pages of a server use too."""
@@ -70,7 +70,7 @@ class FirstValues:
 
     def _read(self, path: str, count: int) -> str:
         """Return the first `count` values in words. Raises CompileError, OSError."""
-        from nczarr.select.indexing import read
+        from nczarr.pipeline.select.indexing import read
 
         shape = self._checked.shapes[path]
         values = read(self._checked, path, (slice(0, count),) if shape else ())

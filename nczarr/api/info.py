@@ -47,7 +47,7 @@ def info(
     """
     from nczarr.api.options import options_from
     from nczarr.diagnostics.report import CompileError, Report
-    from nczarr.operations.info import InfoRequest, collect_facts
+    from nczarr.pipeline.info import InfoRequest, collect_facts
 
     options, report = options_from(storage_options=storage_options), Report()
     informed = collect_facts(InfoRequest(os.fspath(source), None, from_format, options), report)

@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING
 
 from nczarr.api.handle import DatasetHandle, report_losses
 from nczarr.diagnostics.report import CompileError, Report
-from nczarr.operations.pipeline import Input, for_reading, input_at
+from nczarr.pipeline.phases import Input, for_reading, input_at
 
 if TYPE_CHECKING:
-    from nczarr.check.checked import Checked
     from nczarr.options import Options
     from nczarr.plan.plans import Conversion
+    from nczarr.semantics.checked import Checked
 
 Dataset = str | os.PathLike[str] | DatasetHandle
 """A path, a URL or an open dataset."""

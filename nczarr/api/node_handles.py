@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     import xarray
 
-    from nczarr.check.checked import Checked
+    from nczarr.semantics.checked import Checked
 
 AT_ONCE = 1 << 20
 """Elements that an iteration over a variable reads at once, unless a row or a chunk has more."""
@@ -98,7 +98,7 @@ class GroupHandle:
     ----------
     path : str
         Fully qualified name; `/` for the root group.
-    checked : nczarr.check.checked.Checked
+    checked : nczarr.semantics.checked.Checked
         The tree of the whole dataset.
 
     Examples
@@ -301,7 +301,7 @@ class GroupHandle:
         return _item, (self._root, self.path)
 
     def __repr__(self) -> str:
-        from nczarr.check.outline import members
+        from nczarr.semantics.outline import members
 
         return _limit_lines(self._title, members(self.checked, self.path, stored=False))
 
@@ -417,7 +417,7 @@ class VariableHandle:
         A file may have another value in cells that were never written, as netCDF-4
         files have for enums.
         """
-        from nczarr.select.reader import value_of
+        from nczarr.pipeline.select.reader import value_of
 
         fill = self._checked.fills[self.path]
         return None if fill is None else value_of(fill, self._checked.types)
@@ -425,7 +425,7 @@ class VariableHandle:
     @property
     def dtype(self) -> np.dtype[Any]:
         """NumPy dtype of indexed values; `object` for strings and vlen values."""
-        from nczarr.select.reader import dtype_of
+        from nczarr.pipeline.select.reader import dtype_of
 
         return dtype_of(self.type, self._checked.types)
 
@@ -458,7 +458,7 @@ class VariableHandle:
         OSError
             If a chunk cannot be read.
         """
-        from nczarr.select.indexing import read
+        from nczarr.pipeline.select.indexing import read
 
         return read(self._checked, self.path, key)
 
@@ -473,7 +473,7 @@ class VariableHandle:
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
         """Return all values. Raises ValueError for `copy=False`, because values are always read."""
-        from nczarr.select.indexing import read_outer
+        from nczarr.pipeline.select.indexing import read_outer
 
         if copy is False:
             raise ValueError("an array of a variable's values is always a copy")
@@ -541,7 +541,7 @@ def _xarray() -> ModuleType:
 
 def _values(attributes: tuple[Attribute, ...], root: GroupHandle) -> Mapping[str, Any]:
     """Return attributes as values by name, which cannot be changed."""
-    from nczarr.select.reader import value_of, values_of
+    from nczarr.pipeline.select.reader import value_of, values_of
 
     types = root.checked.types
     return FrozenMapping(values_of(attributes, root._shared, lambda node: _frozen(value_of(node.value, types))))

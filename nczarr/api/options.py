@@ -16,7 +16,7 @@ from nczarr import names
 from nczarr.ast.dataset import KIND_SPELLINGS
 from nczarr.diagnostics.secrets import StorageOptions
 from nczarr.options import Aggregation, Following, Options, Writing, chunk_request
-from nczarr.select.selection import Section, Subset
+from nczarr.pipeline.select.selection import Section, Subset
 
 if TYPE_CHECKING:
     from nczarr.diagnostics.report import Report
@@ -223,7 +223,7 @@ def subset_from(report: Report, **arguments: Unpack[ConvertOptions]) -> Subset:
     """Return the requested part of a source. Reports bad-section. Raises TypeError, ValueError."""
     sections_of_texts: list[Section] = []
     for text in names.list_texts(arguments.get("sections", ())):
-        from nczarr.select.selection_syntax import sections
+        from nczarr.pipeline.select.selection_syntax import sections
 
         sections_of_texts += sections(text, report, "section")
     subset = Subset(
@@ -238,7 +238,7 @@ def subset_from(report: Report, **arguments: Unpack[ConvertOptions]) -> Subset:
             raise TypeError(f"{option}={cuts!r}: a mapping is expected, such as {example!r}")
     if not (dims or sel or nearest):
         return subset
-    from nczarr.select.selection_syntax import coordinate_ranges_of, dimension_ranges_of
+    from nczarr.pipeline.select.selection_syntax import coordinate_ranges_of, dimension_ranges_of
 
     return subset._replace(dimensions=dimension_ranges_of(dims), labels=coordinate_ranges_of(sel, nearest))
 

@@ -7,9 +7,9 @@ from functools import partial
 from pickle import PicklingError
 from typing import Any
 
-from nczarr.check.checked import Checked
 from nczarr.diagnostics.secrets import show
 from nczarr.options import Following
+from nczarr.semantics.checked import Checked
 from nczarr.stores import local_paths
 from nczarr.stores.url import location
 

@@ -69,7 +69,7 @@ def rechunk(
     >>> nczarr.diff("samples/07-storage.cdl", "series.zarr")
     []
     """
-    from nczarr.operations.rechunk import prepare_rechunk
+    from nczarr.pipeline.rechunk import prepare_rechunk
     from nczarr.stores.spool import remove_fetched_files
 
     report, path = Report(), os.fspath(target)

@@ -35,7 +35,7 @@ def __getattr__(name: str) -> Any:
     """Load a public name that a plugin adds, on first use."""
     from importlib import import_module
 
-    from nczarr.plugin_index import find_place
+    from nczarr.names.plugin_index import find_place
 
     if name == "__all__":
         return sorted({*_OWN, *_list_added()})
@@ -54,7 +54,7 @@ def __dir__() -> list[str]:
 
 def _list_added() -> list[str]:
     """Return the names that plugins add."""
-    from nczarr.plugin_index import list_own
+    from nczarr.names.plugin_index import list_own
 
     return [name.removeprefix("refs.") for name in list_own("name") if name.startswith("refs.")]
 
@@ -186,7 +186,7 @@ def verify(
         If `chunks` or `sample` has an invalid value.
     """
     from nczarr.diagnostics.secrets import StorageOptions
-    from nczarr.operations.verify import verify as verified
+    from nczarr.pipeline.verify import verify as verified
 
     if chunks not in ("none", "sample", "all") or sample < 1:
         raise ValueError(f"{chunks!r}, {sample!r}: `chunks` must be none, sample or all, and `sample` at least 1")
@@ -256,6 +256,6 @@ def _open(document: Described, report: Report, options: Options) -> Source | Sto
         return Source("document", document.encode("utf-8", "surrogatepass"))
     if isinstance(document, bytes):
         return Source("document", document)
-    from nczarr.operations import endpoints
+    from nczarr.pipeline import endpoints
 
     return endpoints.open_source(os.fspath(document), report, options)

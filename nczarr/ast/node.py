@@ -17,8 +17,8 @@ from dataclasses import field, fields
 from operator import attrgetter
 from typing import Annotated, Any, ClassVar, Literal, Self, TypeVar, cast, dataclass_transform
 
+from nczarr.ast.frozen import freeze
 from nczarr.diagnostics.report import NOWHERE, Span
-from nczarr.frozen import freeze
 
 T = TypeVar("T")
 

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, TextIO
 if TYPE_CHECKING:
     from argparse import ArgumentParser
 
-    from nczarr.plugin_index import CommandRow
+    from nczarr.names.plugin_index import CommandRow
 
 
 TASKS = WRITE, INSPECT, SCHEMAS, REFERENCES, ABOUT = (
@@ -117,7 +117,7 @@ def list_commands() -> dict[str, CommandRow]:
 
     Those of plugins stand behind the command that their row names, else behind the others of their task.
     """
-    from nczarr.plugin_index import CommandRow, load_all
+    from nczarr.names.plugin_index import CommandRow, load_all
 
     found = [(name, CommandRow(*row)) for name, row in COMMANDS.items()]
     for plugin in load_all():
@@ -134,7 +134,7 @@ def _find_command(*names: str) -> tuple[str, str] | None:
     name = next((name for name in names if name in COMMANDS), None)
     if name is not None:
         return name, COMMANDS[name][0]
-    from nczarr.plugin_index import find_command
+    from nczarr.names.plugin_index import find_command
 
     found = find_command(*names)
     return None if found is None else (found[0], found[1].parser)

@@ -13,17 +13,17 @@ from nczarr.cli.options import inputs_of, options_of, read_input, standard_input
 from nczarr.cli.parser import Command
 from nczarr.cli.progress import counting
 from nczarr.cli.shared import Messages
+from nczarr.names.plugin_index import list_own
 from nczarr.options import ARGUMENTS, TARGET, Option
-from nczarr.plugin_index import list_own
 from nczarr.registry import load
 
 if TYPE_CHECKING:
-    from nczarr.check.checked import Checked
     from nczarr.diagnostics.report import Report
-    from nczarr.operations.check_request import Convention, ReaderCheck, SourceComparison
-    from nczarr.operations.code_filter import CheckSettings
     from nczarr.options import Options
+    from nczarr.pipeline.check_request import Convention, ReaderCheck, SourceComparison
+    from nczarr.pipeline.code_filter import CheckSettings
     from nczarr.registry import Format
+    from nczarr.semantics.checked import Checked
 
 EXAMPLES = (
     ("show every mistake in a schema", "check ocean.cdl"),
@@ -113,7 +113,7 @@ class ConventionVersion(argparse.Action):
 
 def code(text: str) -> str:
     """Return a code or the first words of one. Raises ArgumentTypeError for others."""
-    from nczarr.operations.code_filter import check_codes
+    from nczarr.pipeline.code_filter import check_codes
 
     try:
         return check_codes((text,))[0]
@@ -123,7 +123,7 @@ def code(text: str) -> str:
 
 def reader(text: str) -> ReaderCheck | Format:
     """Return the name of a reader or writable format. Raises ArgumentTypeError for others."""
-    from nczarr.operations.check import find_judge
+    from nczarr.pipeline.check import find_judge
 
     try:
         return find_judge(text)
@@ -133,7 +133,7 @@ def reader(text: str) -> ReaderCheck | Format:
 
 def run(arguments: argparse.Namespace) -> int:
     """Check each source; return the worst status, 1 if a reader is known to fail."""
-    from nczarr.operations.code_filter import CodeFilter
+    from nczarr.pipeline.code_filter import CodeFilter
 
     try:
         comparison = _find_comparison(arguments)
@@ -168,8 +168,8 @@ def run(arguments: argparse.Namespace) -> int:
 
     def check_one(path: str) -> None:
         nonlocal faults, codes
-        from nczarr.operations.check import check
-        from nczarr.operations.check_request import CheckRequest
+        from nczarr.pipeline.check import check
+        from nczarr.pipeline.check_request import CheckRequest
 
         request = CheckRequest(
             path,
@@ -190,7 +190,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _find_settings_here() -> CheckSettings:
     """Return the settings of the project around the working folder. Raises ValueError, OSError."""
-    from nczarr.operations.code_filter import CheckSettings, find_settings
+    from nczarr.pipeline.code_filter import CheckSettings, find_settings
 
     try:
         folder = Path.cwd()

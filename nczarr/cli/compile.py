@@ -94,8 +94,8 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _compile(arguments: argparse.Namespace, options: Options, messages: Messages) -> None:
-    from nczarr.operations.pipeline import Input, prepare
-    from nczarr.select.selection import Subset
+    from nczarr.pipeline.phases import Input, prepare
+    from nczarr.pipeline.select.selection import Subset
 
     report = messages.report
     out = arguments.output

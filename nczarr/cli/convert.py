@@ -18,12 +18,12 @@ from nczarr.cli.shared import Messages
 from nczarr.diagnostics.report import Report
 from nczarr.diagnostics.secrets import StorageOptions, show
 from nczarr.options import ARGUMENTS, TARGET, WHOLE, Options
-from nczarr.select.selection import Subset
+from nczarr.pipeline.select.selection import Subset
 from nczarr.stores import local_paths
 from nczarr.stores.url import is_remote
 
 if TYPE_CHECKING:
-    from nczarr.operations.pipeline import ReadyConversion
+    from nczarr.pipeline.phases import ReadyConversion
     from nczarr.plan.plans import Conversion
 
 
@@ -68,7 +68,7 @@ def _inside(folder: str, name: str) -> str:
 
 def _suffix_of(name: str, report: Report) -> str:
     """Return the suffix of a named format."""
-    from nczarr.operations import endpoints
+    from nczarr.pipeline import endpoints
 
     form = endpoints.target_format("", name, report)
     if form is None:
@@ -218,7 +218,7 @@ class _Conversions:
 
     def convert(self, path: str) -> None:
         """Convert one source."""
-        from nczarr.operations.pipeline import prepare
+        from nczarr.pipeline.phases import prepare
 
         report, target = self.messages.report, self.targets.get(path)
         if target is None or self.subset is None or not (target != "-" or self._is_printable()):
@@ -244,7 +244,7 @@ class _Conversions:
 
     def _is_printable(self) -> bool:
         """Return whether the target can be written to standard output. Reports unknown-target."""
-        from nczarr.operations import endpoints
+        from nczarr.pipeline import endpoints
 
         report = self.messages.report
         form = endpoints.target_format("", self.arguments.to, report)
@@ -276,7 +276,7 @@ class _Conversions:
         if options.chunks or options.shards or options.layout or conversion.copied_chunks < MANY_CHUNKS:
             return
         from nczarr import registry
-        from nczarr.operations.endpoints import has_layouts
+        from nczarr.pipeline.endpoints import has_layouts
         from nczarr.plan.chunk_sizes import propose_layout
 
         form = registry.find_format(conversion.format)

@@ -15,7 +15,7 @@ from nczarr.diagnostics.report import UNREAD
 from nczarr.options import ARGUMENTS, COMPARISON
 
 if TYPE_CHECKING:
-    from nczarr.operations.compare.difference import Tolerance
+    from nczarr.pipeline.compare.difference import Tolerance
 
 EXAMPLES = (
     ("compare a file with its copy in another format", "diff ocean.nc ocean.zarr"),
@@ -93,7 +93,7 @@ def _run_for_git(arguments: argparse.Namespace) -> int:
 
 def _compare(arguments: argparse.Namespace) -> tuple[int, int]:
     """Print the differences; return the status of errors, and the number of differences."""
-    from nczarr.operations.compare.difference import Tolerance
+    from nczarr.pipeline.compare.difference import Tolerance
 
     try:
         tolerance = None if arguments.tolerance is None else Tolerance.parse(arguments.tolerance)
@@ -106,8 +106,8 @@ def _compare(arguments: argparse.Namespace) -> tuple[int, int]:
 
 def _diff(arguments: argparse.Namespace, tolerance: Tolerance | None, messages: Messages) -> int:
     """Print the differences, or look for one with `-q`; return their number."""
-    from nczarr.operations.compare.diff import choose_parts, differences
-    from nczarr.operations.compare.difference import json_lines, text_lines
+    from nczarr.pipeline.compare.diff import choose_parts, differences
+    from nczarr.pipeline.compare.difference import json_lines, text_lines
 
     report = messages.report
     options = options_of(arguments, allow_loss=UNREAD, survey=arguments.data)

@@ -17,7 +17,7 @@ from nczarr.diagnostics.secrets import show
 from nczarr.options import ARGUMENTS, TEXT
 
 if TYPE_CHECKING:
-    from nczarr.operations.compare.digest import Digest
+    from nczarr.pipeline.compare.digest import Digest
 
 EXAMPLES = (
     ("show that two datasets are equal", "digest ocean.nc ocean.zarr"),
@@ -69,7 +69,7 @@ class _Digests:
 
     def digest(self, path: str) -> Digest | None:
         """Return the digests of a source; None after an error. Raises OSError, CompileError."""
-        from nczarr.operations.compare.digest import choose_part, digest
+        from nczarr.pipeline.compare.digest import choose_part, digest
 
         arguments, report = self.arguments, self.messages.report
         options = options_of(arguments, survey=True)
@@ -97,7 +97,7 @@ class _Digests:
                 self.messages.report.annotate(f"of `{show(path)}`")
 
     def _line(self, path: str, digest: str, part: str | None) -> bytes:
-        from nczarr.operations.compare.digest import line
+        from nczarr.pipeline.compare.digest import line
 
         if self.json:
             return _json({"digest": digest, "file": path, "path": part})
@@ -105,7 +105,7 @@ class _Digests:
 
     def checks(self) -> list[Callable[[], None]]:
         """One callable per digest file, and per dataset in it."""
-        from nczarr.operations.compare.digest import parse
+        from nczarr.pipeline.compare.digest import parse
         from nczarr.stores.open import open_source
 
         works: list[Callable[[], None]] = []
@@ -154,7 +154,7 @@ class _Digests:
             return _json({"digest": digest, "wanted": expected, "ok": digest == expected, "file": name, "path": part})
         if digest == expected and self.arguments.quiet:
             return b""
-        from nczarr.operations.compare.digest import line
+        from nczarr.pipeline.compare.digest import line
 
         head, tail = line("", name, part).split(b"  ", 1)
         unread = digest is None and part is None  # a dataset that was read may lack a part

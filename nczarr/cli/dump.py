@@ -50,7 +50,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _dump(arguments: argparse.Namespace, options: Options, messages: Messages) -> None:
-    from nczarr.operations.pipeline import dump
+    from nczarr.pipeline.phases import dump
     from nczarr.registry import find_format
 
     checked = read_input(arguments.source, messages.report, options)

@@ -165,7 +165,7 @@ def _unknown(name: str) -> str:
 
 def without_command(arguments: list[str]) -> int:
     """Run a command line that does not begin with a command; return its status."""
-    from nczarr.plugin_index import list_faults
+    from nczarr.names.plugin_index import list_faults
 
     first, *rest = arguments or [""]
     if first == "--version":

@@ -15,12 +15,12 @@ from nczarr.cli.parser import Command
 from nczarr.cli.shared import Messages
 from nczarr.diagnostics.report import UNREAD, Source
 from nczarr.diagnostics.secrets import show
+from nczarr.names.plugin_index import list_own
 from nczarr.options import ARGUMENTS, TEXT
-from nczarr.plugin_index import list_own
 from nczarr.registry import load
 
 if TYPE_CHECKING:
-    from nczarr.operations.info import CoordinateFacts, DatasetFacts, VariableFacts
+    from nczarr.pipeline.info import CoordinateFacts, DatasetFacts, VariableFacts
 
 EXAMPLES = (("see sizes, chunks, times with their gaps, and the cost of opening", "info ocean.nc"),)
 
@@ -65,7 +65,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _print_facts(arguments: argparse.Namespace, messages: Messages, path: str) -> None:
     """Print the facts about one source. Raises OSError, CompileError."""
-    from nczarr.operations.info import InfoRequest, collect_facts
+    from nczarr.pipeline.info import InfoRequest, collect_facts
 
     report, options = messages.report, options_of(arguments, allow_loss=UNREAD)
     if arguments.checksum:
@@ -90,8 +90,8 @@ def _print_facts(arguments: argparse.Namespace, messages: Messages, path: str) -
 
 def _print_checksum(path: str, messages: Messages, options: Any) -> None:
     """Print the checksum of a store. Reports unknown-format for files."""
-    from nczarr.operations import endpoints
-    from nczarr.operations.zarr_checksum import compute_checksum
+    from nczarr.pipeline import endpoints
+    from nczarr.pipeline.zarr_checksum import compute_checksum
 
     store = endpoints.open_source(path, messages.report, options)
     if isinstance(store, Source):

@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Any
 from nczarr.diagnostics.report import Source
 from nczarr.diagnostics.secrets import StorageOptions
 from nczarr.options import TABLE, Following, Options, Writing, chunk_request
-from nczarr.select.selection import CoordinateRange, DimensionRange, Section, Subset
+from nczarr.pipeline.select.selection import CoordinateRange, DimensionRange, Section, Subset
 
 if TYPE_CHECKING:
-    from nczarr.check.checked import Checked, Observer
     from nczarr.diagnostics.report import Report
-    from nczarr.operations.pipeline import Input
+    from nczarr.pipeline.phases import Input
+    from nczarr.semantics.checked import Checked, Observer
 
 
 STDIN = "<stdin>"
@@ -31,20 +31,20 @@ def read_input(
 
     Raises OSError if it cannot be read.
     """
-    from nczarr.operations import endpoints, pipeline
+    from nczarr.pipeline import endpoints, phases
 
     if path != "-":
-        return pipeline.read_path(path, report, options, name, observe)
+        return phases.read_path(path, report, options, name, observe)
     source = standard_input()
     form = endpoints.require_format(source, name, report) if name else None
-    return None if name and form is None else pipeline.read(source, report, options, form, observe)
+    return None if name and form is None else phases.read(source, report, options, form, observe)
 
 
 def inputs_of(paths: Iterable[str], options: Options, form: str | None = None) -> list[Input]:
     """Return the sources of a run with these options; standard input belongs to this process."""
     from functools import partial
 
-    from nczarr.operations.pipeline import Input, for_reading, input_at
+    from nczarr.pipeline.phases import Input, for_reading, input_at
 
     reading = for_reading(options)
     standard = partial(read_input, options=reading, name=form)
@@ -86,12 +86,12 @@ def subset_of(arguments: argparse.Namespace, report: Report) -> Subset | None:
         name.removeprefix("subset."): value for name, value in vars(arguments).items() if name.startswith("subset.")
     }
     if values.get("sections"):
-        from nczarr.select.selection_syntax import sections as parsed_sections
+        from nczarr.pipeline.select.selection_syntax import sections as parsed_sections
 
         for text in values["sections"]:
             sections += parsed_sections(text, report)
     if values.get("dimensions") or values.get("labels"):
-        from nczarr.select.selection_syntax import coordinate_range, dimension_range
+        from nczarr.pipeline.select.selection_syntax import coordinate_range, dimension_range
 
         dimensions = [dimension_range(text, report) for text in values["dimensions"]]
         labels = [coordinate_range(text, report) for text in values["labels"]]

@@ -6,7 +6,7 @@ import argparse
 
 from nczarr.cli import DONE, FAULTY, complain, write_product
 from nczarr.cli.parser import Command
-from nczarr.plugin_index import Plugin, list_plugins, load
+from nczarr.names.plugin_index import Plugin, list_plugins, load
 from nczarr.registry import list_faults
 
 EXAMPLES = (("list the plugins", "plugins"), ("explain what plugins add", "help plugins"))

@@ -18,8 +18,8 @@ from nczarr.diagnostics.secrets import show
 
 if TYPE_CHECKING:
     from nczarr.arrays.execution.counts import Step, Watcher
-    from nczarr.check.checked import Checked
     from nczarr.plan.plans import Conversion
+    from nczarr.semantics.checked import Checked
 
 
 WAYS = ("referenced", "copied", "gathered", "transcoded", "rechunked", "encoded")

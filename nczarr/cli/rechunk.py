@@ -17,7 +17,7 @@ from nczarr.options import ARGUMENTS, TARGET, Options
 
 if TYPE_CHECKING:
     from nczarr.link.stages import PartPasses
-    from nczarr.operations.rechunk import RechunkPlan
+    from nczarr.pipeline.rechunk import RechunkPlan
 
 EXAMPLES = (
     (
@@ -57,7 +57,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _rechunk(arguments: argparse.Namespace, options: Options, messages: Messages) -> None:
     """Print the plan and do it; with `--dry-run` print it to standard output alone."""
-    from nczarr.operations.rechunk import prepare_rechunk
+    from nczarr.pipeline.rechunk import prepare_rechunk
 
     report = messages.report
     subset = subset_of(arguments, report)

@@ -107,7 +107,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _run(arguments: argparse.Namespace, messages: Messages) -> None:
     """Lock the target, read and write. Raises OSError, CompileError."""
-    from nczarr.operations import endpoints
+    from nczarr.pipeline import endpoints
 
     if arguments.target in (None, "-"):
         _rewrite(arguments, messages)
@@ -121,7 +121,7 @@ def _run(arguments: argparse.Namespace, messages: Messages) -> None:
 def _rewrite(arguments: argparse.Namespace, messages: Messages) -> None:
     """Read and write, with the target locked. Raises OSError, CompileError."""
     from nczarr import refs
-    from nczarr.operations import endpoints
+    from nczarr.pipeline import endpoints
 
     report, options, place = messages.report, options_of(arguments), None
     storage = options.storage

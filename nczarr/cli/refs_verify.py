@@ -12,7 +12,7 @@ from nczarr.diagnostics.secrets import show
 from nczarr.options import ARGUMENTS, RUN
 
 if TYPE_CHECKING:
-    from nczarr.operations.verify import Summary
+    from nczarr.pipeline.verify import Summary
 
 EXAMPLES = (
     ("check targets, ranges and a sample of chunks", "refs verify refs.json"),
@@ -60,8 +60,8 @@ def parser() -> Command:
 
 def _run(arguments: argparse.Namespace, messages: Messages, summaries: list[Summary]) -> None:
     """Verify. Raises OSError, CompileError."""
-    from nczarr.operations import endpoints
-    from nczarr.operations.verify import verify
+    from nczarr.pipeline import endpoints
+    from nczarr.pipeline.verify import verify
 
     options = options_of(arguments)
     path = arguments.source

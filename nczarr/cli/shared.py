@@ -24,7 +24,7 @@ from nczarr.cli import (
 from nczarr.diagnostics.report import OMITTED, UNREAD, CompileError, Diagnostic, Report, Severity
 from nczarr.diagnostics.secrets import show
 from nczarr.names import readable
-from nczarr.plugin_index import PluginError, list_packages
+from nczarr.names.plugin_index import PluginError, list_packages
 from nczarr.stores.commitment import CommittedError, OldTargetStaysError, forget_commits
 
 if TYPE_CHECKING:
@@ -61,7 +61,7 @@ def missing(error: ImportError) -> Diagnostic | None:
         return None
     if module == "nczarr" or module in sys.stdlib_module_names:
         return None
-    from nczarr.plugin_index import load_all
+    from nczarr.names.plugin_index import load_all
 
     library = DISTRIBUTIONS.get(module, module)
     extra = EXTRAS.get(module) or next((each.extras[module] for each in load_all() if module in each.extras), None)
@@ -321,6 +321,6 @@ def _innermost(error: BaseException) -> tuple[str, str]:
     if plugin is not None and not isinstance(error, PluginError):
         return f"`{plugin}`", f"the plugin that has the package `{plugin.partition('.')[0]}`"
     ours = [name for name in names if name.startswith("nczarr.")]
-    phases = [name for name in ours if name.startswith(("nczarr.check.", "nczarr.formats.", "nczarr.link."))]
+    phases = [name for name in ours if name.startswith(("nczarr.semantics.", "nczarr.formats.", "nczarr.link."))]
     owner = "a plugin" if isinstance(error, PluginError) else "nczarr"
     return f"`{(phases or ours or ['nczarr'])[-1].removeprefix('nczarr.')}`", owner

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from nczarr.diagnostics.report import ALLOWED, suggest
-from nczarr.plugin_index import load_all
+from nczarr.names.plugin_index import load_all
 
 
 def list_allowed() -> frozenset[str]:

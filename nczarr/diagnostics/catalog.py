@@ -35,7 +35,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from nczarr.diagnostics.report import Severity
-from nczarr.plugin_index import list_code_folders
+from nczarr.names.plugin_index import list_code_folders
 
 SUBJECTS = (
     "Characters and constants",

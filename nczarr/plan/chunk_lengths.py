@@ -28,9 +28,9 @@ from nczarr.options import WHOLE
 from nczarr.plan.plans import Runs
 
 if TYPE_CHECKING:
-    from nczarr.check.checked import Checked
     from nczarr.diagnostics.report import Report
     from nczarr.plan.plans import Plan
+    from nczarr.semantics.checked import Checked
 
 
 SLAB = 1 << 18

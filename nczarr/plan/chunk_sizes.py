@@ -19,7 +19,7 @@ from nczarr.arrays.values.parts import is_fixed, size
 from nczarr.options import AUTO, Access
 
 if TYPE_CHECKING:
-    from nczarr.check.checked import Checked
+    from nczarr.semantics.checked import Checked
 
 LEAST = 4 << 20
 """Size in bytes that an automatic chunk has at least, if the array is as large."""

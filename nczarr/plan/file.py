@@ -11,11 +11,6 @@ from nczarr.arrays.values.parts import Types, is_fixed, measure_stored, struct
 from nczarr.ast import ATOMIC, Codec, CompoundType, EnumType, Group, OpaqueType, Storage, Variable, VlenType
 from nczarr.ast.dataset import DEFAULT_STORAGE, DEFLATE, FLETCHER32, KIND_NAMES, SCALE_OFFSET, SHUFFLE, SZIP
 from nczarr.ast.rectilinear import varies
-from nczarr.check.checked import Checked
-from nczarr.check.classic_layout import check_sizes
-from nczarr.check.infer_shapes import name_dimensions
-from nczarr.check.kinds import check_target, reduce_to_kind
-from nczarr.check.restore_json import note_json
 from nczarr.diagnostics.report import Diagnostic, Label, Report, Severity, Span
 from nczarr.options import AUTO, Options
 from nczarr.plan.chunk_sizes import lengths_of_size
@@ -26,6 +21,11 @@ from nczarr.plan.lossy_filters import drop_from_file
 from nczarr.plan.plans import FilePlan, Loss
 from nczarr.plan.requested_storage import StorageRequests, storage_of, storage_requests
 from nczarr.registry import NETCDF_KINDS, Format
+from nczarr.semantics.checked import Checked
+from nczarr.semantics.classic_layout import check_sizes
+from nczarr.semantics.infer_shapes import name_dimensions
+from nczarr.semantics.kinds import check_target, reduce_to_kind
+from nczarr.semantics.restore_json import note_json
 
 COMPACT_BYTES = (1 << 16) - 5
 """Maximum size of a compact variable: its data are in an object header message, after four bytes."""

@@ -8,8 +8,8 @@ from nczarr import names
 from nczarr.arrays.values.parts import is_fixed
 from nczarr.ast import Storage
 from nczarr.ast.dataset import DEFLATE, FLETCHER32, NBIT, SCALE_OFFSET, SHUFFLE, SZIP
-from nczarr.check.checked import Checked
 from nczarr.diagnostics.report import Diagnostic, Report, Severity
+from nczarr.semantics.checked import Checked
 
 BUILT_IN = frozenset({DEFLATE, SHUFFLE, FLETCHER32, SZIP, NBIT, SCALE_OFFSET})
 """Filters that the usual builds of HDF5 have without a plug-in."""

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol
 
 from nczarr.ast import Constant, Dimension, Group, UserType, Variable
-from nczarr.check.checked import Checked
+from nczarr.semantics.checked import Checked
 
 if TYPE_CHECKING:
     from nczarr.diagnostics.report import Source

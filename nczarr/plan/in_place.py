@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from nczarr.arrays.sources.source import ArraySource, Layout, is_number, itemsize
 from nczarr.arrays.values.elements import convert_to_stored
-from nczarr.check.checked import Checked
 from nczarr.diagnostics.report import Report
 from nczarr.options import Options
 from nczarr.plan.keys import check_keys, name_axes, place_nodes
@@ -12,6 +11,7 @@ from nczarr.plan.layout import lay
 from nczarr.plan.losses import losses, report_losses
 from nczarr.plan.plans import PartTarget, StorePlan
 from nczarr.registry import Format
+from nczarr.semantics.checked import Checked
 
 
 def plan_in_place(checked: Checked, source: Format, form: Format, options: Options, report: Report) -> StorePlan | None:

@@ -14,9 +14,9 @@ from nczarr.arrays.chunks.key_segments import LONGEST, is_own, paths, segments
 from nczarr.arrays.values.parts import is_fixed, parts
 from nczarr.ast import DimensionRef, Group
 from nczarr.ast.dataset import groups
-from nczarr.check.checked import Checked
 from nczarr.diagnostics.report import Report, Span
 from nczarr.registry import Arrays, Capabilities
+from nczarr.semantics.checked import Checked
 
 ANONYMOUS = "_Anonymous_Dim_"
 """Prefix of anonymous dimensions, as in the netCDF library; the length follows."""

@@ -27,7 +27,6 @@ from nczarr.ast import Dataset, Storage, Variable
 from nczarr.ast.dataset import SHUFFLE
 from nczarr.ast.plain import is_finite
 from nczarr.ast.rectilinear import volume
-from nczarr.check.checked import Checked
 from nczarr.options import Options
 from nczarr.plan.chunk_lengths import (
     ShardRequest,
@@ -42,6 +41,7 @@ from nczarr.plan.chunk_lengths import (
 )
 from nczarr.plan.plans import PartTarget
 from nczarr.registry import Arrays
+from nczarr.semantics.checked import Checked
 
 WHOLE = 16 << 20
 """Maximum size of arrays without fill value that are written whole; else only occupied chunks are."""

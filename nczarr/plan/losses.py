@@ -20,13 +20,13 @@ from nczarr.ast.dataset import VERSION, groups
 from nczarr.ast.json_text import Real, describe_json, is_strict, narrow
 from nczarr.ast.plain import CARRIED, HIDDEN, guess_constant, is_finite, plain, show_untyped
 from nczarr.ast.types import is_number
-from nczarr.check.check_types import default_fill
-from nczarr.check.checked import Checked
 from nczarr.diagnostics.report import NOWHERE, Diagnostic, Label, Report, Severity
 from nczarr.options import Options
 from nczarr.plan.chunk_lengths import survey
 from nczarr.plan.plans import Loss
 from nczarr.registry import Arrays, Format
+from nczarr.semantics.check_types import default_fill
+from nczarr.semantics.checked import Checked
 
 ANNOTATIONS = {
     "attribute-type": "types of attributes",

@@ -10,9 +10,9 @@ from nczarr.arrays.sources.source import Layout, Parts, big_descr
 from nczarr.arrays.sources.windows import matches
 from nczarr.arrays.values.parts import descr, is_fixed
 from nczarr.ast import Codec, Storage
-from nczarr.check.checked import Checked
 from nczarr.diagnostics.report import Report
 from nczarr.plan.plans import PartTarget
+from nczarr.semantics.checked import Checked
 
 NAMED = 4
 """Maximum variables in a message."""

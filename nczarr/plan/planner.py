@@ -10,13 +10,13 @@ from collections.abc import Iterable
 
 from nczarr.ast import ATOMIC, Storage
 from nczarr.ast.types import EnumType
-from nczarr.check.checked import Checked
 from nczarr.diagnostics.report import Report
 from nczarr.options import Options
 from nczarr.plan.losses import losses, report_losses
 from nczarr.plan.plans import Loss, Plan, StreamPlan
 from nczarr.plan.requested_storage import storage_requests
 from nczarr.registry import Format
+from nczarr.semantics.checked import Checked
 
 
 def plan(checked: Checked, form: Format, options: Options, report: Report, more: Iterable[Loss] = ()) -> Plan | None:

@@ -14,10 +14,10 @@ from nczarr import names
 from nczarr.arrays.sources.source import ArraySource, Layout, Parts
 from nczarr.ast import Kind, Storage
 from nczarr.ast.rectilinear import varies
-from nczarr.check.checked import Checked
 from nczarr.diagnostics.report import NOWHERE, Diagnostic, Span
 from nczarr.options import Options
 from nczarr.registry import ChunkKeys, Format
+from nczarr.semantics.checked import Checked
 
 if TYPE_CHECKING:
     from nczarr.arrays.execution.counts import Counts

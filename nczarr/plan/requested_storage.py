@@ -24,13 +24,13 @@ from nczarr.ast import ATOMIC, Attribute, Codec, Constant, EnumType, Storage, Va
 from nczarr.ast.dataset import SHUFFLE, groups
 from nczarr.ast.plain import plain
 from nczarr.ast.rectilinear import Lengths, largest, varies, within
-from nczarr.check.checked import Checked, find_coordinates
 from nczarr.diagnostics.report import Report, suggest
 from nczarr.options import AUTO, Access, Options
 from nczarr.plan.chunk_lengths import ShardRequest, default_chunks, fits
 from nczarr.plan.chunk_sizes import LARGEST_STEP, LEAST, lengths_of_size
 from nczarr.plan.plans import StorePlan
 from nczarr.registry import Arrays
+from nczarr.semantics.checked import Checked, find_coordinates
 
 
 def own_type(type_name: str, types: Types) -> str:

@@ -17,7 +17,6 @@ from nczarr.arrays.values.parts import is_fixed, size
 from nczarr.ast import Codec, Storage, Variable
 from nczarr.ast.dataset import SHUFFLE, groups
 from nczarr.ast.rectilinear import largest, varies, volume
-from nczarr.check.checked import Checked, without
 from nczarr.diagnostics.report import Diagnostic, Report, Severity
 from nczarr.names import list_first
 from nczarr.options import Options
@@ -29,6 +28,7 @@ from nczarr.plan.lossy_filters import report_dropped_from_store
 from nczarr.plan.plans import Loss, PartTarget, StorePlan
 from nczarr.plan.requested_storage import metadata_storage, storage_of, storage_requests, unkept
 from nczarr.registry import Format
+from nczarr.semantics.checked import Checked, without
 
 
 def with_registered_codecs(storage: Mapping[str, Storage], report: Report) -> dict[str, Storage]:

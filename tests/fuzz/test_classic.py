@@ -10,13 +10,13 @@ from pathlib import Path
 import pytest
 
 from nczarr.arrays.regions import linear_block, region_of
-from nczarr.check.checked import Checked
 from nczarr.diagnostics import render
 from nczarr.diagnostics.report import Report, Source
-from nczarr.operations import pipeline
-from nczarr.operations.pipeline import dump
 from nczarr.options import Options
+from nczarr.pipeline import phases
+from nczarr.pipeline.phases import dump
 from nczarr.registry import find_format
+from nczarr.semantics.checked import Checked
 from tests.conftest import ROOT
 from tests.support.fuzz_limits import limits
 from tests.support.proof import PART, PARTS
@@ -42,9 +42,9 @@ def made(text: bytes, kind: str) -> bytes:
     report, form = Report(), find_format("netcdf3")
     assert form is not None
     options = Options(kind=kind)  # type: ignore[arg-type]
-    checked = pipeline.read(Source("t.cdl", text), report, options)
+    checked = phases.read(Source("t.cdl", text), report, options)
     assert checked is not None
-    pieces = pipeline.text(checked, form, report, options)
+    pieces = phases.text(checked, form, report, options)
     assert pieces is not None
     return b"".join(pieces)
 
@@ -60,7 +60,7 @@ def judge(data: bytes) -> bool:
     """Whether the bytes were accepted: then every variable has values, however few. Any exception is a finding."""
     with limits():
         report = Report()
-        checked = pipeline.read(Source("t.nc", data), report, Options())
+        checked = phases.read(Source("t.nc", data), report, Options())
         found = report.list_sorted()
         text = "".join(render.human(found))
         if checked is not None:
@@ -173,7 +173,7 @@ def test_samples_cut_off_at_every_byte() -> None:
     for path in sorted(Path(ROOT / "samples").glob("*.cdl")):
         text = path.read_bytes()
         report = Report()
-        if pipeline.read(Source(path.name, text), report, Options(kind="nc5")) is None:
+        if phases.read(Source(path.name, text), report, Options(kind="nc5")) is None:
             continue
         data = made(text, "nc5")
         for length in range(min(len(data), 20_000)):

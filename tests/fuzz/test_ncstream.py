@@ -10,9 +10,9 @@ import pytest
 import nczarr
 from nczarr import registry
 from nczarr.diagnostics.report import CompileError, Report, Source
-from nczarr.operations import pipeline
 from nczarr.options import Options
-from nczarr.select.indexing import read
+from nczarr.pipeline import phases
+from nczarr.pipeline.select.indexing import read
 from tests.support.every_type import CDL
 from tests.support.ncstream_datasets import without_model
 from tests.support.work import counted
@@ -28,7 +28,7 @@ def streams() -> list[bytes]:
     """One of ours, and the same as others write it."""
     form = registry.find_format("ncstream")
     assert form is not None
-    pieces = pipeline.text(nczarr.from_cdl(CDL).checked, form, Report(), Options())
+    pieces = phases.text(nczarr.from_cdl(CDL).checked, form, Report(), Options())
     assert pieces is not None
     whole = b"".join(pieces)
     return [whole, without_model(whole)]
@@ -43,7 +43,7 @@ def looked_at(data: bytes, options: Options) -> str:
 def _looked_at(data: bytes, options: Options) -> str:
     """Return how a stream is answered: `refused`, `contradictory` (its values cannot be decoded) or `read`."""
     report = Report()
-    checked = pipeline.read(Source("a.ncs", data), report, options, registry.find_format("ncstream"))
+    checked = phases.read(Source("a.ncs", data), report, options, registry.find_format("ncstream"))
     found = "read"
     if checked is None or report.errors:
         assert report.errors
@@ -93,7 +93,7 @@ def truncate(streams: list[bytes], step: int) -> None:
         for end in range(0, len(whole) - 4, step):
             if looked_at(whole[:end], Options()) == "read":
                 report = Report()
-                pipeline.read(Source("a.ncs", whole[:end]), report, Options(), registry.find_format("ncstream"))
+                phases.read(Source("a.ncs", whole[:end]), report, Options(), registry.find_format("ncstream"))
                 assert "unended-stream" in {each.code for each in report.list_sorted()}
 
 

@@ -11,11 +11,11 @@ from typing import Any
 import pytest
 
 from nczarr import from_cdl, registry
-from nczarr.check.checked import Checked
 from nczarr.diagnostics.report import CompileError, Report
-from nczarr.operations import pipeline
 from nczarr.options import UNREAD, Options
-from nczarr.select.indexing import read
+from nczarr.pipeline import phases
+from nczarr.pipeline.select.indexing import read
+from nczarr.semantics.checked import Checked
 from nczarr.stores.base import is_metadata, safe_key
 from nczarr.stores.memory import MemoryStore
 from tests.conftest import ROOT
@@ -139,7 +139,7 @@ def _judge(content: dict[str, bytes]) -> None:
     options = Options(allow_loss=UNREAD)
     if registry.detect_store(store) is None:
         return
-    found = pipeline.read(store, report, options)
+    found = phases.read(store, report, options)
     assert found is not None or report.errors
     for diagnostic in report.list_sorted():
         assert diagnostic.code != "internal-error"

@@ -11,7 +11,7 @@ import struct
 
 import pytest
 
-from nczarr.check.checked import Checked
+from nczarr.semantics.checked import Checked
 from tests.support.fuzz_limits import compiled
 
 HEAD = b"netcdf t {\ndimensions:\n  x = 4 ;\nvariables:\n"

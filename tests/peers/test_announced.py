@@ -14,13 +14,13 @@ import nczarr
 from nczarr import registry
 from nczarr.arrays.sources.source import Parts
 from nczarr.ast import Dataset
-from nczarr.check import check
-from nczarr.check.checked import Checked, Unchecked
 from nczarr.diagnostics.report import Report
-from nczarr.operations import pipeline
 from nczarr.options import Options
+from nczarr.pipeline import phases
 from nczarr.plan.planner import plan
 from nczarr.plugins.testing.strategies import datasets_with_data
+from nczarr.semantics import check
+from nczarr.semantics.checked import Checked, Unchecked
 from nczarr.stores.memory import MemoryStore
 from tests.conftest import shared_folder
 from tests.support.peers import corpus, exactness
@@ -47,7 +47,7 @@ def unlike(checked: Checked, form: str) -> dict[str, Counter[tuple[str, str]]]:
     if planned is None or store is None:  # names that no key can have
         assert {each.code for each in report.list_sorted()} >= {"unsafe-name"}
         return {}
-    seen = pipeline.read(MemoryStore(store), Report(), OPTIONS)
+    seen = phases.read(MemoryStore(store), Report(), OPTIONS)
     assert seen is not None
     told = Counter((loss.kind, loss.path) for loss in planned.losses)
     found = differences(checked, seen)

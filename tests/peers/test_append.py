@@ -14,9 +14,9 @@ import pytest
 import nczarr
 from nczarr.api.handle import DatasetHandle
 from nczarr.diagnostics.report import Report
-from nczarr.operations import pipeline
+from nczarr.pipeline import phases
+from nczarr.pipeline.select.selection import DimensionRange, Subset
 from nczarr.plugins.combine.join.agreement import CombineSpec, settle
-from nczarr.select.selection import DimensionRange, Subset
 from nczarr.stores.extension import ExtensibleFolder
 from tests.support.peers import exactness
 from tests.support.repositories import commit_attribute, icechunk
@@ -231,7 +231,7 @@ def test_halves_of_real_files(path: Path, form: str, tmp_path: Path) -> None:
             pytest.skip("it cannot be combined along this dimension")
         size = whole.checked.dimensions[dimension].size
         ranges = [DimensionRange(dimension, slice(*cut)) for cut in ((0, size // 2), (size // 2, size))]
-        halves = (pipeline.select(whole.checked, Subset(dimensions=(cut,)), Report()) for cut in ranges)
+        halves = (phases.select(whole.checked, Subset(dimensions=(cut,)), Report()) for cut in ranges)
         first, second = (DatasetHandle(half, []) for half in halves if half is not None)
         chunks = {dimension.rpartition("/")[2]: 3}
         try:

@@ -7,11 +7,11 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import ModuleType
 
-from nczarr.check.checked import Checked
 from nczarr.diagnostics.report import Report, Severity, Source
-from nczarr.operations import pipeline
 from nczarr.options import Options
+from nczarr.pipeline import phases
 from nczarr.plugins.cf.check import check_cf
+from nczarr.semantics.checked import Checked
 
 SLIPS = {
     "/humidity": "the standard name `specific humidity` has a blank",
@@ -42,7 +42,7 @@ def read(text: str) -> Checked | None:
     """The dataset of an example, with the dimensions that it does not declare; None for a fragment."""
     for _ in range(8):
         report = Report()
-        checked = pipeline.read(Source("example.cdl", text.encode()), report, Options())
+        checked = phases.read(Source("example.cdl", text.encode()), report, Options())
         if checked is not None:
             return checked
         names = {

@@ -16,9 +16,9 @@ from nczarr.arrays.chunks.manifest import Affine, PlaceColumns
 from nczarr.arrays.codecs.chain import to_configs
 from nczarr.arrays.regions import every_block, region_of
 from nczarr.arrays.sources.source import itemsize
-from nczarr.check.checked import Checked
 from nczarr.diagnostics.report import Report
 from nczarr.plugins.combine.join import CombineSpec, combine
+from nczarr.semantics.checked import Checked
 from tests.support.peers.combined_files import Maker, axes, chunked, contiguous, files, fill, records
 
 pytestmark = pytest.mark.peer

@@ -12,8 +12,8 @@ import pytest
 
 from nczarr.ast import Kind
 from nczarr.diagnostics.report import Report
-from nczarr.operations import endpoints, pipeline
 from nczarr.options import Options
+from nczarr.pipeline import endpoints, phases
 from nczarr.stores.open import open_source
 from tests.support.peers.ncgen_cases import CASES, compiled, corpus, large
 
@@ -35,11 +35,11 @@ def test_the_corpus_copied(
     first, second = tmp_path / "first.nc", tmp_path / "second.nc"
     compiled((corpus() / f"{stem}.cdl").read_bytes(), stem, first, kind)
     report = Report()
-    checked = pipeline.read(open_source(str(first)), report, Options())
+    checked = phases.read(open_source(str(first)), report, Options())
     assert checked is not None, report.list_sorted()
     form = endpoints.target_format("x.nc", None, report)
     assert form is not None
-    assert pipeline.write(checked, str(second), form, report, Options()), report.list_sorted()
+    assert phases.write(checked, str(second), form, report, Options()), report.list_sorted()
     assert report.list_sorted() == []
     command = [sys.executable, str(shared / "tools" / "nc-same"), str(first), str(second)]
     done = subprocess.run(command, capture_output=True, text=True, check=False)

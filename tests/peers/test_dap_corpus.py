@@ -16,8 +16,8 @@ import pytest
 import nczarr
 from nczarr.arrays.regions import every_block
 from nczarr.diagnostics.report import CompileError, Report, Severity, Source
-from nczarr.operations import pipeline
 from nczarr.options import Options
+from nczarr.pipeline import phases
 from tests.support.opendap_prints import differences
 
 DIFFERENT = {
@@ -109,7 +109,7 @@ def _fuzz(cases: list[tuple[str, Path, Path | None]], rounds: int) -> None:
                     data[at : at + 4] = chosen.choice((b"\x7f\xff\xff\xff", b"\0\0\0\0", b"\xff\xff\xff\xff"))
             data = data or bytearray(b"x")
         report = Report()
-        read = pipeline.read(Source(f"{number}.{chosen.choice(('dods', 'dap'))}", bytes(data)), report, Options())
+        read = phases.read(Source(f"{number}.{chosen.choice(('dods', 'dap'))}", bytes(data)), report, Options())
         assert not [found for found in report.list_sorted() if found.code == "internal-error"], (
             number,
             report.list_sorted(),

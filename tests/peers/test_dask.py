@@ -17,11 +17,11 @@ import numpy as np
 import pytest
 
 import nczarr
-from nczarr.check.checked import Checked
 from nczarr.diagnostics.report import CompileError, Report
-from nczarr.operations import pipeline
 from nczarr.options import Options
+from nczarr.pipeline import phases
 from nczarr.plan.plans import Conversion
+from nczarr.semantics.checked import Checked
 from tests.conftest import ROOT, run_command
 from tests.support.peers.cluster import Cluster
 from tests.support.series import content
@@ -76,7 +76,7 @@ def sources(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
 
 
 def checked_at(path: Path) -> Checked:
-    found = pipeline.read_path(str(path), Report(), Options())
+    found = phases.read_path(str(path), Report(), Options())
     assert found is not None
     return found
 
@@ -187,7 +187,7 @@ def write(checked: Checked, target: Path, watch: Callable[[int], None] | None = 
     form = nczarr.registry.find_format("nczarr")
     assert form is not None
     report = Report()
-    done = pipeline.write(checked, str(target), form, report, Options(codecs={"": "zlib:9"}, **options), watch)
+    done = phases.write(checked, str(target), form, report, Options(codecs={"": "zlib:9"}, **options), watch)
     assert done is not None, report.list_sorted()
     return done
 

@@ -19,10 +19,10 @@ from nczarr.api.handle import DatasetHandle
 from nczarr.arrays.sources.source import Parts
 from nczarr.ast import Attribute, Constant, Dataset
 from nczarr.ast.dataset import groups
-from nczarr.check import check
-from nczarr.check.checked import Checked, Unchecked
 from nczarr.diagnostics.report import Report
 from nczarr.plugins.testing.strategies import constants, datasets_with_data
+from nczarr.semantics import check
+from nczarr.semantics.checked import Checked, Unchecked
 from tests.conftest import run_command
 from tests.support.exact_storage import exact_storage
 

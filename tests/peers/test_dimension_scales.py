@@ -14,10 +14,10 @@ import pytest
 
 import nczarr
 from nczarr import names
-from nczarr.check.checked import Checked
 from nczarr.diagnostics.report import Report
-from nczarr.operations import pipeline
 from nczarr.options import Options
+from nczarr.pipeline import phases
+from nczarr.semantics.checked import Checked
 from nczarr.stores.open import open_source
 from tests.support.peers.netcdf_inquiry import by_library
 from tests.support.proof import share
@@ -29,7 +29,7 @@ GROUPS = ["/", "g", "g/h", "k"]
 def read(path: Path) -> tuple[Checked, list[str]]:
     """Return the dataset of a file and the codes and texts of its diagnostics."""
     report = Report()
-    checked = pipeline.read(open_source(str(path)), report, Options())
+    checked = phases.read(open_source(str(path)), report, Options())
     assert checked is not None, report.list_sorted()
     return checked, [f"{one.code}: {one.message}" for one in report.list_sorted()]
 

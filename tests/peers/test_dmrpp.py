@@ -18,10 +18,10 @@ import pytest
 
 from nczarr import names
 from nczarr.arrays.sources.source import ArraySource
-from nczarr.check.checked import Checked
 from nczarr.diagnostics.report import CompileError, Report
-from nczarr.operations import pipeline
 from nczarr.options import Following, Options
+from nczarr.pipeline import phases
+from nczarr.semantics.checked import Checked
 from tests.conftest import missing_peer, run_command
 from tests.support.peers import SCRIPTS
 from tests.support.peers.references import others_interpreter
@@ -54,7 +54,7 @@ def opened(folder: Path, pair: dict[str, str]) -> tuple[Checked | None, Report]:
     report = Report()
     following = Following(target=str(folder / pair["target"]))
     options = Options(allow_loss=frozenset({"unreadable-array"}), following=following)
-    return pipeline.read_path(str(folder / pair["document"]), report, options), report
+    return phases.read_path(str(folder / pair["document"]), report, options), report
 
 
 def in_file(file: Any, path: str) -> Any:
@@ -172,7 +172,7 @@ def test_virtualizarr_reads_our_documents(tmp_path: Path) -> None:
         [interpreter, str(reader), str(document)], capture_output=True, text=True, check=True, timeout=120
     )
     read = json.loads(done.stdout)
-    found = pipeline.read_path(str(path), Report(), Options())
+    found = phases.read_path(str(path), Report(), Options())
     assert found is not None
     wanted = {
         name[1:]: hashlib.sha256(np.ascontiguousarray(all_of(parts[""])).tobytes()).hexdigest()

@@ -10,11 +10,11 @@ from typing import Any
 import pytest
 
 from nczarr import registry
-from nczarr.check.checked import Checked
 from nczarr.diagnostics.report import Diagnostic, Report, Severity
-from nczarr.operations import pipeline
 from nczarr.options import Options
+from nczarr.pipeline import phases
 from nczarr.plugins.readers import peer as peers
+from nczarr.semantics.checked import Checked
 from nczarr.stores.base import Store
 from nczarr.stores.directory import DirectoryStore
 from nczarr.stores.memory import MemoryStore
@@ -125,14 +125,14 @@ SAMPLES = sorted((ROOT / "samples").glob("*.cdl"))
 def written(checked: Checked, name: str) -> MemoryStore:
     form = registry.find_format(name)
     assert form is not None
-    keys = pipeline.keys(checked, form, Report(), Options(allow_loss=frozenset({"all"})))
+    keys = phases.keys(checked, form, Report(), Options(allow_loss=frozenset({"all"})))
     assert keys is not None
     return MemoryStore(keys)
 
 
 @pytest.mark.parametrize("path", SAMPLES, ids=[path.stem for path in SAMPLES])
 def test_our_own_stores(path: Path) -> None:
-    checked = pipeline.read_path(str(path), Report(), Options())
+    checked = phases.read_path(str(path), Report(), Options())
     assert checked is not None
     for (form, reader), true in TRUE_OF_OURS.items():
         said = found(reader, written(checked, form))
@@ -141,7 +141,7 @@ def test_our_own_stores(path: Path) -> None:
 
 def test_hidden_members_are_those_without_a_type_of_netcdf_c() -> None:
     path = ROOT / "samples" / "05-every-type.cdl"
-    checked = pipeline.read_path(str(path), Report(), Options())
+    checked = phases.read_path(str(path), Report(), Options())
     assert checked is not None
     said = [each.message for each in found("netcdf-c", written(checked, "nczarr")) if each.code == "hidden-member"]
     hidden = {message.split("`")[1] for message in said}

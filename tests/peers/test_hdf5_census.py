@@ -18,11 +18,11 @@ from typing import Any
 import pytest
 
 from nczarr import names
-from nczarr.check.checked import Checked
 from nczarr.diagnostics.report import Report
 from nczarr.formats.netcdf4.dimension_scales import INTERNAL, OF_SCALES
-from nczarr.operations import pipeline
 from nczarr.options import Options
+from nczarr.pipeline import phases
+from nczarr.semantics.checked import Checked
 from nczarr.stores.open import open_source
 from tests.conftest import run_command, shared_folder
 from tests.support.peers import exactness
@@ -97,7 +97,7 @@ def test_every_object_is_in_the_tree_or_named(peer: Callable[[str], ModuleType])
     missing, reasons, objects = [], Counter[str](), 0
     for path in list_files():
         report = Report(limit=100_000)
-        checked = pipeline.read(open_source(str(path)), report, Options())
+        checked = phases.read(open_source(str(path)), report, Options())
         assert checked is not None, (path.name, report.list_sorted())
         census = Census(path, checked)
         missing += [f"{path.name}: {one}" for one in census.list_missing()]
@@ -113,7 +113,7 @@ def test_a_file_with_omissions_is_not_converted(tmp_path: Path, peer: Callable[[
     peer("h5py")
     count = 0
     for path in list_files()[:: 1 if os.environ.get("NCZARR_RANDOM") else 8]:
-        checked = pipeline.read(open_source(str(path)), Report(), Options())
+        checked = phases.read(open_source(str(path)), Report(), Options())
         if checked is None or not checked.omitted:
             continue
         done = run_command("convert", "-q", str(path), str(tmp_path / "t.zarr"))

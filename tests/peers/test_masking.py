@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import nczarr
-from nczarr.check.check_types import DEFAULT
+from nczarr.semantics.check_types import DEFAULT
 from tests.conftest import run_command
 
 FORMATS = ("nczarr", "zarr2")

@@ -14,12 +14,12 @@ import pytest
 
 from nczarr.arrays.sources.memory import Runs
 from nczarr.ast import Kind
-from nczarr.check.checked import Checked
 from nczarr.diagnostics.report import Report, Source
 from nczarr.formats.netcdf4.define import default_chunks
-from nczarr.operations import pipeline
-from nczarr.operations.pipeline import dump
 from nczarr.options import Options
+from nczarr.pipeline import phases
+from nczarr.pipeline.phases import dump
+from nczarr.semantics.checked import Checked
 from tests.conftest import run_command
 from tests.support.peers import exactness
 from tests.support.peers.dumps import Dump, differences, dumped
@@ -89,7 +89,7 @@ def test_the_corpus_as_ncgen_writes_it(stem: str, kind: Kind, same: Callable[[by
     text = (corpus() / f"{stem}.cdl").read_bytes()
     if (stem, kind) in REFUSED:
         report = Report()
-        assert pipeline.read(Source(stem, text), report, Options(kind=kind)) is None
+        assert phases.read(Source(stem, text), report, Options(kind=kind)) is None
         assert {found.code for found in report.list_sorted()} == {"format-conflict"}
         return
     assert unexplained(stem, kind, same(text, stem, kind)) == []
@@ -102,7 +102,7 @@ def test_our_dumps_compile_the_same_by_ncgen(
     stem: str, kind: Kind, same: Callable[[bytes, str, Kind], list[str]]
 ) -> None:
     report = Report()
-    checked = pipeline.read(Source(stem, (corpus() / f"{stem}.cdl").read_bytes()), report, Options(kind=kind))
+    checked = phases.read(Source(stem, (corpus() / f"{stem}.cdl").read_bytes()), report, Options(kind=kind))
     assert checked is not None
     pieces = dump(checked, "cdl", report, Options(special=True))
     assert pieces is not None
@@ -179,7 +179,7 @@ def test_files_that_need_a_plug_in(stem: str, shared: Path, tmp_path: Path, peer
         assert f"filter {missing}" in done.err
         return
     assert (done.status, done.err) == (0, "")
-    checked = pipeline.read(Source(stem, path.read_bytes()), Report(), Options())
+    checked = phases.read(Source(stem, path.read_bytes()), Report(), Options())
     assert checked is not None
     with netcdf.Dataset(target) as file:
         file.set_auto_maskandscale(False)

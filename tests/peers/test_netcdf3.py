@@ -14,12 +14,12 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 
 from nczarr.ast import Attribute, Constant, Dataset, Kind, Variable
-from nczarr.check.classic_layout import CLASSIC_KINDS
 from nczarr.diagnostics.report import Report
-from nczarr.operations import pipeline
 from nczarr.options import Options
+from nczarr.pipeline import phases
 from nczarr.plugins.testing.strategies import datasets_with_data
 from nczarr.registry import find_format
+from nczarr.semantics.classic_layout import CLASSIC_KINDS
 from tests.conftest import ROOT
 from tests.support.peers.classic import DIFFERENCES, differing, refused, unexplained
 from tests.support.peers.classic_texts import texts
@@ -118,7 +118,7 @@ def against_ncgen(pair: Pair, kind: Kind, ncgen: str, folder: Path) -> None:
         return
     report, form = Report(), find_format("cdl")
     assert form is not None
-    text = pipeline.text(checked, form, report, Options())
+    text = phases.text(checked, form, report, Options())
     assert text is not None
     source = folder / "t.cdl"
     source.write_bytes(b"".join(text))

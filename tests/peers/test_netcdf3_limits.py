@@ -14,11 +14,11 @@ from pathlib import Path
 import pytest
 
 from nczarr.ast import Kind
-from nczarr.check.classic_layout import CLASSIC_KINDS, lay_out
 from nczarr.diagnostics.report import Report, Source
 from nczarr.formats.netcdf3.backend import header
-from nczarr.operations import pipeline
 from nczarr.options import Options
+from nczarr.pipeline import phases
+from nczarr.semantics.classic_layout import CLASSIC_KINDS, lay_out
 
 pytestmark = [pytest.mark.peer, pytest.mark.program]
 
@@ -83,7 +83,7 @@ def test_the_limits_are_those_of_the_library(kind: Kind, step: int, tmp_path: Pa
         target.unlink(missing_ok=True)
         command = [tool("ncgen"), "-x", "-k", kind, "-o", str(target), str(source)]
         accepted = subprocess.run(command, capture_output=True, check=False).returncode == 0
-        checked = pipeline.read(Source("t.cdl", written.encode()), Report(), Options(kind=kind))
+        checked = phases.read(Source("t.cdl", written.encode()), Report(), Options(kind=kind))
         if (checked is not None) != accepted:
             wrong.append((fixed, records, accepted))
         if checked is None or not accepted:

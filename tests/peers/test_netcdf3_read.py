@@ -20,13 +20,13 @@ from nczarr import names
 from nczarr.arrays.sources.source import Parts
 from nczarr.ast import Dataset, Kind, Storage
 from nczarr.ast.dataset import rebuild
-from nczarr.check.checked import Checked
 from nczarr.diagnostics.report import Report, Source
-from nczarr.operations import pipeline
-from nczarr.operations.pipeline import dump
 from nczarr.options import Options
+from nczarr.pipeline import phases
+from nczarr.pipeline.phases import dump
 from nczarr.plugins.testing.strategies import datasets_with_data
 from nczarr.registry import find_format
+from nczarr.semantics.checked import Checked
 from nczarr.stores.open import open_source
 from tests.support.peers.classic import refused
 from tests.support.peers.netcdf3_pairs import HUGE, cases, checked_pair, corpus, ours, pieces, theirs
@@ -44,7 +44,7 @@ STEADY = settings(deadline=None, max_examples=100, suppress_health_check=list(He
 def reread(data: bytes, name: str = "t.nc") -> Checked:
     """A classic file as a dataset, without a word of warning."""
     report = Report()
-    found = pipeline.read(Source(name, data), report, Options())
+    found = phases.read(Source(name, data), report, Options())
     assert found is not None
     assert [each.message for each in report.list_sorted() if each.code != "reserved-attribute"] == []
     return found
@@ -224,12 +224,12 @@ def test_a_file_cut_anywhere_reads_as_the_library_has_it(kind: Kind, tmp_path: P
     library = peer("netCDF4")
     data = ours(FORMS.encode(), "t.cdl", kind)
     path = tmp_path / "t.nc"
-    header = pipeline.read(Source("t.nc", data), Report(), Options())
+    header = phases.read(Source("t.nc", data), Report(), Options())
     assert header is not None
     for length in range(header.dataset.span.end, len(data), 7):
         path.write_bytes(data[:length])
         report = Report()
-        assert pipeline.read(open_source(str(path)), report, Options()) is not None
+        assert phases.read(open_source(str(path)), report, Options()) is not None
         assert {found.code for found in report.list_sorted()} <= {"missing-values"}
         assert list(wrong_values(path, library_values(library, path))) == []
 

@@ -16,15 +16,15 @@ from hypothesis import HealthCheck, given, settings
 import nczarr
 from nczarr.arrays.sources.source import Parts
 from nczarr.ast import Dataset
-from nczarr.check import check
-from nczarr.check.checked import Unchecked
 from nczarr.diagnostics.report import Report, Source
 from nczarr.formats.netcdf4 import frontend, isolation
 from nczarr.formats.netcdf4.header.file_bytes import HeaderFile
 from nczarr.formats.netcdf4.index_chunk_array import IndexChunkArray
-from nczarr.operations import endpoints, pipeline
 from nczarr.options import Options
+from nczarr.pipeline import endpoints, phases
 from nczarr.plugins.testing.strategies import datasets_with_data
+from nczarr.semantics import check
+from nczarr.semantics.checked import Unchecked
 from nczarr.stores.open import open_source
 from tests.support.damaged_hdf5 import changed, write_every_structure
 from tests.support.exact_storage import exact_storage
@@ -113,7 +113,7 @@ def test_trees_of_drawn_files(draws: int, tmp_path: Path, peer: Callable[[str], 
         assert form is not None
         path = tmp_path / f"{len(paths)}.nc"
         options = Options(kind="nc4", allow_loss=frozenset({"all"}))
-        if pipeline.write(checked, str(path), form, report, options) is not None:
+        if phases.write(checked, str(path), form, report, options) is not None:
             paths.append(path)
 
     write()
@@ -233,7 +233,7 @@ def test_few_chunks_of_many_are_looked_up(
     sizes: list[int] = []
     real = HeaderFile._page
     monkeypatch.setattr(HeaderFile, "_page", lambda self, number: sizes.append(1) or real(self, number))
-    checked = pipeline.read(open_source(str(path)), Report(), Options())
+    checked = phases.read(open_source(str(path)), Report(), Options())
     assert checked is not None
     opened = len(sizes)
     assert opened < 20

@@ -16,8 +16,8 @@ from nczarr import CompileError
 from nczarr.diagnostics.report import Report
 from nczarr.formats.netcdf4.header.datatypes import NON_COORDINATE
 from nczarr.formats.netcdf4.header_model import DEEPEST
-from nczarr.operations import pipeline
 from nczarr.options import Options
+from nczarr.pipeline import phases
 from nczarr.stores.open import open_source
 from tests.conftest import shared_folder
 
@@ -83,7 +83,7 @@ def same(ours: Any, theirs: Any) -> bool:
 def compared(h5py: ModuleType, path: Path) -> dict[str, str]:
     """Return the outcome of each dataset that h5py reads."""
     report = Report(limit=100_000)
-    checked = pipeline.read(open_source(str(path)), report, Options())
+    checked = phases.read(open_source(str(path)), report, Options())
     messages = [each.message for each in report.list_sorted()]
     assert checked is not None, messages
     messages += [one.text for one in checked.omitted]

@@ -12,12 +12,12 @@ import pytest
 
 import nczarr
 from nczarr import registry
-from nczarr.check.checked import Checked
 from nczarr.diagnostics.report import Report
-from nczarr.operations.compare.verify import verify_elsewhere
 from nczarr.options import UNREAD, Options, Writing
+from nczarr.pipeline.compare.verify import verify_elsewhere
 from nczarr.plan.planner import plan
 from nczarr.plan.plans import Plan
+from nczarr.semantics.checked import Checked
 from tests.conftest import ROOT, run_command
 
 pytestmark = pytest.mark.peer
@@ -49,9 +49,9 @@ variables: short v(t, x); char c(x); data: v = 1, 2, 3, 4; c = "ab"; }"""
 
 def target_as_read(place: Path) -> Checked:
     """The target as this package reads it."""
-    from nczarr.operations import pipeline
+    from nczarr.pipeline import phases
 
-    checked = pipeline.read_path(str(place), Report(), Options(allow_loss=UNREAD), None)
+    checked = phases.read_path(str(place), Report(), Options(allow_loss=UNREAD), None)
     assert checked is not None
     return checked
 
@@ -60,9 +60,9 @@ def planned(source: Path, format_name: str) -> Plan:
     """A plan of a conversion, as `convert` makes it."""
     report, form = Report(), registry.find_format(format_name)
     assert form is not None
-    from nczarr.operations import pipeline
+    from nczarr.pipeline import phases
 
-    checked = pipeline.read_path(str(source), report, Options(), None)
+    checked = phases.read_path(str(source), report, Options(), None)
     assert checked is not None
     made = plan(checked, form, Options(kind="nc4" if format_name == "netcdf4" else None), report)
     assert made is not None
@@ -178,7 +178,7 @@ def test_other_values_behind_references_are_found(tmp_path: Path, peer: Callable
 def test_without_the_library_only_our_reader_verifies(
     source: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("nczarr.operations.compare.verify.MODULES", {"zarr": ("no_such_package",)})
+    monkeypatch.setattr("nczarr.pipeline.compare.verify.MODULES", {"zarr": ("no_such_package",)})
     done = nczarr.convert(source, tmp_path / "t.zarr", "nczarr3", verify=True)
     assert done.verified_with == ("nczarr",)
 

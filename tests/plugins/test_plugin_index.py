@@ -12,9 +12,9 @@ from pathlib import Path
 import pytest
 
 import nczarr
-from nczarr import plugin_index
 from nczarr.cli import COMMANDS, list_commands
-from nczarr.plugin_index import CommandRow, Found, Plugin
+from nczarr.names import plugin_index
+from nczarr.names.plugin_index import CommandRow, Found, Plugin
 from nczarr.plugins import OFFERS
 from tests.conftest import ROOT, run_command
 from tests.support.facts import modules

@@ -5,8 +5,6 @@ from hypothesis import HealthCheck, given, settings
 
 from nczarr.arrays.sources.source import Parts
 from nczarr.ast import Dataset
-from nczarr.check import check
-from nczarr.check.checked import Checked, Unchecked
 from nczarr.cli.compile import text as tree_text
 from nczarr.diagnostics.report import Report, Severity, Source
 from nczarr.formats.cdl.read import frontend
@@ -14,6 +12,8 @@ from nczarr.formats.cdl.write import backend
 from nczarr.options import Options
 from nczarr.plugins.testing.arrays import differences
 from nczarr.plugins.testing.strategies import datasets_with_data
+from nczarr.semantics import check
+from nczarr.semantics.checked import Checked, Unchecked
 from tests.support.proof import share
 
 relaxed = settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))

@@ -16,14 +16,14 @@ from nczarr.api.handle import DatasetHandle
 from nczarr.arrays.regions import region_of
 from nczarr.arrays.sources.source import Parts
 from nczarr.ast import Dataset
-from nczarr.check import check
-from nczarr.check.checked import Checked, Unchecked
 from nczarr.diagnostics.report import Report
-from nczarr.operations.compare.diff import differences
+from nczarr.pipeline.compare.diff import differences
+from nczarr.pipeline.select.selection import Extent, Section, Subset
+from nczarr.pipeline.select.subset import subset
 from nczarr.plugins.combine.join import CombineSpec, combine
 from nczarr.plugins.testing.strategies import datasets_with_data
-from nczarr.select.selection import Extent, Section, Subset
-from nczarr.select.subset import subset
+from nczarr.semantics import check
+from nczarr.semantics.checked import Checked, Unchecked
 from tests.support.proof import share
 from tests.support.subsets import checked_of, equal, relaxed
 

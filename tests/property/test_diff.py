@@ -15,15 +15,15 @@ from hypothesis import strategies as st
 from nczarr.api.handle import DatasetHandle
 from nczarr.arrays.sources.source import Parts
 from nczarr.ast import Dataset
-from nczarr.check import check
-from nczarr.check.checked import Checked, Unchecked
 from nczarr.diagnostics.report import Report
-from nczarr.operations.compare import values as comparing
-from nczarr.operations.compare import values as ragged
-from nczarr.operations.compare.diff import differences
-from nczarr.operations.compare.difference import Tolerance, json_lines, text_lines
+from nczarr.pipeline.compare import values as comparing
+from nczarr.pipeline.compare import values as ragged
+from nczarr.pipeline.compare.diff import differences
+from nczarr.pipeline.compare.difference import Tolerance, json_lines, text_lines
 from nczarr.plugins.testing.arrays import parts_of
 from nczarr.plugins.testing.strategies import constants, datasets_with_data
+from nczarr.semantics import check
+from nczarr.semantics.checked import Checked, Unchecked
 
 relaxed = settings(deadline=None, suppress_health_check=list(HealthCheck))
 
@@ -105,7 +105,7 @@ def test_values_differ_where_they_do(drawn: tuple[Dataset, dict[str, Parts]], da
     st.booleans(),
 )
 def test_tolerances(pairs: list[tuple[float, float]], size: float, relative: bool) -> None:
-    from nczarr.operations.compare.difference import unequal
+    from nczarr.pipeline.compare.difference import unequal
 
     one, other = (np.array([pair[side] for pair in pairs], "<f4") for side in (0, 1))
     found = unequal(one, other, "float", {}, Tolerance(size, relative)).tolist()
@@ -123,7 +123,7 @@ def test_tolerances(pairs: list[tuple[float, float]], size: float, relative: boo
 def test_distances_of_integers_are_exact(type_name: str, data: st.DataObject) -> None:
     from nczarr.arrays.values.parts import NUMPY
     from nczarr.ast import ATOMIC
-    from nczarr.operations.compare.difference import distances
+    from nczarr.pipeline.compare.difference import distances
 
     atomic = ATOMIC[type_name]
     a, b = (data.draw(st.integers(atomic.low, atomic.high)) for _ in range(2))

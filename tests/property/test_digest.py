@@ -29,16 +29,16 @@ from nczarr.ast import (
     VlenType,
 )
 from nczarr.ast.dataset import rebuild
-from nczarr.check import check
-from nczarr.check.checked import Checked, Unchecked
 from nczarr.diagnostics.report import Report
-from nczarr.operations.compare.diff import differences
-from nczarr.operations.compare.digest import Digest, digest
 from nczarr.options import Options
+from nczarr.pipeline.compare.diff import differences
+from nczarr.pipeline.compare.digest import Digest, digest
+from nczarr.pipeline.select.reader import PartAssembler
 from nczarr.plugins.testing.arrays import parts_of, whole
 from nczarr.plugins.testing.strategies import constants, datasets_with_data, legal_names
 from nczarr.registry import find_format
-from nczarr.select.reader import PartAssembler
+from nczarr.semantics import check
+from nczarr.semantics.checked import Checked, Unchecked
 from nczarr.stores.memory import MemoryStore
 from tests.support.peers import digest_reference
 from tests.support.stores import opened

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 
 from nczarr.diagnostics.report import Report
-from nczarr.operations import pipeline
 from nczarr.options import Options
+from nczarr.pipeline import phases
 from nczarr.plugins.testing.strategies import datasets_with_data
 from nczarr.registry import find_format
 from tests.support.repositories import icechunk
@@ -28,9 +28,9 @@ def test_datasets_come_back(drawn: Any) -> None:
     dataset, report, form = checked_of(drawn), Report(), find_format("icechunk")
     assert form is not None
     options = Options(allow_loss=frozenset({"all"}), overwrite=True)
-    done = pipeline.write(dataset, PLACE, form, report, options)
+    done = phases.write(dataset, PLACE, form, report, options)
     assert done is not None, [each.message for each in report.list_sorted()]
-    again = pipeline.read_path(PLACE, report, Options())
+    again = phases.read_path(PLACE, report, Options())
     assert again is not None, [each.message for each in report.list_sorted()]
     assert again.variables.keys() == dataset.variables.keys()
     lossy = {loss.path for loss in done.losses if loss.weight == "value"}

@@ -10,7 +10,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import nczarr
-from nczarr.select import reader
+from nczarr.pipeline.select import reader
 
 VALUES = np.arange(7 * 6 * 5, dtype="f8").reshape(7, 6, 5)
 TEXTS = VALUES.astype("U5").astype(object)

@@ -11,12 +11,12 @@ from hypothesis import strategies as st
 from nczarr import registry
 from nczarr.arrays.sources.source import Parts
 from nczarr.ast import Dataset
-from nczarr.check import check
-from nczarr.check.checked import Checked, Unchecked
 from nczarr.diagnostics.report import Report, Source
-from nczarr.operations import pipeline
 from nczarr.options import Options
+from nczarr.pipeline import phases
 from nczarr.plugins.ncstream.write import backend
+from nczarr.semantics import check
+from nczarr.semantics.checked import Checked, Unchecked
 from tests.support.ncstream_datasets import plain, without_model
 from tests.support.proof import share
 from tests.support.stores import other_values
@@ -37,7 +37,7 @@ def streamed(drawn: tuple[Dataset, dict[str, Parts]], sizes: tuple[int, int]) ->
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(backend, "CELLS", sizes[0])
         patch.setattr(backend, "MESSAGE", sizes[1])
-        pieces = pipeline.text(checked, form, report, Options())
+        pieces = phases.text(checked, form, report, Options())
         assert pieces is not None, [each.message for each in report.list_sorted()]
         data = b"".join(pieces)
     assert [each.code for each in report.list_sorted() if each.severity == "error"] == []
@@ -46,7 +46,7 @@ def streamed(drawn: tuple[Dataset, dict[str, Parts]], sizes: tuple[int, int]) ->
 
 def read(data: bytes, options: Options | None = None) -> tuple[Checked | None, Report]:
     report = Report()
-    return pipeline.read(Source("a.ncs", data), report, options or Options()), report
+    return phases.read(Source("a.ncs", data), report, options or Options()), report
 
 
 @pytest.mark.slow
@@ -66,7 +66,7 @@ def test_a_dataset_comes_back(drawn: Any, sizes: tuple[int, int]) -> None:
 @settings(relaxed, max_examples=share(60))
 def test_without_the_model_every_value_is_there(drawn: Any, sizes: tuple[int, int]) -> None:
     """Names, shapes and values; what the wire has no words for (NIL, enums wider than four bytes, …) reads plainer."""
-    from nczarr.select.indexing import read as values_of
+    from nczarr.pipeline.select.indexing import read as values_of
 
     checked, data = streamed(drawn, sizes)
     seen, report = read(without_model(data), Options(allow_loss=frozenset({"all"})))

@@ -17,13 +17,13 @@ from nczarr.arrays.sources.decoded_parts import DecodedCells, DecodedContent
 from nczarr.arrays.sources.source import Parts
 from nczarr.arrays.values.value_lists import constant_parts
 from nczarr.ast import Dataset
-from nczarr.check import check
-from nczarr.check.checked import Checked, Unchecked
 from nczarr.diagnostics.report import Report
 from nczarr.formats.netcdf4.stored_variable import StoredVariable
-from nczarr.operations import endpoints, pipeline
 from nczarr.options import Options
+from nczarr.pipeline import endpoints, phases
 from nczarr.plugins.testing.strategies import datasets_with_data
+from nczarr.semantics import check
+from nczarr.semantics.checked import Checked, Unchecked
 from tests.support.exact_storage import exact_storage
 from tests.support.peers.expected import values
 from tests.support.peers.read_library import File, bits
@@ -61,7 +61,7 @@ def write(generated: tuple[Dataset, dict[str, Parts]], path: Path, report: Repor
     form = endpoints.target_format("t.nc", None, report)
     assert form is not None
     options = Options(kind="nc4", allow_loss=frozenset({"all"}))
-    assert pipeline.write(checked, str(path), form, report, options), report.list_sorted()
+    assert phases.write(checked, str(path), form, report, options), report.list_sorted()
     return checked
 
 

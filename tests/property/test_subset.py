@@ -16,13 +16,13 @@ from nczarr.arrays.sources import ragged, sliced
 from nczarr.arrays.sources.memory import fill_array
 from nczarr.arrays.sources.source import Parts
 from nczarr.ast import Dataset
-from nczarr.check import check
-from nczarr.check.checked import Checked, Unchecked
 from nczarr.diagnostics.report import Report
+from nczarr.pipeline.select.selection import Extent, Section, Subset
+from nczarr.pipeline.select.selection_syntax import sections
+from nczarr.pipeline.select.subset import subset
 from nczarr.plugins.testing.strategies import datasets_with_data
-from nczarr.select.selection import Extent, Section, Subset
-from nczarr.select.selection_syntax import sections
-from nczarr.select.subset import subset
+from nczarr.semantics import check
+from nczarr.semantics.checked import Checked, Unchecked
 from tests.support.subsets import checked_of, equal, relaxed
 
 

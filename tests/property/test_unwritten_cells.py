@@ -14,13 +14,13 @@ from nczarr import registry
 from nczarr.api.handle import DatasetHandle
 from nczarr.ast import CompoundType, Dataset, Group
 from nczarr.ast.dataset import groups, map_groups
-from nczarr.check import check
-from nczarr.check.checked import Unchecked
 from nczarr.diagnostics.report import Report
-from nczarr.operations import pipeline
 from nczarr.options import Options
+from nczarr.pipeline import phases
 from nczarr.plugins.testing.strategies import datasets
 from nczarr.registry import Format
+from nczarr.semantics import check
+from nczarr.semantics.checked import Unchecked
 from tests.support.proof import WHOLE
 
 TARGETS = {
@@ -86,7 +86,7 @@ def test_one_digest_of_a_schema_in_every_format(dataset: Dataset) -> None:
         for name, form in TARGETS.items():
             target = Path(folder) / name
             report = Report()
-            written = pipeline.write(checked, str(target), find(form), report, Options())
+            written = phases.write(checked, str(target), find(form), report, Options())
             if written is None:
                 assert {one.code for one in report.list_sorted() if one.severity == "error"} <= REFUSALS, name
             elif form in ("netcdf", "cdl") and not is_comparable(dataset):

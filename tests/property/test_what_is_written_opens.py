@@ -14,11 +14,11 @@ from hypothesis import strategies as st
 import nczarr
 from nczarr import registry
 from nczarr.ast import Attribute, Constant, Dataset, Dimension, Kind, Storage, Variable
-from nczarr.check import check
-from nczarr.check.checked import Checked, Unchecked
 from nczarr.diagnostics.report import Report
-from nczarr.operations import pipeline
 from nczarr.options import Options
+from nczarr.pipeline import phases
+from nczarr.semantics import check
+from nczarr.semantics.checked import Checked, Unchecked
 from tests.support.proof import WHOLE
 
 TARGETS = {
@@ -99,7 +99,7 @@ def write(checked: Checked, target: str, form_name: str, kind: Kind | None) -> l
     assert form is not None
     report = Report()
     options = Options(kind=kind, allow_loss=frozenset({"all"}))
-    done = pipeline.write(checked, target, form, report, options)
+    done = phases.write(checked, target, form, report, options)
     if done is None or report.errors:
         assert not any("internal" in each.code for each in report.list_sorted())
         assert not Path(target.removeprefix("icechunk:")).exists()

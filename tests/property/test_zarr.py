@@ -14,13 +14,13 @@ from hypothesis import strategies as st
 
 from nczarr.arrays.sources.source import Parts
 from nczarr.ast import Dataset
-from nczarr.check import check
-from nczarr.check.checked import Checked, Unchecked
 from nczarr.diagnostics.report import Report
 from nczarr.options import Options
 from nczarr.plan import chunk_lengths
 from nczarr.plugins.testing.strategies import datasets_with_data
 from nczarr.registry import find_format
+from nczarr.semantics import check
+from nczarr.semantics.checked import Checked, Unchecked
 from nczarr.stores.memory import MemoryStore
 from tests.support.peers.compare import same
 from tests.support.peers.expected import expected

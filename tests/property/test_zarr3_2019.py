@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 from nczarr import zarr3_2019
 from nczarr.api.handle import DatasetHandle
 from nczarr.arrays.chunks.key_segments import problem
-from nczarr.check import check
-from nczarr.check.checked import Unchecked
 from nczarr.diagnostics.report import Report
 from nczarr.plugins.zarr_drafts import keys, wire
+from nczarr.semantics import check
+from nczarr.semantics.checked import Unchecked
 from nczarr.stores.keyvalue import is_key
 from tests.support.draft_2019 import Required, WithAll, WithList
 from tests.support.proof import share

@@ -13,8 +13,8 @@ import pytest
 import nczarr
 from nczarr.diagnostics.report import Report
 from nczarr.diagnostics.secrets import StorageOptions
-from nczarr.operations import pipeline
 from nczarr.options import Options
+from nczarr.pipeline import phases
 from nczarr.stores.remote import RemoteStore
 from tests.remote.conftest import S3
 from tests.support.chunky_files import make_chunky
@@ -65,7 +65,7 @@ def test_a_lost_worker_changes_no_object(s3: S3, peer: Callable[[str], ModuleTyp
     peer("distributed")
     make_chunky(tmp_path / "a.nc", 400, 30000)
     storage = StorageOptions(reached_with())
-    checked = pipeline.read_path(str(tmp_path / "a.nc"), Report(), Options())
+    checked = phases.read_path(str(tmp_path / "a.nc"), Report(), Options())
     form = nczarr.registry.find_format("nczarr")
     assert checked is not None
     assert form is not None
@@ -80,7 +80,7 @@ def test_a_lost_worker_changes_no_object(s3: S3, peer: Callable[[str], ModuleTyp
         for name, address, watcher in (("l", None, None), ("d", cluster.url, watch)):
             report = Report()
             options = Options(storage=storage, dask=address, codecs={"": "zlib:2"})
-            pipeline.write(checked, s3.url(f"dask/lost-{name}.zarr"), form, report, options, watcher)
+            phases.write(checked, s3.url(f"dask/lost-{name}.zarr"), form, report, options, watcher)
             assert not report.errors
         assert len(killed) > 1
     assert content(s3.url("dask/lost-d.zarr")) == content(s3.url("dask/lost-l.zarr"))

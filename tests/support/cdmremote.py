@@ -13,11 +13,11 @@ from urllib.parse import parse_qs, urlsplit
 
 import nczarr
 from nczarr import names
-from nczarr.check.checked import Checked
 from nczarr.diagnostics.report import Report
+from nczarr.pipeline.select.selection import Section
+from nczarr.pipeline.select.selection_syntax import sections
 from nczarr.plugins.ncstream._generated import ncstream_pb2 as pb
-from nczarr.select.selection import Section
-from nczarr.select.selection_syntax import sections
+from nczarr.semantics.checked import Checked
 
 
 class Reply(NamedTuple):

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from nczarr.check.checked import Checked
 from nczarr.diagnostics.report import Report, Source
-from nczarr.operations import pipeline
 from nczarr.options import Following, Options
+from nczarr.pipeline import phases
+from nczarr.semantics.checked import Checked
 
 SIGNATURE = b"\x89HDF\r\n\x1a\n"
 
@@ -44,7 +44,7 @@ def read(
     path.write_bytes(text)
     report = Report()
     options = Options(following=following or Following(), allow_loss=frozenset(accepts))
-    return pipeline.read(Source(str(path), text), report, options), report
+    return phases.read(Source(str(path), text), report, options), report
 
 
 def codes(report: Report) -> list[str]:

@@ -6,7 +6,7 @@ import random
 import re
 
 from nczarr.diagnostics.report import Report, Source
-from nczarr.operations.reformat import reformat
+from nczarr.pipeline.reformat import reformat
 
 _PIECE = re.compile(
     rb"""(?P<comment>//[^\r\n]*|/\*.*?\*/)|(?P<text>"(?:\\.|[^"\\])*"|'(?:\\.|[^'\\])*'|\\.)"""

@@ -9,10 +9,10 @@ from contextlib import contextmanager
 from types import FrameType
 
 from nczarr import registry
-from nczarr.check.checked import Checked
 from nczarr.diagnostics.report import Diagnostic, Report, Source
-from nczarr.operations import pipeline
 from nczarr.options import Options
+from nczarr.pipeline import phases
+from nczarr.semantics.checked import Checked
 
 SECONDS = 10
 MEMORY = 1 << 30
@@ -55,7 +55,7 @@ def compiled(data: bytes, name: str = "fuzz.cdl") -> tuple[Checked | None, list[
     report = Report()
     form = registry.find_format("cdl")
     with limits():
-        checked = pipeline.read(Source(name, data), report, Options(), form)
+        checked = phases.read(Source(name, data), report, Options(), form)
         found = report.list_sorted()
     return checked, found
 

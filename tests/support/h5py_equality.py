@@ -11,8 +11,8 @@ import numpy as np
 
 import nczarr
 from nczarr.diagnostics.report import Report
-from nczarr.operations import pipeline
 from nczarr.options import Options
+from nczarr.pipeline import phases
 from nczarr.stores.open import open_source
 
 
@@ -53,7 +53,7 @@ def compare_group(h5py: ModuleType, dataset: Any, group: Any, messages: list[str
 def compare(h5py: ModuleType, path: Path) -> None:
     """Tree and values are those of h5py."""
     report, places = Report(limit=100_000), {"/"}
-    checked = pipeline.read(open_source(str(path)), report, Options())
+    checked = phases.read(open_source(str(path)), report, Options())
     messages = [one.message for one in report.list_sorted()]
     assert checked is not None, messages
     messages += [one.text for one in checked.omitted]

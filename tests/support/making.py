@@ -13,7 +13,7 @@ from nczarr.arrays.sources.source import ArraySource, Layout, Parts, numpy_dtype
 from nczarr.arrays.values.parts import descr, is_fixed, size
 from nczarr.ast import ATOMIC, CompoundType, Constant, Dataset, EnumType, UserType, VlenType
 from nczarr.ast.dataset import groups
-from nczarr.check.checked import Checked
+from nczarr.semantics.checked import Checked
 
 DEFAULT_FILLS = {"byte": -127, "ubyte": 255, "short": -32767, "ushort": 65535, "int": -2147483647, "uint": 4294967295,
                  "int64": -9223372036854775806, "uint64": 18446744073709551614, "float": 9.969209968386869e36,

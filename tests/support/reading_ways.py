@@ -15,8 +15,8 @@ from nczarr.arrays.lazy_numpy import NDArray
 from nczarr.arrays.regions import Selection, lengths_of
 from nczarr.arrays.sources import strided
 from nczarr.arrays.sources.source import ArraySource, little
+from nczarr.pipeline.select import reader
 from nczarr.plugins.combine.arrays import concatenate
-from nczarr.select import reader
 
 WAYS = [(1, 1 << 40), (1, 0), (4, 0)]
 """Threads and threshold: in one thread with the cache, in one straight into the result, in four."""

@@ -9,11 +9,11 @@ import numpy as np
 
 from nczarr import registry
 from nczarr.ast import Dataset
-from nczarr.check.checked import Checked
 from nczarr.diagnostics.report import Diagnostic, Report
-from nczarr.operations import pipeline
 from nczarr.options import Options
-from nczarr.select.indexing import read
+from nczarr.pipeline import phases
+from nczarr.pipeline.select.indexing import read
+from nczarr.semantics.checked import Checked
 from nczarr.stores.base import Store
 from nczarr.stores.memory import MemoryStore
 from tests.support.targets import content
@@ -27,7 +27,7 @@ READING = Options(allow_loss=frozenset({"bad-metadata", "unreadable-array"}))
 def opened(store: Store) -> tuple[Checked, list[Diagnostic]]:
     """The dataset of a store, and what was said of it."""
     report = Report()
-    found = pipeline.read(store, report, READING)
+    found = phases.read(store, report, READING)
     assert found is not None, [each.message for each in report.list_sorted()]
     return found, report.list_sorted()
 

@@ -9,9 +9,9 @@ from hypothesis import HealthCheck, settings
 
 from nczarr.arrays.sources.source import Parts
 from nczarr.ast import Dataset
-from nczarr.check import check
-from nczarr.check.checked import Checked, Unchecked
 from nczarr.diagnostics.report import Report
+from nczarr.semantics import check
+from nczarr.semantics.checked import Checked, Unchecked
 
 relaxed = settings(deadline=None, suppress_health_check=list(HealthCheck))
 

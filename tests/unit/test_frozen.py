@@ -8,7 +8,7 @@ from typing import ClassVar
 
 import pytest
 
-from nczarr.frozen import freeze, frozen
+from nczarr.ast.frozen import freeze, frozen
 
 
 @frozen

@@ -81,8 +81,8 @@ class DatasetBuilder(GroupBuilder):
             If the declarations or the data have errors; `.diagnostics` has all of them.
         """
         from nczarr.api.handle import DatasetHandle
-        from nczarr.check import check
-        from nczarr.check.checked import Unchecked
+        from nczarr.semantics import check
+        from nczarr.semantics.checked import Unchecked
 
         report = self._site.report
         assembly = Assembly(self, self._site, caller())
@@ -193,7 +193,7 @@ class Assembly:
     def _declare_fill(self, data: ArrayData, group: GroupBuilder, variable: PendingVariable) -> None:
         """Note netCDF's default fill value for masked numbers: readers of Zarr, such as xarray, know declared ones."""
         from nczarr.api.builder.arrays import has_known_fill
-        from nczarr.check.check_types import default_fill
+        from nczarr.semantics.check_types import default_fill
 
         kind = self.scope.type(variable.type, group.path)
         if (
@@ -236,7 +236,7 @@ class Assembly:
         self, data: ArrayData, data_shape: tuple[int, ...], group: GroupBuilder, variable: PendingVariable
     ) -> Parts | None:
         from nczarr.api.builder.arrays import parts_of, with_fill
-        from nczarr.check.check_types import default_fill
+        from nczarr.semantics.check_types import default_fill
 
         kind = self.scope.type(variable.type, group.path)
         shape = tuple(self._length(reference, group.path) for reference in variable.dimensions)

@@ -11,8 +11,8 @@ from typing import Any
 
 from nczarr import names
 from nczarr.ast import Dimension, Storage, UserType
+from nczarr.ast.frozen import frozen
 from nczarr.diagnostics.report import Report, Source, Span
-from nczarr.frozen import frozen
 
 _PACKAGE = __name__.rpartition(".builder.")[0]
 """The modules between a program and the builder."""

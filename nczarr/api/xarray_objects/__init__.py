@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from nczarr import registry
 from nczarr.api.xarray_objects.declare import DeclaredDataset, declare
 from nczarr.diagnostics.report import CompileError, Diagnostic, Report, Severity
-from nczarr.operations import endpoints
+from nczarr.pipeline import endpoints
 from nczarr.stores.url import location
 
 if TYPE_CHECKING:

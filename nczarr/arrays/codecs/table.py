@@ -36,7 +36,7 @@ from nczarr.ast.dataset import (
     ZSTD,
     Codec,
 )
-from nczarr.plugin_index import find_place, load_part
+from nczarr.names.plugin_index import find_place, load_part
 
 Config = Mapping[str, Any]
 """Step of a chain in numcodecs' form: `id` and its parameters."""

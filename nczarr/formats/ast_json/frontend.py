@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from nczarr.check.checked import Unchecked
+from nczarr.semantics.checked import Unchecked
 from nczarr.syntax.json import ast_document
 
 if TYPE_CHECKING:

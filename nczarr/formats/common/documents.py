@@ -15,12 +15,12 @@ from typing import Any
 
 from nczarr import names
 from nczarr.arrays.chunks.key_segments import is_own
-from nczarr.check.check_names import make_unique, namesakes
-from nczarr.check.checked import Namesake
 from nczarr.diagnostics.report import Diagnostic, Label, Report, Severity, Source, Span
 from nczarr.formats.common.consolidated import match_documents
 from nczarr.names import name_problem
 from nczarr.options import Options
+from nczarr.semantics.check_names import make_unique, namesakes
+from nczarr.semantics.checked import Namesake
 from nczarr.stores.base import Store, UnsafeKeyError, is_metadata, is_safe
 from nczarr.syntax.json.tolerant import NotJsonError, Parsed, parse
 

@@ -20,8 +20,6 @@ from nczarr.arrays.sources.source import ArraySource, Parts, fill_of
 from nczarr.arrays.values.parts import NUMPY
 from nczarr.ast import ATOMIC, Attribute, Kind
 from nczarr.ast.values import swap
-from nczarr.check.checked import Checked
-from nczarr.check.classic_layout import TAG, WIDTHS, ClassicLayout, VariablePlace, encode, lay_out
 from nczarr.diagnostics.report import Report
 from nczarr.formats.netcdf3.wire import (
     ABSENT,
@@ -35,6 +33,8 @@ from nczarr.formats.netcdf3.wire import (
 )
 from nczarr.options import Options
 from nczarr.plan.plans import FilePlan
+from nczarr.semantics.checked import Checked
+from nczarr.semantics.classic_layout import TAG, WIDTHS, ClassicLayout, VariablePlace, encode, lay_out
 
 PIECE = 1 << 22
 """Size of a piece, in bytes."""

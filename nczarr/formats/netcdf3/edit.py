@@ -14,13 +14,13 @@ from typing import NamedTuple
 from nczarr import names
 from nczarr.ast import ATOMIC, Dimension
 from nczarr.ast.values import swap
-from nczarr.check.classic_layout import WIDTHS, ClassicLayout, VariablePlace, pad
-from nczarr.check.restore_json import note_json
 from nczarr.diagnostics.report import Report, Source
 from nczarr.diagnostics.secrets import show, word
 from nczarr.formats.netcdf3.backend import header
 from nczarr.formats.netcdf3.reader import ClassicHeader, VariableEntry, is_record, read_header
 from nczarr.plan.header_changes import DimensionChange, HeaderEdit, NodeAddition
+from nczarr.semantics.classic_layout import WIDTHS, ClassicLayout, VariablePlace, pad
+from nczarr.semantics.restore_json import note_json
 from nczarr.stores.file_patch import BytePatch, FilePatch, PreparedFilePatch, compare_bytes
 from nczarr.stores.url import is_remote
 

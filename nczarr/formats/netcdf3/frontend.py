@@ -20,10 +20,6 @@ from nczarr.arrays.values.parts import NUMPY
 from nczarr.ast import ATOMIC, Attribute, Constant, Dataset, Dimension, Variable
 from nczarr.ast.dataset import building
 from nczarr.ast.values import swap
-from nczarr.check.check_names import make_unique, namesakes
-from nczarr.check.check_types import variable_fill
-from nczarr.check.checked import Namesake, Omission, Tables, Unchecked
-from nczarr.check.classic_layout import VariablePlace, pad, record_size
 from nczarr.diagnostics.report import Label, Report, Source, Span
 from nczarr.formats.netcdf3.reader import (
     AttributeEntry,
@@ -37,6 +33,10 @@ from nczarr.formats.netcdf3.reader import (
 )
 from nczarr.formats.netcdf3.wire import LARGEST_VSIZE, TOO_LARGE_VSIZE
 from nczarr.options import Options
+from nczarr.semantics.check_names import make_unique, namesakes
+from nczarr.semantics.check_types import variable_fill
+from nczarr.semantics.checked import Namesake, Omission, Tables, Unchecked
+from nczarr.semantics.classic_layout import VariablePlace, pad, record_size
 from nczarr.stores import local_paths
 
 GAP = 1 << 20

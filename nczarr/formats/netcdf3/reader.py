@@ -13,10 +13,10 @@ from typing import NamedTuple
 from nczarr.ast import ATOMIC, Kind
 from nczarr.ast.dataset import KIND_NAMES
 from nczarr.ast.values import swap
-from nczarr.check.classic_layout import TAG, WIDTHS, pad
-from nczarr.check.infer_shapes import MAX_RANK
 from nczarr.diagnostics.report import Buffer
 from nczarr.formats.netcdf3.wire import ABSENT, ATTRIBUTE, DIMENSION, MAGIC, TYPE_NAMES, TYPES, VARIABLE
+from nczarr.semantics.classic_layout import TAG, WIDTHS, pad
+from nczarr.semantics.infer_shapes import MAX_RANK
 
 FIRST_OF_CDF5 = TYPES["ubyte"]
 """First type number that only CDF-5 has."""

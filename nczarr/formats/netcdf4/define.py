@@ -26,7 +26,6 @@ from nczarr.ast import (
 )
 from nczarr.ast.dataset import BLOSC
 from nczarr.ast.types import dependencies_first
-from nczarr.check.checked import Checked
 from nczarr.diagnostics.report import Report
 from nczarr.formats.netcdf4 import library as c
 from nczarr.formats.netcdf4.c_values import constant_values
@@ -36,6 +35,7 @@ from nczarr.formats.netcdf4.header.datatypes import ATOMIC_IDS
 from nczarr.formats.netcdf4.library import Library, integers, sizes
 from nczarr.plan.losses import without_nil
 from nczarr.plan.plans import FilePlan
+from nczarr.semantics.checked import Checked
 
 CHUNK_BYTES = 16 << 20
 """Target size of a chunk, in bytes."""

@@ -15,10 +15,10 @@ from nczarr.arrays.execution.library_lock import LOCK
 from nczarr.arrays.sources.source import fill_of
 from nczarr.arrays.values.parts import Types, size
 from nczarr.ast import ATOMIC, Attribute, Constant, Variable
-from nczarr.check.check_types import library_default
-from nczarr.check.checked import Checked
 from nczarr.formats.netcdf4.hdf5 import Hdf5, closing, find
 from nczarr.plan.plans import FilePlan
+from nczarr.semantics.check_types import library_default
+from nczarr.semantics.checked import Checked
 
 FILL = "_FillValue"
 

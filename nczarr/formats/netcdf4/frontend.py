@@ -34,9 +34,6 @@ from nczarr.ast.dataset import LayoutName, building
 from nczarr.ast.json_text import nest_json
 from nczarr.ast.node import members_of
 from nczarr.ast.types import IntegerName
-from nczarr.check.check_names import make_unique, namesakes
-from nczarr.check.check_types import library_default
-from nczarr.check.checked import Namesake, Omission, Unchecked
 from nczarr.diagnostics.report import Diagnostic, Report, Severity, Source
 from nczarr.formats.netcdf4.elements import unpack_values
 from nczarr.formats.netcdf4.header.dataset_info import CHUNKED, COMPACT, CONTIGUOUS, HeaderDataset
@@ -55,6 +52,9 @@ from nczarr.formats.netcdf4.header.messages import HeaderAttribute, Nested
 from nczarr.formats.netcdf4.header_model import HeaderGroup, HeaderModel, HeaderVariable, every_group
 from nczarr.formats.netcdf4.stored_variable import StoredVariable, sources
 from nczarr.options import Options
+from nczarr.semantics.check_names import make_unique, namesakes
+from nczarr.semantics.check_types import library_default
+from nczarr.semantics.checked import Namesake, Omission, Unchecked
 from nczarr.stores import local_paths, remote_file
 
 LAYOUTS: dict[int, LayoutName] = {CHUNKED: "chunked", CONTIGUOUS: "contiguous", COMPACT: "compact"}

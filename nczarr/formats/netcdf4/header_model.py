@@ -11,7 +11,6 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from nczarr import names
-from nczarr.check.checked import Omission
 from nczarr.formats.netcdf4.dimension_scales import (
     ALL_INTERNAL,
     CLASS,
@@ -45,6 +44,7 @@ from nczarr.formats.netcdf4.header.file_objects import (
     LocatedObject,
 )
 from nczarr.formats.netcdf4.header.messages import HeaderAttribute
+from nczarr.semantics.checked import Omission
 
 NO_VARIABLE = b"This is a netCDF dimension but not a netCDF variable"
 """Start of the name of a dimension scale without a variable."""

@@ -20,8 +20,6 @@ from nczarr.arrays.sources.source import ArraySource, Parts, fill_of, find_unwri
 from nczarr.arrays.values.elements import in_order
 from nczarr.arrays.values.parts import is_fixed
 from nczarr.ast import Constant, Variable, VlenType
-from nczarr.check.check_types import library_default
-from nczarr.check.checked import Checked
 from nczarr.formats.netcdf4.c_values import CValues, StructReader, c_dtype, constant_values, recast, texts
 from nczarr.formats.netcdf4.define import Ids, chunk_lengths, grows
 from nczarr.formats.netcdf4.fill_values import is_large, library_fill, own_fill
@@ -30,6 +28,8 @@ from nczarr.formats.netcdf4.library import Library, sizes
 from nczarr.formats.netcdf4.write_chunks import ChunkWriter
 from nczarr.plan.hdf5_losses import measures
 from nczarr.plan.plans import FilePlan
+from nczarr.semantics.check_types import library_default
+from nczarr.semantics.checked import Checked
 
 SLAB = 8 << 20
 """Bytes of values in memory per call, unless one chunk is larger."""

@@ -30,12 +30,12 @@ from nczarr.ast import (
 from nczarr.ast.dataset import FILTER_NUMBERS, Algorithm
 from nczarr.ast.rectilinear import chunk_length
 from nczarr.ast.types import MAX_DEPTH
-from nczarr.check.checked import Unchecked
 from nczarr.diagnostics.report import Report, Source, Span, suggest
 from nczarr.formats.notation import literals
 from nczarr.formats.notation.literals import WrittenConstant
 from nczarr.formats.notation.tokens import EscapeError, NotationExplainer, NotationRecovery, read_name, scan
 from nczarr.formats.notation.typedefs import TypeTable, Written, declarations
+from nczarr.semantics.checked import Unchecked
 from nczarr.syntax._generated.NCZarrParser import NCZarrParser as P
 from nczarr.syntax.tokens import ListStream, Token
 

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from nczarr.plugin_index import Plugin
+from nczarr.names.plugin_index import Plugin
 
 PLUGIN = Plugin(
     "awkward0",

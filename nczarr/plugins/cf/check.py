@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from nczarr.ast.plain import python_value
-from nczarr.check.checked import Checked
 from nczarr.diagnostics.report import CompileError, Diagnostic, Report, Severity
-from nczarr.operations.node_label import label_word
+from nczarr.pipeline.node_label import label_word
 from nczarr.plugins.cf.rule import OLDEST, Breach, Rule, show_version
 from nczarr.plugins.cf.rules import load_topics
 from nczarr.plugins.cf.rules.netcdf_files import list_conventions
 from nczarr.plugins.cf.udunits import load_units
 from nczarr.plugins.cf.view import NEWEST, CFDataset, Version
+from nczarr.semantics.checked import Checked
 
 LONGEST = 1000
 """Maximum characters of a message: texts of attributes may be long."""

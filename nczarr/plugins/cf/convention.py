@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from nczarr.diagnostics.report import Report
-from nczarr.operations.check_request import Convention
+from nczarr.pipeline.check_request import Convention
 
 if TYPE_CHECKING:
-    from nczarr.check.checked import Checked
-    from nczarr.operations.check_request import CheckRequest
+    from nczarr.pipeline.check_request import CheckRequest
+    from nczarr.semantics.checked import Checked
 
 
 def _parse(text: str) -> str:
@@ -20,7 +20,7 @@ def _parse(text: str) -> str:
 
 def _check(checked: Checked, version: str, request: CheckRequest, report: Report) -> None:
     """Report the breaches of a version's rules; the source tells whether attributes have types."""
-    from nczarr.operations import endpoints
+    from nczarr.pipeline import endpoints
     from nczarr.plugins.cf.check import check_cf
     from nczarr.plugins.cf.rule import parse_version
     from nczarr.plugins.cf.view import has_types

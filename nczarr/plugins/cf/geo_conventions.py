@@ -13,13 +13,13 @@ from typing import Any
 
 from nczarr import names
 from nczarr.arrays.lazy_numpy import np
-from nczarr.check.checked import Checked
 from nczarr.diagnostics.report import Report
-from nczarr.operations.declaration import ConventionDeclaration
+from nczarr.pipeline.declaration import ConventionDeclaration
+from nczarr.pipeline.select.indexing import read_outer
+from nczarr.pipeline.select.physical import physical
 from nczarr.plugins.cf.axes import axis_of
 from nczarr.plugins.cf.view import CFDataset, CFVariable
-from nczarr.select.indexing import read_outer
-from nczarr.select.physical import physical
+from nczarr.semantics.checked import Checked
 
 EVEN = 1e-4
 """Largest difference of two steps of a coordinate, as a share of a step: that of rounded decimals."""

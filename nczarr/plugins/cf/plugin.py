@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from nczarr.plugin_index import FactForm, Plugin
+from nczarr.names.plugin_index import FactForm, Plugin
 
 PLUGIN = Plugin(
     "cf",

@@ -9,10 +9,10 @@ from typing import Any
 
 from nczarr import names
 from nczarr.arrays.lazy_numpy import np
-from nczarr.check.checked import Checked, find_coordinates
-from nczarr.operations.info import DatasetFacts, VariableFacts
-from nczarr.select.indexing import read_outer
-from nczarr.select.physical import attributes_of, is_numeric, physical, text_of
+from nczarr.pipeline.info import DatasetFacts, VariableFacts
+from nczarr.pipeline.select.indexing import read_outer
+from nczarr.pipeline.select.physical import attributes_of, is_numeric, physical, text_of
+from nczarr.semantics.checked import Checked, find_coordinates
 from nczarr.stores import local_paths
 
 VERSION = "1.0.0"

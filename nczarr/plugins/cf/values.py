@@ -8,9 +8,9 @@ from typing import Any
 
 from nczarr.arrays.lazy_numpy import NDArray, np
 from nczarr.arrays.regions import linear_pieces
+from nczarr.pipeline.select.physical import BLOCK, physical
+from nczarr.pipeline.select.reader import reader_of
 from nczarr.plugins.cf.view import CFDataset, CFVariable
-from nczarr.select.physical import BLOCK, physical
-from nczarr.select.reader import reader_of
 
 LARGEST = 1 << 24
 """Cells above which the values of a variable are not read."""

@@ -107,10 +107,10 @@ def append(
     from nczarr.api.inputs import finish, inputs_of
     from nczarr.api.options import options_from
     from nczarr.diagnostics.report import Report
+    from nczarr.pipeline.select.selection import Subset
     from nczarr.plugins.combine.append import AppendRequest
     from nczarr.plugins.combine.append import append as run
     from nczarr.plugins.combine.join.agreement import check_choices
-    from nczarr.select.selection import Subset
     from nczarr.stores.spool import remove_fetched_files
 
     check_choices(join)

@@ -161,7 +161,7 @@ def _run(
 
 def _is_text(name: str | None, report: Report) -> bool:
     """Return whether a format is written to standard output. Reports unknown-target."""
-    from nczarr.operations import endpoints
+    from nczarr.pipeline import endpoints
 
     form = endpoints.target_format("", name, report)
     if form is not None and form.binary:

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from nczarr.operations.check_request import SourceComparison
 from nczarr.options import TARGET, Option
+from nczarr.pipeline.check_request import SourceComparison
 
 if TYPE_CHECKING:
     from nczarr.diagnostics.report import Report
-    from nczarr.operations.pipeline import Input
+    from nczarr.pipeline.phases import Input
 
 
 def compare(

@@ -7,7 +7,7 @@ from typing import Any
 
 from nczarr import names
 from nczarr.ast import Attribute, Dataset
-from nczarr.operations.rename_tree import Renames, rename_tree
+from nczarr.pipeline.rename_tree import Renames, rename_tree
 from nczarr.plan.header_changes import (
     NODE_KINDS,
     AttributeChange,

@@ -13,10 +13,9 @@ from typing import Any, NamedTuple
 from nczarr import names
 from nczarr.ast import Attribute, Dataset, Group, Variable
 from nczarr.ast.dataset import DEFAULT_STORAGE, KIND_NAMES
-from nczarr.check.checked import Tables, tables
 from nczarr.diagnostics.report import Report
-from nczarr.operations.compare.diff import definition
-from nczarr.operations.rename_tree import Renames, complete_renames, rename_tree
+from nczarr.pipeline.compare.diff import definition
+from nczarr.pipeline.rename_tree import Renames, complete_renames, rename_tree
 from nczarr.plan.header_changes import (
     NODE_KINDS,
     AttributeChange,
@@ -28,6 +27,7 @@ from nczarr.plan.header_changes import (
     NodeRemoval,
     NodeRename,
 )
+from nczarr.semantics.checked import Tables, tables
 
 
 class RewriteNeed(NamedTuple):

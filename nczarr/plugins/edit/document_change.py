@@ -16,8 +16,8 @@ from typing import NamedTuple
 from nczarr import registry
 from nczarr.diagnostics.report import Report, Source
 from nczarr.diagnostics.secrets import show
-from nczarr.operations import endpoints
 from nczarr.options import Options
+from nczarr.pipeline import endpoints
 from nczarr.plan.document_commit import prepare_patch, report_interrupted
 from nczarr.plugins.edit.carry_out import carry_out
 from nczarr.plugins.edit.undo_file import FORMS, can_write_undo, parse_undo, write_undo

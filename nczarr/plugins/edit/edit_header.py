@@ -11,15 +11,12 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from nczarr import registry
-from nczarr.check import check
-from nczarr.check.checked import Checked
-from nczarr.check.kinds import check_target_names
 from nczarr.diagnostics.report import Report, Source
 from nczarr.diagnostics.secrets import show, word
-from nczarr.operations import endpoints, pipeline
-from nczarr.operations.compare.diff import model
-from nczarr.operations.rename_tree import complete_renames, rename_arrays
 from nczarr.options import Options
+from nczarr.pipeline import endpoints, phases
+from nczarr.pipeline.compare.diff import model
+from nczarr.pipeline.rename_tree import complete_renames, rename_arrays
 from nczarr.plan.header_changes import (
     AttributeOrder,
     DimensionChange,
@@ -47,6 +44,9 @@ from nczarr.plugins.edit.resolve_instructions import (
 )
 from nczarr.plugins.edit.undo_file import FORMS, can_write_undo, fingerprint, parse_undo, replace_undo, write_undo
 from nczarr.registry import Format
+from nczarr.semantics import check
+from nczarr.semantics.checked import Checked
+from nczarr.semantics.kinds import check_target_names
 from nczarr.stores.base import Store
 from nczarr.stores.url import trim
 
@@ -142,7 +142,7 @@ def _complete(request: EditRequest, report: Report) -> bool:
 
 def _open_target(path: str, report: Report, options: Options) -> _Target | None:
     """Return the target at a path or URL; None after an error. Raises OSError."""
-    reading = pipeline.for_reading(options._replace(storage=options.storage.of("target")), values=False)
+    reading = phases.for_reading(options._replace(storage=options.storage.of("target")), values=False)
     source = endpoints.open_source(path, report, reading)
     if source is None:
         return None
@@ -152,7 +152,7 @@ def _open_target(path: str, report: Report, options: Options) -> _Target | None:
         if opened is None:
             return None
         source, form = opened, registry.detect_store(opened, opened=True)
-    checked = pipeline.read(source, report, reading, form)
+    checked = phases.read(source, report, reading, form)
     if checked is None or form is None:
         return None
     if form.edits is None:
@@ -243,7 +243,7 @@ def _compare_states(
     paths: tuple[str, str], before: Checked, options: Options, report: Report
 ) -> HeaderComparison | None:
     """Return the changes that another state has made since the base; None after an error. Raises OSError."""
-    states = [pipeline.read_path(path, report, pipeline.for_reading(options)) for path in paths]
+    states = [phases.read_path(path, report, phases.for_reading(options)) for path in paths]
     base, theirs = states
     return None if base is None or theirs is None else merge_headers(base, before, theirs, report)
 

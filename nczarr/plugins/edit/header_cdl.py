@@ -7,12 +7,12 @@ import struct
 from nczarr import names, registry
 from nczarr.ast import ATOMIC, Constant, Dataset
 from nczarr.ast.dataset import map_groups
-from nczarr.check.checked import Checked, tables
 from nczarr.diagnostics.report import NOWHERE, VALUE_LOSSES, Report, Source, suggest
-from nczarr.operations import pipeline
 from nczarr.options import Options
+from nczarr.pipeline import phases
 from nczarr.plugins.edit.instructions import AttributeAssignment, report_moved_diagnostics, values_text
 from nczarr.plugins.edit.resolve_instructions import find_type
+from nczarr.semantics.checked import Checked, tables
 
 _INTEGERS = frozenset(name for name, atomic in ATOMIC.items() if atomic.size and not atomic.is_float and name != "char")
 _NUMBERS = _INTEGERS | {"float", "double"}
@@ -25,14 +25,14 @@ def print_header(checked: Checked, *, special: bool = False) -> bytes | None:
     options = Options(
         header_only=True, special=special, allow_loss=VALUE_LOSSES, name=checked.dataset.name or "dataset"
     )
-    pieces = pipeline.dump(checked, form, report, options)
+    pieces = phases.dump(checked, form, report, options)
     text = b"".join(pieces or ())
     return None if report.errors else text
 
 
 def compile_header(source: Source, report: Report) -> Checked | None:
     """Return the dataset of a CDL text; None after an error."""
-    return pipeline.read(source, report, Options(), registry.find_format(registry.list_names_with("dumped")[0]))
+    return phases.read(source, report, Options(), registry.find_format(registry.list_names_with("dumped")[0]))
 
 
 def read_value(checked: Checked, assignment: AttributeAssignment, report: Report) -> Constant | None:

@@ -13,12 +13,10 @@ from typing import Any
 
 from nczarr import names
 from nczarr.ast import Variable
-from nczarr.check import check
-from nczarr.check.checked import Checked
 from nczarr.diagnostics.report import Report
-from nczarr.operations.compare.difference import show_constant
-from nczarr.operations.compare.values import values
-from nczarr.operations.rename_tree import Renames, complete_renames, rename_arrays
+from nczarr.pipeline.compare.difference import show_constant
+from nczarr.pipeline.compare.values import values
+from nczarr.pipeline.rename_tree import Renames, complete_renames, rename_arrays
 from nczarr.plan.header_changes import (
     NODE_KINDS,
     AttributeChange,
@@ -32,6 +30,8 @@ from nczarr.plan.header_changes import (
 )
 from nczarr.plugins.edit.apply_changes import apply_changes
 from nczarr.plugins.edit.compare_headers import ORDER, HeaderComparison, compare_headers
+from nczarr.semantics import check
+from nczarr.semantics.checked import Checked
 
 
 def merge_headers(base: Checked, ours: Checked, theirs: Checked, report: Report) -> HeaderComparison | None:

@@ -12,16 +12,16 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from nczarr import registry
-from nczarr.check.checked import Checked
 from nczarr.diagnostics.report import Report, Severity
 from nczarr.diagnostics.secrets import show
-from nczarr.operations import endpoints, pipeline
-from nczarr.operations.compare.diff import model
 from nczarr.options import Options
+from nczarr.pipeline import endpoints, phases
+from nczarr.pipeline.compare.diff import model
 from nczarr.plan.plans import StorePlan
 from nczarr.plugins.edit import document_change
 from nczarr.plugins.edit.document_change import DocumentChange
 from nczarr.registry import Format
+from nczarr.semantics.checked import Checked
 from nczarr.stores import documents
 from nczarr.stores.base import Store
 from nczarr.stores.documents import DocumentPatch
@@ -87,14 +87,14 @@ def _migrate(request: MigrateRequest, form: Format, report: Report, lock: Lock) 
     if store is None:
         return None
     source = registry.detect_store(store)
-    checked = None if source is None else pipeline.read(store, report, request.options, source)
+    checked = None if source is None else phases.read(store, report, request.options, source)
     if source is None or source.migrates is None:
         what = "has no known format" if source is None else f"has the format `{source.name}`"
         report.error("unchangeable-store", f"`{show(request.target)}` {what}, which is not migrated")
     if checked is None or source is None or report.errors:
         return None
     assert form.migrates is not None
-    plan = pipeline.plan_in_place(checked, source, form, report, request.options)
+    plan = phases.plan_in_place(checked, source, form, report, request.options)
     new = None if plan is None else registry.load(form.migrates)(store, plan, source, report)
     if plan is None or new is None:
         return None
@@ -120,7 +120,7 @@ def prove(checked: Checked, store: Store, patch: DocumentPatch, plan: StorePlan,
     after = patch.view(store)
     reading = Report()
     options = plan.options._replace(masking_fill=False)
-    again = pipeline.read(after, reading, options, registry.detect_store(after))
+    again = phases.read(after, reading, options, registry.detect_store(after))
     reasons = [diagnostic.message for diagnostic in reading.list_sorted() if diagnostic.severity is Severity.ERROR]
     if again is not None and not reasons:
         if not plan.losses and again.dataset != checked.dataset:

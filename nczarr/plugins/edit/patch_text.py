@@ -6,8 +6,8 @@ from collections.abc import Iterable, Iterator
 
 from nczarr.ast import Constant, Dimension, Group, Variable
 from nczarr.diagnostics.render import visible
-from nczarr.operations.compare.diff import definition
-from nczarr.operations.compare.difference import show_constant, show_pair
+from nczarr.pipeline.compare.diff import definition
+from nczarr.pipeline.compare.difference import show_constant, show_pair
 from nczarr.plan.header_changes import (
     AttributeChange,
     AttributeOrder,

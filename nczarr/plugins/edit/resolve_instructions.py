@@ -8,11 +8,11 @@ from typing import Any, NamedTuple
 from nczarr import names
 from nczarr.ast import Attribute, Constant, Dataset, Group, Variable
 from nczarr.ast.dataset import map_groups
-from nczarr.check.check_names import clash
-from nczarr.check.checked import Checked
 from nczarr.diagnostics.report import NOWHERE, Report, Span, suggest
 from nczarr.plan.header_changes import NODE_KINDS, NodeKind
 from nczarr.plugins.edit.instructions import AttributeAssignment, Deletion, Instruction, NameAssignment
+from nczarr.semantics.check_names import clash
+from nczarr.semantics.checked import Checked
 
 
 class NodeInstructions(NamedTuple):

@@ -16,9 +16,9 @@ from contextlib import suppress
 from itertools import count
 from typing import Any
 
-from nczarr.check.checked import Checked
 from nczarr.diagnostics.report import Report
 from nczarr.diagnostics.secrets import show
+from nczarr.semantics.checked import Checked
 from nczarr.stores import local_paths
 from nczarr.stores.finish import add_end, partial, unfinished
 from nczarr.stores.url import is_remote, location, trim

@@ -1,6 +1,6 @@
 """Repositories of icechunk: their format."""
 
-from nczarr.plugin_index import Plugin
+from nczarr.names.plugin_index import Plugin
 
 PLUGIN = Plugin(
     "icechunk",

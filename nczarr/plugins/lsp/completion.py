@@ -15,12 +15,12 @@ from lsprotocol.types import (
 
 from nczarr import names
 from nczarr.ast import ATOMIC
-from nczarr.check.checked import Tables
 from nczarr.formats.common.language import Completion, Role
 from nczarr.plugins.cf.standard_name_table import area_types, find_standard_name, standard_names
 from nczarr.plugins.lsp.cf_attributes import ATTRIBUTES, UNITS
 from nczarr.plugins.lsp.documents import View, replace_invalid
 from nczarr.plugins.lsp.hover import explain_variable
+from nczarr.semantics.checked import Tables
 
 _LISTED = (CompletionItemKind.Constant, CompletionItemKind.EnumMember)
 """Kinds of items that are offered at once behind a comma: dimensions and members of enums."""

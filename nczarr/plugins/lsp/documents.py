@@ -23,16 +23,16 @@ from lsprotocol.types import (
 
 from nczarr import registry
 from nczarr.ast import Dataset
-from nczarr.check.checked import Tables, tables
 from nczarr.diagnostics.report import HEAD, Diagnostic, Report, Source
 from nczarr.formats.common.language import Language, Lexeme, TextMap
-from nczarr.operations.check import check
-from nczarr.operations.check_request import CheckRequest
-from nczarr.operations.code_filter import CheckSettings, CodeFilter, find_settings
-from nczarr.operations.endpoints import detect_format
+from nczarr.pipeline.check import check
+from nczarr.pipeline.check_request import CheckRequest
+from nczarr.pipeline.code_filter import CheckSettings, CodeFilter, find_settings
+from nczarr.pipeline.endpoints import detect_format
 from nczarr.plugins.lsp.names_index import NameIndex
 from nczarr.plugins.lsp.positions import Lines
 from nczarr.registry import Format
+from nczarr.semantics.checked import Tables, tables
 
 _log = logging.getLogger(__name__)
 

@@ -8,7 +8,7 @@ from lsprotocol.types import DocumentFormattingParams, TextEdit
 from pygls.exceptions import JsonRpcInternalError
 
 from nczarr.diagnostics.report import Report, Source
-from nczarr.operations.reformat import reformat
+from nczarr.pipeline.reformat import reformat
 from nczarr.plugins.lsp.documents import View
 
 MANY_LINES = 2000

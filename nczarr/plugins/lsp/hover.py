@@ -13,14 +13,14 @@ from nczarr.arrays.values.parts import is_fixed, size
 from nczarr.ast import ATOMIC, Attribute, Dataset, EnumType, UserType, Variable
 from nczarr.ast.plain import plain
 from nczarr.ast.types import CompoundType, sound_types
-from nczarr.check.checked import Tables
-from nczarr.check.outline import type_text
 from nczarr.diagnostics.catalog import CODES
 from nczarr.formats.common.language import Mention
 from nczarr.plugins.cf.standard_name_table import find_standard_name
 from nczarr.plugins.lsp.cf_attributes import ATTRIBUTES
 from nczarr.plugins.lsp.documents import View
 from nczarr.plugins.lsp.names_index import IndexEntry, Key
+from nczarr.semantics.checked import Tables
+from nczarr.semantics.outline import type_text
 
 
 def hover(view: View, params: HoverParams) -> Hover | None:

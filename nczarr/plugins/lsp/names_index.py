@@ -14,9 +14,9 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from nczarr import names
-from nczarr.check.resolve import find_in_scope, list_scopes
 from nczarr.formats.common.language import Language, Mention, Role, TextMap, pieces_of_path
-from nczarr.select.sections import RELATED
+from nczarr.pipeline.select.sections import RELATED
+from nczarr.semantics.resolve import find_in_scope, list_scopes
 
 LONGEST_LIST = 1 << 20
 """Bytes above which a list of values is not searched for members of enums."""

@@ -1,6 +1,6 @@
 """The language server: its command."""
 
-from nczarr.plugin_index import CommandRow, Plugin
+from nczarr.names.plugin_index import CommandRow, Plugin
 
 PLUGIN = Plugin(
     "lsp",

@@ -10,11 +10,12 @@ from nczarr import names
 from nczarr.arrays.lazy_numpy import NDArray, np
 from nczarr.ast import Attribute, Constant, Dataset, Variable
 from nczarr.ast.types import is_number
-from nczarr.check.checked import Checked, Unchecked
 from nczarr.diagnostics.report import Label, Report
 from nczarr.diagnostics.secrets import show
 from nczarr.formats.common.xml_reader import XmlElement
-from nczarr.operations.pipeline import Input
+from nczarr.pipeline.phases import Input
+from nczarr.pipeline.select.selection import Subset
+from nczarr.pipeline.select.subset import restrict
 from nczarr.plugins.combine.join import CombineSpec, Recoding, combine
 from nczarr.plugins.combine.join.combination import SAME_UNITS
 from nczarr.plugins.combine.join.recode import FINER_UNITS, units_of
@@ -24,8 +25,7 @@ from nczarr.plugins.ncml.members import AggregatedMember, list_members
 from nczarr.plugins.ncml.merge import TreeUnion, put_joined
 from nczarr.plugins.ncml.values import StatedValueError, are_numbers, count_dates, parse_numbers, parts_of
 from nczarr.plugins.ncml.vocabulary import NcmlDocument, is_true
-from nczarr.select.selection import Subset
-from nczarr.select.subset import restrict
+from nczarr.semantics.checked import Checked, Unchecked
 from nczarr.stores.url import is_remote
 
 KINDS = {"union": "union", "joinexisting": "joinExisting", "joinnew": "joinNew"}

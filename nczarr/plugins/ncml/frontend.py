@@ -8,8 +8,6 @@ from collections.abc import Iterator
 
 from nczarr import names, registry
 from nczarr.ast import Dataset
-from nczarr.check import check
-from nczarr.check.checked import Checked, Unchecked
 from nczarr.diagnostics.report import HEAD, Report, Source
 from nczarr.formats.common.xml_reader import XmlElement, parse
 from nczarr.options import Following, Options
@@ -25,6 +23,8 @@ from nczarr.plugins.ncml.members import (
 )
 from nczarr.plugins.ncml.modifications import has_changes, modify
 from nczarr.plugins.ncml.vocabulary import PREFIXES, NcmlDocument, check_elements
+from nczarr.semantics import check
+from nczarr.semantics.checked import Checked, Unchecked
 from nczarr.stores import local_paths
 from nczarr.stores.open import open_source
 from nczarr.stores.reference_policy import Policy, home_of

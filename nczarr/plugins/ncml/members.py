@@ -12,13 +12,13 @@ from datetime import datetime
 from typing import NamedTuple
 
 from nczarr.arrays.values.time_units import parse_unit
-from nczarr.check.checked import Checked
 from nczarr.diagnostics.report import CompileError, Source
 from nczarr.diagnostics.secrets import show
 from nczarr.formats.common.xml_reader import XmlElement
-from nczarr.operations import endpoints, omissions, pipeline
+from nczarr.pipeline import endpoints, omissions, phases
 from nczarr.plugins.ncml.file_dates import read_date
 from nczarr.plugins.ncml.vocabulary import NcmlDocument, is_true
+from nczarr.semantics.checked import Checked
 from nczarr.stores import local_paths
 from nczarr.stores.local_file import LocalFile
 from nczarr.stores.reference_policy import ForbiddenTargetError
@@ -109,7 +109,7 @@ def read_place(path: str, label: str, element: XmlElement, document: NcmlDocumen
         text = f"`{show(label)}` leads back to this document" if len(behind) <= DEEPEST else "documents nest too deeply"
         report.error("bad-ncml", text, document.span(element))
         return None
-    options = pipeline.for_reading(document.options, values=False)._replace(parser=None)
+    options = phases.for_reading(document.options, values=False)._replace(parser=None)
     try:
         if not is_remote(path) and not os.path.isdir(path) and not stat.S_ISREG(os.stat(path).st_mode):
             raise OSError(errno.EINVAL, "it is neither a file nor a folder")
@@ -117,7 +117,7 @@ def read_place(path: str, label: str, element: XmlElement, document: NcmlDocumen
         form = None if source is None else endpoints.detect_format(source)
         if isinstance(source, Source) and isinstance(source.data, LocalFile) and not (form and form.ranged):
             source.data = source.data[:]
-        checked = None if source is None else pipeline.read(source, report, options, form)
+        checked = None if source is None else phases.read(source, report, options, form)
         if checked is not None:
             omissions.retract(checked, report)  # the whole document announces them
             document.omitted.extend(checked.omitted)

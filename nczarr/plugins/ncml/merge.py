@@ -9,7 +9,7 @@ from nczarr import names
 from nczarr.arrays.sources.source import Parts
 from nczarr.ast import Dataset, Group
 from nczarr.ast.dataset import map_groups
-from nczarr.check.checked import Checked, Tables, Unchecked, tables
+from nczarr.semantics.checked import Checked, Tables, Unchecked, tables
 
 _MEMBERS = ("types", "dimensions", "attributes")
 

@@ -12,8 +12,6 @@ from nczarr.arrays.sources.memory import all_fill
 from nczarr.ast import ATOMIC, Attribute, Dimension, EnumConstant, EnumType, Group, UserType, Variable, VlenType
 from nczarr.ast.dataset import building, map_groups
 from nczarr.ast.types import IntegerName, is_number
-from nczarr.check.check_types import variable_fill
-from nczarr.check.checked import Unchecked, tables
 from nczarr.diagnostics.report import suggest
 from nczarr.formats.common.xml_reader import XmlElement
 from nczarr.plugins.combine.join.recode import units_of
@@ -30,6 +28,8 @@ from nczarr.plugins.ncml.values import (
     read_values,
 )
 from nczarr.plugins.ncml.vocabulary import CHANGES, NcmlDocument, is_true
+from nczarr.semantics.check_types import variable_fill
+from nczarr.semantics.checked import Unchecked, tables
 
 FILL = "_FillValue"
 LONGEST = 2**63 - 1

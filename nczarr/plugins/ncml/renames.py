@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from nczarr import names
 from nczarr.ast import Group
-from nczarr.check.checked import Unchecked
 from nczarr.diagnostics.report import suggest
 from nczarr.formats.common.xml_reader import XmlElement
-from nczarr.operations.rename_tree import complete_renames, rename_tree
+from nczarr.pipeline.rename_tree import complete_renames, rename_tree
 from nczarr.plan.header_changes import NodeKind
 from nczarr.plugins.ncml.vocabulary import NcmlDocument
+from nczarr.semantics.checked import Unchecked
 
 _KINDS: dict[str, tuple[NodeKind, str]] = {
     "dimension": ("dimension", "dimensions"),

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections import Counter
 from typing import NamedTuple
 
-from nczarr.check.checked import Omission
 from nczarr.diagnostics.report import NOWHERE, Report, Source, Span, suggest
 from nczarr.formats.common.xml_reader import XmlElement
 from nczarr.options import Options
+from nczarr.semantics.checked import Omission
 from nczarr.stores.reference_policy import Policy
 
 NAMESPACE = "www.unidata.ucar.edu/namespaces/netcdf/ncml-2.2"

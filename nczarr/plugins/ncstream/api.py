@@ -19,7 +19,6 @@ from nczarr.plugins.ncstream.wire.limits import DEFAULT, Limits, UnreadableStrea
 
 if TYPE_CHECKING:
     from nczarr.api.handle import DatasetHandle
-    from nczarr.check.checked import Checked
     from nczarr.plugins.ncstream._generated import ncstream_pb2 as pb
     from nczarr.plugins.ncstream.messages import (
         CoverageData,
@@ -37,6 +36,7 @@ if TYPE_CHECKING:
     )
     from nczarr.plugins.ncstream.wire.framing import Stream
     from nczarr.plugins.ncstream.write.backend import Profile
+    from nczarr.semantics.checked import Checked
 
 __all__ = [
     "CoverageData",

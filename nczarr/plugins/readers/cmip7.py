@@ -9,8 +9,8 @@ from nczarr.arrays.lazy_numpy import np
 from nczarr.ast import Attribute, Constant, Group, Variable
 from nczarr.ast.dataset import MISSING_MARKS
 from nczarr.ast.plain import plain
-from nczarr.check.checked import Checked, find_coordinates
 from nczarr.diagnostics.report import Report
+from nczarr.semantics.checked import Checked, find_coordinates
 
 MISSING = 1e20
 """Missing value of data variables."""

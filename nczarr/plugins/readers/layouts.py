@@ -13,13 +13,13 @@ from collections.abc import Iterator
 from nczarr.arrays.sources.source import itemsize
 from nczarr.ast import Variable
 from nczarr.ast.rectilinear import volume
-from nczarr.check.checked import find_coordinates
 from nczarr.diagnostics.report import NOWHERE, Source
-from nczarr.operations.stored_dataset import SMALL_FILE, StoredDataset, VariablePieces
+from nczarr.pipeline.stored_dataset import SMALL_FILE, StoredDataset, VariablePieces
 from nczarr.plan.chunk_sizes import LARGEST_STEP, LEAST
 from nczarr.plugins.readers.cmip7 import find_data_variable, find_unmet_demands
 from nczarr.plugins.readers.peer import Peer
 from nczarr.plugins.readers.rule import Finding, faults
+from nczarr.semantics.checked import find_coordinates
 
 FEW_REQUESTS = 3
 """Requests for the headers of a file that is arranged for reading by ranges."""

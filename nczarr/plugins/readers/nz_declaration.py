@@ -10,7 +10,7 @@ from nczarr.ast.dataset import groups
 from nczarr.ast.json_text import describe_json
 from nczarr.ast.plain import is_finite
 from nczarr.diagnostics.report import Report, Span
-from nczarr.operations.declaration import ConventionDeclaration
+from nczarr.pipeline.declaration import ConventionDeclaration
 from nczarr.plan.plans import Plan, StorePlan
 
 _TITLE = "NZ-1.0"

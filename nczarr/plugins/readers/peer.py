@@ -14,16 +14,16 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, cast
 from nczarr import registry
 from nczarr.diagnostics.catalog import CODES
 from nczarr.diagnostics.report import Diagnostic, Label, Report, Source, Span
-from nczarr.operations.endpoints import detect_format
-from nczarr.operations.stored_dataset import StoredDataset
+from nczarr.pipeline.endpoints import detect_format
+from nczarr.pipeline.stored_dataset import StoredDataset
 from nczarr.plugins.readers.documents import StoreDocuments
 from nczarr.plugins.readers.plugin import PLUGIN
 from nczarr.plugins.readers.rule import Find, Finding, ReaderFault, number
 from nczarr.stores.base import Store
 
 if TYPE_CHECKING:
-    from nczarr.check.checked import Checked
-    from nczarr.operations.check_request import CheckRequest
+    from nczarr.pipeline.check_request import CheckRequest
+    from nczarr.semantics.checked import Checked
 
 
 class Peer(NamedTuple):
@@ -93,7 +93,7 @@ class Peer(NamedTuple):
 
     def check_tree(self, checked: Checked, request: CheckRequest, report: Report) -> int:
         """Report what keeps a source of another format from declaring a convention; return the number of reports."""
-        from nczarr.operations import pipeline
+        from nczarr.pipeline import phases
 
         name = registry.list_names_with("declares")[0]
         form = registry.find_format(name)
@@ -104,7 +104,7 @@ class Peer(NamedTuple):
         tried = Report()
         convention = cast('Literal["nz", "geo"]', self.convention)
         options = request.options._replace(declare=convention, allow_loss=frozenset({"all"}), kind=None)
-        pipeline.plan(checked, form, tried, options)
+        phases.plan(checked, form, tried, options)
         for diagnostic in tried.list_sorted():
             if diagnostic.code in ("undeclarable-convention", "disputed-fill-value", "undeclared-grid"):
                 report.add(diagnostic)
@@ -142,10 +142,10 @@ def _check_file(peer: Peer, source: Source, report: Report) -> int:
         return _report_unread(peer, source.name, report)
     if not peer.files:
         return 0
-    from nczarr.operations import pipeline
     from nczarr.options import Options
+    from nczarr.pipeline import phases
 
-    checked = pipeline.read(source, report, Options(), form)
+    checked = phases.read(source, report, Options(), form)
     return 0 if checked is None else _report(peer, peer.files, peer.find_in_files, checked, source.name, report)
 
 

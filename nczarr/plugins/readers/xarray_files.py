@@ -10,8 +10,8 @@ from nczarr import names
 from nczarr.ast import Attribute, CompoundType, Dimension, Group, OpaqueType, Variable, VlenType
 from nczarr.ast.dataset import MISSING_MARKS
 from nczarr.ast.plain import python_value
-from nczarr.check.checked import Checked
 from nczarr.plugins.readers.rule import Finding, faults
+from nczarr.semantics.checked import Checked
 
 UNITS = frozenset(
     "nanosecond nanoseconds microsecond microseconds microsec microsecs millisecond milliseconds millisec millisecs "

@@ -41,11 +41,11 @@ from nczarr.stores.local_file import LocalFile, identity_of
 from nczarr.stores.ranges import BoundedCache
 
 if TYPE_CHECKING:
-    from nczarr.check.checked import Checked
     from nczarr.diagnostics.secrets import StorageOptions
     from nczarr.link.store_view import StoreView
     from nczarr.plan.plans import StorePlan
     from nczarr.registry import Format
+    from nczarr.semantics.checked import Checked
     from nczarr.stores.base import Store
 
 LOOKED = 2.0
@@ -107,12 +107,12 @@ class CachedDataset:
     def plan(self, version: str, memory: int, report: Report) -> StorePlan | None:
         """Return the plan of a store in a Zarr version that holds the dataset; None (reported) if none does."""
         from nczarr import registry
-        from nczarr.operations import pipeline
+        from nczarr.pipeline import phases
 
         form = registry.find_format(version)
         assert form is not None
         options = Options(allow_loss=frozenset({"all"}), consolidated=True, memory=memory)
-        plan = pipeline.plan_store(self.checked, form, report, options)
+        plan = phases.plan_store(self.checked, form, report, options)
         return None if report.errors else plan
 
     def view(self, version: str, memory: int) -> StoreView:
@@ -170,7 +170,7 @@ class Shelf:
 
         It is remembered while the file is unchanged: to find it may take the index of a large archive.
         """
-        from nczarr.operations import endpoints
+        from nczarr.pipeline import endpoints
 
         key = place.path, stamp_of(place)
         if key not in self._formats:
@@ -217,7 +217,7 @@ class Shelf:
 
         Raises RefusedRequestError, CompileError, OSError.
         """
-        from nczarr.operations import endpoints, pipeline
+        from nczarr.pipeline import endpoints, phases
 
         source = endpoints.open_source(place.path, report, self.options)
         form = None if source is None else format_of(source)
@@ -233,14 +233,14 @@ class Shelf:
             raise RefusedRequestError(403, without_home(f"{text}; {ALLOW}", local_paths.parent_of(place.path)))
         if isinstance(source, Source) and not form.ranged:
             self._load(source, most)
-        checked = pipeline.read(source, report, self.options, form)  # not detected again: a file may have been cut
+        checked = phases.read(source, report, self.options, form)  # not detected again: a file may have been cut
         if checked is None or report.errors:
             raise CompileError(report.list_sorted())
         return form, checked, form.resident * size if isinstance(source, Source) else source.held
 
     def _find_forbidden(self, place: ServedPlace, form: Format) -> str | None:
         """Return a name in a file, or in one that a document names, that the library must not open. Raises OSError."""
-        from nczarr.operations.linked_files import find_forbidden
+        from nczarr.pipeline.linked_files import find_forbidden
 
         following, files = self.options.following, [(place.path, form)]
         for path in _list_watched(place, form, following):
@@ -329,7 +329,7 @@ def _check_written(place: ServedPlace, stamp: Stamp, *, is_cut: bool) -> None:
 
 def format_of(source: Source | Store) -> Format | None:
     """Return the format of a file or store; None if it cannot be read. Raises OSError."""
-    from nczarr.operations.endpoints import detect_format
+    from nczarr.pipeline.endpoints import detect_format
 
     form = detect_format(source)
     return form if form is not None and form.readable else None

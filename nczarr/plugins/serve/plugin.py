@@ -1,6 +1,6 @@
 """The server: its command."""
 
-from nczarr.plugin_index import CommandRow, Plugin
+from nczarr.names.plugin_index import CommandRow, Plugin
 
 PLUGIN = Plugin(
     "serve",

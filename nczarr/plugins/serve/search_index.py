@@ -23,7 +23,7 @@ from nczarr.plugins.serve.refusals import BUSY, UNKNOWN, RefusedRequestError
 from nczarr.stores import local_paths
 
 if TYPE_CHECKING:
-    from nczarr.check.checked import Checked
+    from nczarr.semantics.checked import Checked
 
 MOST = 20_000
 """Maximum datasets of the index."""
@@ -227,7 +227,7 @@ def _name(place: ServedPlace, stamp: Stamp) -> SearchRecord:
 
 def _record(place: ServedPlace, stamp: Stamp, checked: Checked) -> SearchRecord:
     """Return the texts of an open dataset."""
-    from nczarr.select.physical import attributes_of, text_of
+    from nczarr.pipeline.select.physical import attributes_of, text_of
 
     title = text_of(attributes_of(checked, "/"), "title")[:500]
     found: dict[str, None] = {}

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from nczarr.ast import Attribute, CompoundType, Constant, EnumType, UserType
-from nczarr.check.checked import Checked
+from nczarr.semantics.checked import Checked
 
 NODE = 4096
 """Bytes of a group or variable with its array description and its documents as a store."""

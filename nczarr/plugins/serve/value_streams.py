@@ -14,10 +14,10 @@ from nczarr.arrays.sources.source import ArraySource, itemsize
 from nczarr.arrays.values.parts import is_fixed, size
 from nczarr.ast import VlenType
 from nczarr.ast.rectilinear import largest
-from nczarr.check.checked import Checked
 from nczarr.plugins.serve.dataset_cache import CachedDataset, while_same
 from nczarr.plugins.serve.refusals import RETRY, RefusedRequestError
 from nczarr.plugins.serve.resources import PIECE, Disk, FullError, Limits, Spool
+from nczarr.semantics.checked import Checked
 
 TEXT_SIZE = 64
 """Estimated bytes of a text in memory; its length is unknown until it is read."""

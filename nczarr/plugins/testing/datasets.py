@@ -58,7 +58,7 @@ def assert_same_dataset(
     """
     __tracebackhide__ = True
     import nczarr
-    from nczarr.operations.compare.difference import text_lines
+    from nczarr.pipeline.compare.difference import text_lines
 
     differences = nczarr.diff(actual, expected, data=data, storage=storage, tolerance=tolerance, variables=variables)
     if differences:

@@ -19,11 +19,11 @@ from nczarr.arrays.lazy_numpy import NDArray, np
 from nczarr.arrays.regions import grid_of
 from nczarr.diagnostics.report import UNREAD, CompileError, Diagnostic, Report, Severity
 from nczarr.options import FOLLOWING, Following, Options, Writing
-from nczarr.select.selection import Subset
+from nczarr.pipeline.select.selection import Subset
 from nczarr.stores.base import is_metadata
 
 if TYPE_CHECKING:
-    from nczarr.check.checked import Checked
+    from nczarr.semantics.checked import Checked
 
 __all__ = ["Parser"]
 
@@ -143,18 +143,18 @@ class Parser:
     ) -> tuple[dict[str, dict[str, Any]], Mapping[str, dict[str, bytes]], dict[str, Referred]]:
         """Return documents, chunks that have become content (by key), and byte ranges, each by prefix."""
         from nczarr import link, registry
-        from nczarr.check.checked import open_fragments
         from nczarr.formats.reference.target import DocumentStore
-        from nczarr.operations import pipeline
+        from nczarr.pipeline import phases
         from nczarr.plan.plans import StorePlan
+        from nczarr.semantics.checked import open_fragments
 
-        checked = pipeline.read_path(url, report, self._options)
+        checked = phases.read_path(url, report, self._options)
         if checked is None or report.errors:
             raise CompileError(report.list_sorted())
         form = registry.find_format("reference")
         assert form is not None
         part = open_fragments(self._drop(checked, report))
-        plan = pipeline.plan(part, form, report, self._options._replace(source=url))
+        plan = phases.plan(part, form, report, self._options._replace(source=url))
         if not isinstance(plan, StorePlan):
             raise CompileError(report.list_sorted())
         store = DocumentStore("", plan)
@@ -170,14 +170,14 @@ class Parser:
 
     def _drop(self, checked: Checked, report: Report) -> Checked:
         """Return the dataset without the variables to drop."""
-        from nczarr.operations import pipeline
+        from nczarr.pipeline import phases
 
         if not self._dropped:
             return checked
         remaining = tuple(
             path for path in checked.variables if path not in self._dropped and names.last(path) not in self._dropped
         )
-        part = pipeline.select(checked, Subset(variables=remaining), report)
+        part = phases.select(checked, Subset(variables=remaining), report)
         if part is None:
             raise CompileError(report.list_sorted())
         return part

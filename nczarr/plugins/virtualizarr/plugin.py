@@ -1,6 +1,6 @@
 """VirtualiZarr: a parser for it as a public module, and its parsers for files of other formats."""
 
-from nczarr.plugin_index import Plugin
+from nczarr.names.plugin_index import Plugin
 
 PLUGIN = Plugin(
     "virtualizarr",

@@ -22,8 +22,8 @@ from nczarr.ast import Group
 from nczarr.ast import Variable as Declared
 from nczarr.ast.dataset import Codec, Storage
 from nczarr.ast.rectilinear import Lengths, largest
+from nczarr.pipeline.select.indexing import read_outer, read_points
 from nczarr.plugins.xarray.values import OpenedDataset, native, pop_fill, warn
-from nczarr.select.indexing import read_outer, read_points
 
 _NO_FILTERS: dict[str, Any] = {
     **dict.fromkeys(("zlib", "szip", "zstd", "bzip2", "blosc", "shuffle"), False),

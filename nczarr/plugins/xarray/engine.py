@@ -20,8 +20,8 @@ from nczarr.api.options import options_from
 from nczarr.ast.dataset import building
 from nczarr.diagnostics.report import HEAD, UNREAD, Report, hint
 from nczarr.diagnostics.secrets import StorageOptions, show
-from nczarr.operations import pipeline
 from nczarr.options import FOLLOWING, Aggregation, Following, Options
+from nczarr.pipeline import phases
 from nczarr.plugins.xarray.data_store import DataStore
 from nczarr.plugins.xarray.values import OpenedDataset, warn
 from nczarr.registry import Format
@@ -330,7 +330,7 @@ def _warn_of_losses(handle: DatasetHandle) -> None:
 def _read(path: str, options: Options) -> DatasetHandle:
     """Return the dataset at a path. Raises OSError, CompileError."""
     report = Report()
-    return handle_of(pipeline.read_path(path, report, options), report)
+    return handle_of(phases.read_path(path, report, options), report)
 
 
 def _group_path(opened: OpenedDataset, top: str, group: str | None) -> str:

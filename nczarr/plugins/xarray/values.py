@@ -25,8 +25,8 @@ from nczarr.arrays.values.parts import NUMPY, Types, descr, is_fixed
 from nczarr.ast import Attribute, CompoundType, Constant, EnumType, Variable, VlenType
 from nczarr.ast.dataset import Element
 from nczarr.diagnostics.report import DataWarning
+from nczarr.pipeline.select.reader import dtype_of, value_of, values_of
 from nczarr.plan.keys import name_axes
-from nczarr.select.reader import dtype_of, value_of, values_of
 from nczarr.stores.ranges import BoundedCache
 
 if TYPE_CHECKING:
@@ -46,7 +46,7 @@ def warn(message: str) -> None:
 
 
 Convert = Callable[[NDArray[Any]], NDArray[Any]]
-"""Function from values as `nczarr.select` reads them to those that xarray gets, in the same shape."""
+"""Function from values as `nczarr.pipeline.select` reads them to those that xarray gets, in the same shape."""
 
 FILL = "_FillValue"
 _TEXT: np.dtype[Any] = create_vlen_dtype(str)  # type: ignore[no-untyped-call]

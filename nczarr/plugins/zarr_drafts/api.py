@@ -82,7 +82,7 @@ def read(
     ['/station_name', '/lat', '/lon', '/time', '/temperature']
     """
     from nczarr import registry
-    from nczarr.operations import pipeline
+    from nczarr.pipeline import phases
 
     report, nodes = Report(), tuple(nodes)
     for path in nodes:
@@ -90,7 +90,7 @@ def read(
         if wrong is not None:
             raise ValueError(f"`{path}` is not the path of a node: {wrong}")
     options = options_from(allow_loss=allow_loss)._replace(nodes=nodes)
-    checked = pipeline.read(KeyValueStore(store, name), report, options, registry.find_format("zarr3-2019"))
+    checked = phases.read(KeyValueStore(store, name), report, options, registry.find_format("zarr3-2019"))
     if checked is None or report.errors:
         raise CompileError(report.list_sorted())
     handle = DatasetHandle(checked, report.list_sorted(), report.losses)
@@ -128,14 +128,14 @@ def write(
         If the store fails.
     """
     from nczarr import link, registry
-    from nczarr.operations import pipeline
+    from nczarr.pipeline import phases
 
     report = Report()
     form = registry.find_format("zarr3-2019")
     assert form is not None
     settings = options_from(**options)
     report_losses(dataset, report, settings)
-    planned = pipeline.plan_store(dataset.checked, form, report, settings) if not report.errors else None
+    planned = phases.plan_store(dataset.checked, form, report, settings) if not report.errors else None
     if planned is None or not link.write_into_store(planned, KeyValueStore(store), report):
         raise CompileError(report.list_sorted())
     return tuple(report.list_sorted())

@@ -17,7 +17,6 @@ from nczarr.arrays.values.elements import element_of, plain_type
 from nczarr.ast import EnumType, Group, Variable
 from nczarr.ast.dataset import groups
 from nczarr.ast.json_text import is_strict
-from nczarr.check.checked import Foreign
 from nczarr.diagnostics.report import Report
 from nczarr.formats.zarr.core.attributes import type_untyped
 from nczarr.formats.zarr.core.fill_values import Json
@@ -27,6 +26,7 @@ from nczarr.options import Options
 from nczarr.plan.plans import PartTarget, StorePlan
 from nczarr.plugins.zarr_drafts import dtypes, keys, protocol_extension, wire
 from nczarr.plugins.zarr_drafts.frontend import read
+from nczarr.semantics.checked import Foreign
 from nczarr.stores.memory import MemoryStore
 from nczarr.syntax.json.tolerant import parse
 

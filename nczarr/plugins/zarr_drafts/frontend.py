@@ -14,7 +14,6 @@ from nczarr.arrays.chunks.grid import Encoding
 from nczarr.arrays.chunks.key_segments import problem, suits
 from nczarr.arrays.sources.source import Descr
 from nczarr.ast.types import MAX_DEPTH
-from nczarr.check.checked import Foreign, Unchecked
 from nczarr.diagnostics.report import Report, Severity
 from nczarr.formats.common.documents import Json
 from nczarr.formats.common.strict_json import StrictDocuments
@@ -28,6 +27,7 @@ from nczarr.plugins.zarr_drafts.keys import Kind
 from nczarr.plugins.zarr_drafts.protocol import Hierarchy, Nodes, nodes_of
 from nczarr.plugins.zarr_drafts.protocol_extension import ExtensionObject
 from nczarr.registry import ChunkKeys
+from nczarr.semantics.checked import Foreign, Unchecked
 from nczarr.stores.base import Store
 from nczarr.stores.keyvalue import operations
 

@@ -1,6 +1,6 @@
 """Stores of zarr-python: a public function."""
 
-from nczarr.plugin_index import Plugin
+from nczarr.names.plugin_index import Plugin
 
 PLUGIN = Plugin(
     "zarr_python",

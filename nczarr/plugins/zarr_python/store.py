@@ -164,13 +164,13 @@ class ZarrStore(abc.Store):  # type: ignore[misc]  # types of zarr are not read
 def _view(dataset: DatasetHandle, zarr_format: int) -> StoreView:
     """Return the keys of a dataset. Raises CompileError if Zarr cannot hold it."""
     from nczarr import registry
-    from nczarr.operations import pipeline
+    from nczarr.pipeline import phases
 
     form = registry.find_format(f"zarr{zarr_format}")
     assert form is not None
     report = Report()
     options = Options(allow_loss=frozenset({"all"}), consolidated=True)
-    planned = pipeline.plan_store(dataset.checked, form, report, options)
+    planned = phases.plan_store(dataset.checked, form, report, options)
     made = None if planned is None else store_view(planned, report)
     if made is None or report.errors:
         raise CompileError(report.list_sorted())

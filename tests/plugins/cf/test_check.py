@@ -14,7 +14,7 @@ import pytest
 
 import nczarr
 from nczarr.diagnostics.report import Diagnostic
-from nczarr.operations.node_label import label_word
+from nczarr.pipeline.node_label import label_word
 from nczarr.plugins.cf import values
 from nczarr.plugins.cf.check import find_version
 from tests.conftest import run_command

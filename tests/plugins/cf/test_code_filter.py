@@ -9,7 +9,7 @@ from types import ModuleType
 import pytest
 
 import nczarr
-from nczarr.operations.code_filter import CheckSettings, check_codes, find_settings
+from nczarr.pipeline.code_filter import CheckSettings, check_codes, find_settings
 from tests.conftest import run_command
 
 TEXT = """netcdf t {

@@ -7,22 +7,22 @@ from types import ModuleType
 
 import pytest
 
-from nczarr.check.checked import Checked
 from nczarr.diagnostics.catalog import CODES
 from nczarr.diagnostics.report import Report, Severity, Source
-from nczarr.operations import pipeline
 from nczarr.options import Options
+from nczarr.pipeline import phases
 from nczarr.plugins.cf.rule import Rule
 from nczarr.plugins.cf.rules import load_topics
 from nczarr.plugins.cf.udunits import load_units
 from nczarr.plugins.cf.view import NEWEST, CFDataset, Version
+from nczarr.semantics.checked import Checked
 
 RULES = [rule for topic in load_topics() for rule in topic.rules]
 
 
 def read(text: str) -> Checked:
     report = Report()
-    checked = pipeline.read(Source("example.cdl", text.encode()), report, Options())
+    checked = phases.read(Source("example.cdl", text.encode()), report, Options())
     assert checked is not None, [text, report.list_sorted()]
     return checked
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from nczarr.diagnostics.report import Report, Source
-from nczarr.operations import pipeline
 from nczarr.options import Options
+from nczarr.pipeline import phases
 from nczarr.plugins.cf.view import CFDataset
 
 GROUPS = """netcdf t {
@@ -56,7 +56,7 @@ variables:
 
 
 def view(text: str) -> CFDataset:
-    checked = pipeline.read(Source("t.cdl", text.encode()), Report(), Options())
+    checked = phases.read(Source("t.cdl", text.encode()), Report(), Options())
     assert checked is not None
     return CFDataset(checked)
 

@@ -12,16 +12,16 @@ from lsprotocol import converters, types
 from pygls.exceptions import JsonRpcInvalidParams
 
 from nczarr.ast.dataset import groups
-from nczarr.check.checked import Checked
 from nczarr.diagnostics.report import Report, Source
-from nczarr.operations import pipeline
-from nczarr.operations.reformat import reformat
 from nczarr.options import Options
+from nczarr.pipeline import phases
+from nczarr.pipeline.reformat import reformat
 from nczarr.plugins.lsp.diagnostic_list import list_diagnostics
 from nczarr.plugins.lsp.documents import TextVersion, View, analyze, find_format, to_bytes
 from nczarr.plugins.lsp.formatting import list_edits
 from nczarr.plugins.lsp.rename import apply_edits, rename
 from nczarr.plugins.lsp.server import FEATURES
+from nczarr.semantics.checked import Checked
 from tests.support.proof import WHOLE
 from tests.support.written_texts import list_texts
 
@@ -189,7 +189,7 @@ def rename_some(seed: int, number: int) -> int:
         data = path.read_bytes()
         form = find_format(path.as_uri(), "", data)
         assert form is not None
-        before = pipeline.read(Source(str(path), data), Report(), Options(), form)
+        before = phases.read(Source(str(path), data), Report(), Options(), form)
         if before is None:
             continue
         number -= 1
@@ -210,7 +210,7 @@ def rename_some(seed: int, number: int) -> int:
                 (text.lines.offset(edit.range.start), text.lines.offset(edit.range.end), edit.new_text.encode())
                 for edit in edits[text.uri]
             ]
-            after = pipeline.read(Source(str(path), apply_edits(data, changes)), Report(), Options(), form)
+            after = phases.read(Source(str(path), apply_edits(data, changes)), Report(), Options(), form)
             assert after is not None, (path, entry, name)
             lists = names_in(before), names_in(after)
             assert list(map(len, lists[0])) == list(map(len, lists[1])), (path, entry, name)

@@ -74,10 +74,10 @@ def try_words(paths: list[Path], number: int, draw: random.Random) -> int:
 def is_sound(path: Path) -> bool:
     """Whether a text is a whole one; faults before a place may hide what is declared."""
     from nczarr.diagnostics.report import Report, Source
-    from nczarr.operations import pipeline
     from nczarr.options import Options
+    from nczarr.pipeline import phases
 
-    return pipeline.read(Source(str(path), path.read_bytes()), Report(), Options()) is not None
+    return phases.read(Source(str(path), path.read_bytes()), Report(), Options()) is not None
 
 
 @pytest.mark.long

@@ -12,8 +12,8 @@ import nczarr
 from nczarr.ast import ATOMIC
 from nczarr.ast.types import is_number
 from nczarr.diagnostics.report import CompileError, Diagnostic, Report, Severity, Source
-from nczarr.operations import pipeline
 from nczarr.options import Following, Options
+from nczarr.pipeline import phases
 from nczarr.plugins.ncml.file_dates import read_date, write_date
 from nczarr.plugins.ncml.frontend import list_watched
 from nczarr.plugins.serve.protocols.ncml import text as write_document
@@ -36,7 +36,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def findings(path: str, following: Following | None = None) -> list[Diagnostic]:
     report = Report()
-    pipeline.read_path(path, report, Options(following=following or Following()))
+    phases.read_path(path, report, Options(following=following or Following()))
     return report.list_sorted()
 
 
@@ -350,11 +350,11 @@ def test_fixed_and_unlimited_dimensions(folder: Path) -> None:
 @pytest.mark.parametrize("path", corpus(), ids=lambda path: path.stem)
 def test_documents_of_our_server_declare_the_same(path: Path) -> None:
     """All but structures, and dimensions that a nearer one hides, which the documents have as lengths."""
-    checked = pipeline.read_path(str(path), Report(), Options())
+    checked = phases.read_path(str(path), Report(), Options())
     if checked is None or not all(one.type in ATOMIC for one in checked.variables.values()):
         return
     report = Report()
-    again = pipeline.read(Source("a.ncml", write_document(checked, None).encode()), report, Options())
+    again = phases.read(Source("a.ncml", write_document(checked, None).encode()), report, Options())
     assert again is not None, report.list_sorted()
     assert again.dimensions == checked.dimensions
     assert again.shapes == checked.shapes
@@ -414,12 +414,12 @@ def test_random_edits_are_read_or_reported(folder: Path, seed: int) -> None:
     """Fifty edits of one document; the whole suite makes five hundred."""
     data = Path(write_ncml(folder / "a.ncml", EVERY)).read_bytes()
     report = Report()
-    assert pipeline.read(Source("a.ncml", data), report, Options()) is not None, report.list_sorted()
+    assert phases.read(Source("a.ncml", data), report, Options()) is not None, report.list_sorted()
     pick = random.Random(seed)
     for _ in range(50):
         report = Report()
         try:
-            checked = pipeline.read(Source("a.ncml", mutate(data, pick)), report, Options())
+            checked = phases.read(Source("a.ncml", mutate(data, pick)), report, Options())
         except CompileError:
             continue
         assert checked is not None or report.errors

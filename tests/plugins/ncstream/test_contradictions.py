@@ -14,10 +14,10 @@ import nczarr
 from nczarr import registry
 from nczarr.__main__ import main
 from nczarr.diagnostics.report import CompileError, Report, Source
-from nczarr.operations import pipeline
 from nczarr.options import Options
+from nczarr.pipeline import phases
+from nczarr.pipeline.select.indexing import read
 from nczarr.plugins.ncstream._generated import ncstream_pb2 as pb
-from nczarr.select.indexing import read
 from tests.support.ncstream_streams import (
     END,
     LAST_RECORD,
@@ -167,7 +167,7 @@ def test_a_message_cut_at_every_byte(kind: str) -> None:
 def _codes(data: bytes, form: Any) -> set[str]:
     """The codes that opening and reading report; those of errors have a place."""
     report = Report()
-    checked = pipeline.read(Source("a.ncs", data), report, Options(), form)
+    checked = phases.read(Source("a.ncs", data), report, Options(), form)
     found = report.list_sorted()
     if checked is not None and not report.errors:
         try:

@@ -18,8 +18,8 @@ from nczarr.arrays.regions import Selection
 from nczarr.arrays.sources.memory import ArrayInMemory
 from nczarr.arrays.sources.source import Layout
 from nczarr.diagnostics.report import CompileError, Report
-from nczarr.operations import pipeline
 from nczarr.options import Options
+from nczarr.pipeline import phases
 from nczarr.plugins.ncstream._generated import ncstream_pb2 as pb
 from nczarr.plugins.ncstream.wire import framing
 from nczarr.plugins.ncstream.write import backend
@@ -231,7 +231,7 @@ def test_messages_that_no_dataset_has(tmp_path: Path, message: bytes, code: str)
     path = tmp_path / "a.ncs"
     path.write_bytes(START + first + message)
     report = Report()
-    pipeline.read_path(str(path), report, Options())
+    phases.read_path(str(path), report, Options())
     found = [(each.code, each.primary.span.start) for each in report.list_sorted() if each.severity == "error"]
     assert [each for each, _ in found] == [code]
     assert found[0][1] >= 4 + len(first)
@@ -278,7 +278,7 @@ def test_a_stream_that_cannot_go_on_says_why(tmp_path: Path) -> None:
     checked = whole._replace(parts={"/v": {"": gone}})
     form = registry.find_format("ncstream")
     assert form is not None
-    pieces = pipeline.text(checked, form, Report(), Options())
+    pieces = phases.text(checked, form, Report(), Options())
     assert pieces is not None
     sent: list[bytes] = []
     with pytest.raises(OSError, match="the disk is gone"):

@@ -13,8 +13,8 @@ import numpy as np
 import pytest
 
 from nczarr.diagnostics.report import CompileError, Report, Source
-from nczarr.operations import pipeline
 from nczarr.options import Options
+from nczarr.pipeline import phases
 from nczarr.plugins.ncstream._generated import ncstream_pb2 as pb
 from nczarr.plugins.ncstream._generated import pointstream_pb2 as points_pb
 from nczarr.plugins.ncstream.read.decode import column_tree
@@ -622,7 +622,7 @@ def test_a_pipe_that_does_not_wait_is_not_at_its_end() -> None:
 )
 def test_indices_that_a_variable_lacks_have_no_message(ranges: Any, profile: Any) -> None:
     source = Source("a.cdl", b"netcdf a { dimensions: x = 3; variables: int v(x); data: v = 1, 2, 3; }")
-    checked = pipeline.read(source, Report(), Options())
+    checked = phases.read(source, Report(), Options())
     assert checked is not None
     with pytest.raises(ValueError, match="`/v` has"):
         b"".join(door.data_messages(checked, [("/v", ranges)], profile=profile))

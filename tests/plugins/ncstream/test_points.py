@@ -16,15 +16,15 @@ from hypothesis import strategies as st
 
 import nczarr
 from nczarr.api.handle import DatasetHandle
-from nczarr.check import check
 from nczarr.diagnostics.report import Report, Source
-from nczarr.operations import pipeline
 from nczarr.options import Options
+from nczarr.pipeline import phases
 from nczarr.plugins.ncstream._generated import ncstream_pb2 as pb
 from nczarr.plugins.ncstream._generated import pointstream_pb2 as points_pb
 from nczarr.plugins.ncstream.points import reader, writer
 from nczarr.plugins.ncstream.wire.framing import END, ERROR
 from nczarr.plugins.ncstream.wire.protobuf import encode
+from nczarr.semantics import check
 from tests.conftest import run_command
 
 
@@ -264,7 +264,7 @@ data:
 
 def from_cdl(text: str) -> DatasetHandle:
     report = Report()
-    checked = pipeline.read(Source("t.cdl", text.encode()), report, Options())
+    checked = phases.read(Source("t.cdl", text.encode()), report, Options())
     assert checked is not None, report.list_sorted()
     return DatasetHandle(checked)
 

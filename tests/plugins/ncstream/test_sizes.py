@@ -11,8 +11,8 @@ import pytest
 
 import nczarr
 from nczarr.diagnostics.report import Report, Source
-from nczarr.operations import pipeline
 from nczarr.options import Options
+from nczarr.pipeline import phases
 from nczarr.plugins.ncstream._generated import ncstream_pb2 as pb
 from nczarr.plugins.ncstream.read import frontend
 from tests.support import ncstream_streams as streams
@@ -117,7 +117,7 @@ def test_a_model_with_a_type_of_any_size_is_told(length: int, listed: bool) -> N
         {"kind": "vlen", "name": "w", "base": "/c"},
     ]
     report = Report()
-    assert pipeline.read(Source("a.ncs", told(types, "/w"), binary=True), report, Options()) is None
+    assert phases.read(Source("a.ncs", told(types, "/w"), binary=True), report, Options()) is None
     assert [each.code for each in report.list_sorted()] == ["oversized-type"]
 
 
@@ -137,7 +137,7 @@ def test_a_model_with_two_members_of_one_name_is_told() -> None:
         {"kind": "vlen", "name": "w", "base": "/c"},
     ]
     report = Report()
-    assert pipeline.read(Source("a.ncs", told(types, "/w"), binary=True), report, Options()) is None
+    assert phases.read(Source("a.ncs", told(types, "/w"), binary=True), report, Options()) is None
     assert [each.code for each in report.list_sorted()] == ["duplicate-name"]
 
 
@@ -147,13 +147,13 @@ def test_a_model_with_records_of_nothing_is_told() -> None:
         {"kind": "vlen", "name": "w", "base": "/c"},
     ]
     report = Report()
-    assert pipeline.read(Source("a.ncs", told(types, "/w"), binary=True), report, Options()) is None
+    assert phases.read(Source("a.ncs", told(types, "/w"), binary=True), report, Options()) is None
     assert [each.code for each in report.list_sorted()] == ["empty-type"]
 
 
 @pytest.mark.parametrize("type_name", [["int"], {}, 3, None])
 def test_a_model_with_a_constant_whose_type_is_no_name_is_told(type_name: object) -> None:
     report, attributes = Report(), [{"name": "a", "value": {"type": type_name, "values": [1]}}]
-    assert pipeline.read(Source("a.ncs", told([], "int", attributes), binary=True), report, Options()) is None
+    assert phases.read(Source("a.ncs", told([], "int", attributes), binary=True), report, Options()) is None
     assert report.errors
     assert "internal-error" not in {each.code for each in report.list_sorted()}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from nczarr.plugin_index import ProtocolRow
+from nczarr.names.plugin_index import ProtocolRow
 from nczarr.plugins.serve.pages import folder, markup
 from nczarr.plugins.serve.protocols import added
 from nczarr.plugins.serve.resources import Limits

@@ -19,14 +19,14 @@ import pytest
 
 import nczarr
 from nczarr.diagnostics.report import Report
-from nczarr.operations import pipeline
 from nczarr.options import Options
+from nczarr.pipeline import phases
+from nczarr.pipeline.select.indexing import read_outer
+from nczarr.pipeline.select.physical import Physical, physical
 from nczarr.plugins.serve.pages import chart, picture, plane
 from nczarr.plugins.serve.pages.plane import BUDGET, MOST_CELLS, Scale, ShownAxis, axis_of, read, view_of
 from nczarr.plugins.serve.resources import Limits
 from nczarr.plugins.serve.value_streams import cost
-from nczarr.select.indexing import read_outer
-from nczarr.select.physical import Physical, physical
 from tests.support.serving import Served, serving
 
 PACKED = """netcdf p {
@@ -345,7 +345,7 @@ def test_an_array_that_is_mostly_unwritten(
         made = file.create_dataset("v", (1000, 1200), "i4", chunks=(10, 10), fillvalue=-5, compression="gzip")
         for row, column in ((0, 0), (403, 711), (995, 1190), (400, 20)):
             made[row : row + 5, column : column + 12] = row + column
-    checked = pipeline.read_path(str(tmp_path / "s.h5"), Report(), Options())
+    checked = phases.read_path(str(tmp_path / "s.h5"), Report(), Options())
     assert checked is not None
     seen = plane.view_of(checked, {"var": "v", **query}, Limits())
     calls: list[object] = []
@@ -369,7 +369,7 @@ def test_the_cost_of_a_huge_array_is_that_of_its_stored_chunks(tmp_path: Path) -
     with h5py.File(tmp_path / "s.h5", "w") as file:
         made = file.create_dataset("v", (10**7, 10**7), "f8", chunks=(1000, 1000), compression="gzip")
         made[5_000_000, 5_000_000] = 1
-    checked = pipeline.read_path(str(tmp_path / "s.h5"), Report(), Options(max_size=2**63))
+    checked = phases.read_path(str(tmp_path / "s.h5"), Report(), Options(max_size=2**63))
     assert checked is not None
     seen = plane.view_of(checked, {}, Limits())
     assert seen.cost == 8_000_000

@@ -17,8 +17,8 @@ from nczarr import names
 from nczarr.arrays.sources.source import little
 from nczarr.arrays.values.parts import is_fixed, parts
 from nczarr.ast import ATOMIC, Attribute, CompoundType, Constant, Dimension, EnumType, OpaqueType, Storage, Variable
-from nczarr.check.check_types import default_fill
-from nczarr.check.checked import Checked
+from nczarr.semantics.check_types import default_fill
+from nczarr.semantics.checked import Checked
 
 from .expected import values, whole
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from nczarr.ast import Kind
-from nczarr.check.classic_layout import CLASSIC_KINDS
+from nczarr.semantics.classic_layout import CLASSIC_KINDS
 
 NARROW = ("byte", "char", "short", "int", "float", "double")
 WIDE = (*NARROW, "ubyte", "ushort", "uint", "uint64")

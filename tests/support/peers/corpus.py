@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from nczarr.check import check
-from nczarr.check.checked import Checked
 from nczarr.diagnostics.report import Report, Source
 from nczarr.formats.cdl.read.frontend import read
+from nczarr.semantics import check
+from nczarr.semantics.checked import Checked
 
 NO_TEXT = "no JSON text holds these bytes: the readable part is shown, the extension has all"
 UNDEFINED = "_NoFill: what ncgen leaves in unwritten cells is undefined"

@@ -19,10 +19,10 @@ from typing import Literal, NamedTuple
 
 from nczarr import registry
 from nczarr.arrays.values.parts import is_fixed, size
-from nczarr.check.checked import Checked
 from nczarr.diagnostics.report import Report
-from nczarr.operations import pipeline
 from nczarr.options import Options
+from nczarr.pipeline import phases
+from nczarr.semantics.checked import Checked
 from nczarr.stores.open import open_path
 
 from . import corpus, dumps
@@ -101,7 +101,7 @@ def odd(folder: Path) -> Iterator[Subject]:
 def read(path: Path) -> tuple[Checked | None, list[str]]:
     """The dataset of a file or store, None where it is refused, and what was said."""
     report = Report()
-    checked = pipeline.read(open_path(str(path)), report, Options())
+    checked = phases.read(open_path(str(path)), report, Options())
     return (None if report.errors else checked), [each.message for each in report.list_sorted()]
 
 
@@ -121,7 +121,7 @@ def through(source: Path, folder: Path, route: tuple[str, ...]) -> tuple[Path | 
             allow_loss=frozenset({"unread", "json-attribute"}),  # what is not in the tree is not compared
             rename_illegal=True,
         )
-        if not pipeline.write(checked, str(there), form, report, options):
+        if not phases.write(checked, str(there), form, report, options):
             return None, [each.message for each in report.list_sorted()]
         here = there
     return here, []

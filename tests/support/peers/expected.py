@@ -11,7 +11,7 @@ from nczarr import names
 from nczarr.arrays.sources.memory import all_fill
 from nczarr.arrays.sources.source import little
 from nczarr.ast import Attribute, EnumType
-from nczarr.check.checked import Checked
+from nczarr.semantics.checked import Checked
 
 LARGEST = 1 << 20
 """Arrays of more elements are not compared whole."""

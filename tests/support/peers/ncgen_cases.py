@@ -6,10 +6,10 @@ import json
 from pathlib import Path
 
 from nczarr.ast import Kind
-from nczarr.check.checked import Checked
 from nczarr.diagnostics.report import Report, Source
-from nczarr.operations import endpoints, pipeline
 from nczarr.options import Options
+from nczarr.pipeline import endpoints, phases
+from nczarr.semantics.checked import Checked
 from tests.conftest import shared_folder
 
 from .corpus import files
@@ -47,11 +47,9 @@ def compiled(text: bytes, name: str, target: Path, kind: Kind) -> Checked:
     """Our file; a failure of the test if there is an error."""
     report = Report()
     options = Options(kind=kind)
-    checked = pipeline.read(Source(name, text), report, options)
+    checked = phases.read(Source(name, text), report, options)
     assert checked is not None, [found.message for found in report.list_sorted()]
     form = endpoints.target_format("x.nc", None, report)
     assert form is not None
-    assert pipeline.write(checked, str(target), form, report, options), [
-        found.message for found in report.list_sorted()
-    ]
+    assert phases.write(checked, str(target), form, report, options), [found.message for found in report.list_sorted()]
     return checked

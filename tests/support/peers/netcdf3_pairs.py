@@ -9,13 +9,13 @@ from pathlib import Path
 
 from nczarr.arrays.sources.source import Parts
 from nczarr.ast import Dataset, Kind
-from nczarr.check import check
-from nczarr.check.checked import Checked, Unchecked
-from nczarr.check.classic_layout import CLASSIC_KINDS
 from nczarr.diagnostics.report import Report, Source
-from nczarr.operations import pipeline
 from nczarr.options import Options
+from nczarr.pipeline import phases
 from nczarr.registry import find_format
+from nczarr.semantics import check
+from nczarr.semantics.checked import Checked, Unchecked
+from nczarr.semantics.classic_layout import CLASSIC_KINDS
 
 from .ncgen_cases import corpus
 
@@ -35,14 +35,14 @@ def cases() -> Iterator[tuple[str, Kind]]:
 
 
 def read(text: bytes, name: str, kind: Kind, report: Report) -> Checked | None:
-    return pipeline.read(Source(name, text), report, Options(kind=kind))
+    return phases.read(Source(name, text), report, Options(kind=kind))
 
 
 def pieces(checked: Checked, kind: Kind) -> Iterator[bytes]:
     """Our file, piece by piece."""
     report, form = Report(), find_format("netcdf3")
     assert form is not None
-    made = pipeline.text(checked, form, report, Options(kind=kind))
+    made = phases.text(checked, form, report, Options(kind=kind))
     assert made is not None, [found.message for found in report.list_sorted()]
     return made
 

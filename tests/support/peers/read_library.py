@@ -13,9 +13,9 @@ from typing import Any
 import numpy as np
 
 from nczarr import names
-from nczarr.check.checked import Checked
 from nczarr.formats.netcdf4.c_values import c_dtype, unpack
 from nczarr.formats.netcdf4.library import GLOBAL, Library, library
+from nczarr.semantics.checked import Checked
 
 Parts = dict[str, Any]
 

@@ -16,12 +16,12 @@ from typing import Any
 from nczarr.ast import Constant
 from nczarr.ast.dataset import groups
 from nczarr.ast.plain import is_finite
-from nczarr.check.checked import Checked
 from nczarr.diagnostics.report import Report
 from nczarr.names import split
 from nczarr.options import Options
 from nczarr.plan.keys import name_axes
 from nczarr.registry import find_format
+from nczarr.semantics.checked import Checked
 from tests.support.targets import store
 
 from . import compare

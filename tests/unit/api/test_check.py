@@ -49,6 +49,6 @@ def test_names_that_do_not_exist() -> None:
 
 
 def test_the_function_stays_when_the_folder_is_imported() -> None:
-    import nczarr.check.checked
+    import nczarr.semantics.checked
 
     assert callable(nczarr.check)

@@ -146,7 +146,7 @@ def test_a_folder_goes_with_the_failure_that_it_was_made_for(folder: Path, monke
     def full(*_: object) -> None:
         raise OSError(28, "No space left on device", "out/t.zarr")
 
-    monkeypatch.setattr("nczarr.operations.pipeline.write", full)
+    monkeypatch.setattr("nczarr.pipeline.phases.write", full)
     (folder / "u.cdl").write_text(TEXT)
     assert "No space left" in convert("t.cdl", "u.cdl", "out", status=3)
     assert not (folder / "out").exists()

@@ -128,13 +128,13 @@ def test_formats() -> None:
 
 
 def test_a_crash_is_a_diagnostic_and_leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from nczarr.check import PASSES
+    from nczarr.semantics import PASSES
 
     def crash(*_: object) -> None:
         raise RuntimeError("a fault\nof ours")
 
     assert PASSES
-    monkeypatch.setattr(sys.modules["nczarr.check.resolve"], "tables_of", crash)
+    monkeypatch.setattr(sys.modules["nczarr.semantics.resolve"], "tables_of", crash)
     target = tmp_path / "t.zarr"
     done = run_command("compile", "-", "-o", str(target), stdin=GOOD)
     assert done.status == 1
@@ -241,7 +241,7 @@ def test_too_little_memory_is_no_fault_of_ours(monkeypatch: pytest.MonkeyPatch) 
     def fail(*arguments: object, **named: object) -> None:
         raise MemoryError("Unable to allocate 7 PiB")
 
-    monkeypatch.setattr("nczarr.operations.pipeline.read", fail)
+    monkeypatch.setattr("nczarr.pipeline.phases.read", fail)
     ran = run_command("dump", "-", stdin=b"netcdf t { }")
     assert ran.status == 3
     assert "out-of-memory" in ran.err

@@ -296,7 +296,14 @@ def test_the_list_of_commands_loads_no_parser() -> None:
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=ROOT, check=True)
     rows = [name for plugin in OFFERS for name in (f"nczarr.plugins.{plugin}", f"nczarr.plugins.{plugin}.plugin")]
     light = {"nczarr.plugins.testing.datasets"}  # a public function of the plugin's package
-    modules = ["nczarr", "nczarr.__main__", "nczarr.cli", "nczarr.cli.help", "nczarr.plugin_index", "nczarr.plugins"]
+    modules = [
+        "nczarr",
+        "nczarr.__main__",
+        "nczarr.cli",
+        "nczarr.cli.help",
+        "nczarr.names.plugin_index",
+        "nczarr.plugins",
+    ]
     parsers, _, loaded = done.stdout.splitlines()[-1].partition(" ")
     assert parsers == "False"
     assert set(ast.literal_eval(loaded)) - light == {*modules, *rows}

@@ -5,13 +5,13 @@ from __future__ import annotations
 import pickle
 
 from nczarr.diagnostics.report import Fix, Report, Source, suggest
-from nczarr.operations import pipeline
 from nczarr.options import Options
+from nczarr.pipeline import phases
 
 
 def fixes(text: str) -> list[tuple[str, str, str | None, tuple[int, int] | None]]:
     report = Report()
-    pipeline.read(Source("a.cdl", text.encode()), report, Options())
+    phases.read(Source("a.cdl", text.encode()), report, Options())
     helps = (text for diagnostic in report.list_sorted() for text in diagnostic.helps)
     return [(str(fix), fix.new, fix.wrong, fix.extent) for fix in helps if isinstance(fix, Fix)]
 
@@ -34,7 +34,7 @@ def test_a_suggestion_replaces_the_name() -> None:
 def test_a_missing_text_stands_at_its_place() -> None:
     report = Report()
     text = "netcdf t { variables: float v }"
-    pipeline.read(Source("a.cdl", text.encode()), report, Options())
+    phases.read(Source("a.cdl", text.encode()), report, Options())
     (diagnostic,) = report.list_sorted()
     assert (diagnostic.primary.missing, diagnostic.primary.span.start) == (";", text.index(" }"))
 

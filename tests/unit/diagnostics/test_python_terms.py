@@ -74,7 +74,7 @@ def helps_of(path: Path) -> set[str]:
 
 @pytest.mark.long
 def test_every_option_of_a_remedy_has_a_keyword() -> None:
-    apart = {PACKAGE / "cli", PACKAGE / "serve", PACKAGE / "operations" / "readers"}
+    apart = {PACKAGE / "cli", PACKAGE / "plugins" / "serve", PACKAGE / "plugins" / "readers"}
     rooms = [path for path in PACKAGE.rglob("*.py") if apart.isdisjoint(path.parents)]
     options = {option for path in rooms for option in helps_of(path)}
     assert {"overwrite", "allow-loss", "chunks"} <= options

@@ -195,7 +195,7 @@ def test_a_crash_is_no_success(monkeypatch: pytest.MonkeyPatch) -> None:
     def crash(*_: object) -> None:
         raise RuntimeError("a fault")
 
-    monkeypatch.setattr("nczarr.operations.pipeline.read", crash)
+    monkeypatch.setattr("nczarr.pipeline.phases.read", crash)
     run = run_of(run_command("check", "-", "--verbose", "--message-format", "sarif", stdin=b"netcdf t {\n}\n").err)
     assert run["invocations"] == [{"executionSuccessful": False, "exitCode": 1}]
     assert "Traceback" in run["results"][0]["message"]["text"]
@@ -205,7 +205,7 @@ def test_an_interrupt_still_gives_a_document(monkeypatch: pytest.MonkeyPatch) ->
     def stop(*_: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("nczarr.operations.pipeline.read", stop)
+    monkeypatch.setattr("nczarr.pipeline.phases.read", stop)
     ran = run_command("check", "-", "--message-format", "sarif", stdin=b"")
     assert ran.status == 130
     assert run_of(ran.err)["invocations"] == [{"executionSuccessful": False, "exitCode": 130}]

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from nczarr.diagnostics.report import Report, Severity
-from nczarr.operations import pipeline
 from nczarr.options import Options
+from nczarr.pipeline import phases
 from nczarr.stores.memory import MemoryStore
 
 S4 = {"name": "null_terminated_bytes", "configuration": {"length_bytes": 4}}
@@ -89,7 +89,7 @@ VALID_2: list[tuple[Any, Any]] = [
 def test_an_invalid_fill_value_is_an_error_at_its_place(form: Any, dtype: Any, fill: Any) -> None:
     store, key = form(dtype, fill)
     report = Report()
-    pipeline.read(store, report, Options())
+    phases.read(store, report, Options())
     (found,) = [each for each in report.list_sorted() if each.severity == Severity.ERROR]
     assert found.code == "bad-metadata"
     assert (found.primary.key, found.primary.pointer) == (key, "/fill_value")
@@ -103,14 +103,14 @@ def test_an_invalid_fill_value_is_an_error_at_its_place(form: Any, dtype: Any, f
 def test_valid_fill_values_are_read_without_a_word(form: Any, dtype: Any, fill: Any) -> None:
     store, _ = form(dtype, fill)
     report = Report()
-    assert pipeline.read(store, report, Options()) is not None
+    assert phases.read(store, report, Options()) is not None
     assert report.list_sorted() == []
 
 
 def test_zarr_3_demands_a_fill_value() -> None:
     store, key = three("int32", GONE)
     report = Report()
-    pipeline.read(store, report, Options())
+    phases.read(store, report, Options())
     (found,) = report.list_sorted()
     assert (found.code, found.primary.key) == ("bad-metadata", key)
 
@@ -121,7 +121,7 @@ def test_a_number_beyond_the_range_of_double_is_an_error() -> None:
         data = store.get(key)
         assert data is not None
         report = Report()
-        pipeline.read(
+        phases.read(
             MemoryStore({**_all(store), key: data.replace(b'"fill_value": 5', b'"fill_value": 1e999')}),
             report,
             Options(),
@@ -150,7 +150,7 @@ def _all(store: MemoryStore) -> dict[str, bytes]:
 def test_fill_values_of_zarr_v2_stand_for_missing_values_on_request(dtype: str, fill: Any, found: Any) -> None:
     """As in xarray, except for netCDF's defaults, which no reader of netCDF masks; without the request none does."""
     for masking in (True, False):
-        checked = pipeline.read(two(dtype, fill)[0], Report(), Options(masking_fill=masking))
+        checked = phases.read(two(dtype, fill)[0], Report(), Options(masking_fill=masking))
         assert checked is not None
         attributes = {each.name: each.value for each in checked.variables["/v"].attributes}
         value = attributes["_FillValue"].as_numbers()[0] if "_FillValue" in attributes else None

@@ -14,9 +14,9 @@ import nczarr
 from nczarr import ast
 from nczarr.ast import Constant
 from nczarr.ast.values import shortest
-from nczarr.check import check
-from nczarr.check.checked import Checked, Unchecked
 from nczarr.diagnostics.report import Report
+from nczarr.semantics import check
+from nczarr.semantics.checked import Checked, Unchecked
 from nczarr.stores.memory import MemoryStore
 from tests.support.stores import opened, written
 

@@ -7,11 +7,11 @@ from pathlib import Path
 import pytest
 
 from nczarr import names, registry
-from nczarr.check.checked import Checked
 from nczarr.diagnostics.report import Report, Source
-from nczarr.operations import pipeline
-from nczarr.operations.endpoints import detect_format
 from nczarr.options import Options
+from nczarr.pipeline import phases
+from nczarr.pipeline.endpoints import detect_format
+from nczarr.semantics.checked import Checked
 from tests.conftest import ROOT
 
 SAMPLES = sorted(
@@ -26,7 +26,7 @@ def compare(path: Path) -> bool:
     if form is None or form.language is None:
         return False
     text_map = registry.load(form.language).read(source)
-    checked = pipeline.read(source, Report(), Options(), form)
+    checked = phases.read(source, Report(), Options(), form)
     if checked is None:
         return False
     declared = {

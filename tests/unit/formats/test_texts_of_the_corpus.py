@@ -8,8 +8,6 @@ from pathlib import Path
 
 import pytest
 
-from nczarr.check import check
-from nczarr.check.checked import Checked, Unchecked
 from nczarr.diagnostics.report import Report, Source
 from nczarr.formats.ast_json import backend as json_backend
 from nczarr.formats.ast_json import frontend as json_frontend
@@ -18,6 +16,8 @@ from nczarr.formats.cdl.write import backend as cdl_backend
 from nczarr.formats.notation import backend, frontend
 from nczarr.options import Options
 from nczarr.plugins.testing.arrays import differences
+from nczarr.semantics import check
+from nczarr.semantics.checked import Checked, Unchecked
 
 
 def checked(unchecked: Unchecked | None, report: Report) -> Checked | None:

@@ -15,15 +15,15 @@ import pytest
 import nczarr
 from nczarr.arrays.execution.counts import Counts
 from nczarr.ast import Attribute, Codec, Constant, Dataset, Group, Storage, Variable
-from nczarr.check.checked import Checked
 from nczarr.diagnostics.report import Report
 from nczarr.formats.netcdf4.backend import build
 from nczarr.link.target import fill
-from nczarr.operations.pipeline import read, select
 from nczarr.options import Options
+from nczarr.pipeline.phases import read, select
+from nczarr.pipeline.select.selection import Extent, Section, Subset
 from nczarr.plan.planner import plan
 from nczarr.registry import find_format
-from nczarr.select.selection import Extent, Section, Subset
+from nczarr.semantics.checked import Checked
 from nczarr.stores import ranges
 from nczarr.stores.base import cut, is_metadata
 from nczarr.stores.memory import MemoryStore

@@ -17,15 +17,15 @@ from nczarr.arrays.execution.counts import Counts
 from nczarr.arrays.sources import windows
 from nczarr.arrays.sources.source import ArraySource, Layout
 from nczarr.ast import Attribute, Codec, Constant, Dataset, Dimension, Storage, Variable
-from nczarr.check.checked import Checked
 from nczarr.diagnostics.report import CompileError, Report
 from nczarr.link.target import fill
 from nczarr.link.tasks import arrays
-from nczarr.operations.pipeline import read
 from nczarr.options import Options
+from nczarr.pipeline.phases import read
 from nczarr.plan.planner import plan
 from nczarr.plan.plans import Plan
 from nczarr.registry import find_format
+from nczarr.semantics.checked import Checked
 from nczarr.stores.base import Store, is_metadata
 from nczarr.stores.directory import DirectoryStore, DirectoryTarget
 from nczarr.stores.memory import MemoryStore

@@ -14,8 +14,8 @@ from nczarr.arrays.sources.source import Layout
 from nczarr.ast import Attribute, Codec, Constant, Dataset, Dimension, Storage, Variable
 from nczarr.diagnostics.report import Report
 from nczarr.link.target import fill
-from nczarr.operations.pipeline import read
 from nczarr.options import Options
+from nczarr.pipeline.phases import read
 from nczarr.plan.planner import plan
 from nczarr.registry import find_format
 from nczarr.stores.memory import MemoryStore

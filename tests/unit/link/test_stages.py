@@ -23,15 +23,15 @@ from nczarr.arrays.chunks.key_chunk_array import KeyChunkArray
 from nczarr.arrays.regions import Index, Selection, grid_of, lengths_of
 from nczarr.arrays.sources import memory as memory_sources
 from nczarr.arrays.sources.passes import LEAST, Budget, plan_passes, shape_scratch
-from nczarr.check.checked import Checked
 from nczarr.diagnostics.report import Report
 from nczarr.link import stages
-from nczarr.operations import pipeline
-from nczarr.operations.pipeline import input_at, prepare
-from nczarr.operations.rechunk import prepare_rechunk
 from nczarr.options import Options
+from nczarr.pipeline import phases
+from nczarr.pipeline.phases import input_at, prepare
+from nczarr.pipeline.rechunk import prepare_rechunk
+from nczarr.pipeline.select.selection import Subset
 from nczarr.plan.plans import Conversion
-from nczarr.select.selection import Subset
+from nczarr.semantics.checked import Checked
 from nczarr.stores.directory import DirectoryTarget
 from tests.conftest import ROOT, run_command
 
@@ -85,7 +85,7 @@ def rechunk(source: Path, target: Path, report: Report | None = None, **options:
 
 def opened(path: Path) -> Checked:
     report = Report()
-    content = pipeline.read_path(str(path), report, Options())
+    content = phases.read_path(str(path), report, Options())
     assert content is not None, report.list_sorted()
     return content
 

@@ -11,8 +11,8 @@ import pytest
 from nczarr import registry
 from nczarr.diagnostics.report import Report
 from nczarr.link import chunk_pieces, store_view
-from nczarr.operations import pipeline
 from nczarr.options import Options
+from nczarr.pipeline import phases
 
 LENGTH = 10**9
 
@@ -20,10 +20,10 @@ LENGTH = 10**9
 def open_view(path: Path, version: str) -> store_view.StoreView:
     """The file as a server shows it."""
     report = Report()
-    checked, form = pipeline.read_path(str(path), report, Options()), registry.find_format(version)
+    checked, form = phases.read_path(str(path), report, Options()), registry.find_format(version)
     assert checked is not None
     assert form is not None
-    plan = pipeline.plan_store(checked, form, report, Options(allow_loss=frozenset({"all"})))
+    plan = phases.plan_store(checked, form, report, Options(allow_loss=frozenset({"all"})))
     assert plan is not None
     return store_view.store_view(store_view.without_default_fills(plan), report)
 

@@ -8,8 +8,8 @@ import pytest
 
 from nczarr import registry
 from nczarr.diagnostics.report import Report, Source
-from nczarr.operations import pipeline
 from nczarr.options import Options
+from nczarr.pipeline import phases
 
 FAULTY = {
     "cdl": (
@@ -27,7 +27,7 @@ FAULTY = {
 
 def messages(form: str, text: str) -> list[str]:
     report = Report()
-    pipeline.read(Source("t", text.encode()), report, Options(), registry.find_format(form))
+    phases.read(Source("t", text.encode()), report, Options(), registry.find_format(form))
     return [f"{item.code}: {item.message}" for item in report.list_sorted()]
 
 

@@ -20,7 +20,6 @@ from typing import TYPE_CHECKING, Any
 
 from nczarr import names
 from nczarr.ast.dataset import building
-from nczarr.check.checked import Unchecked
 from nczarr.diagnostics.report import Fix, Label, Report, Source, Span
 from nczarr.formats.cdl.read import statements
 from nczarr.formats.cdl.read.assembler import Assembler
@@ -28,6 +27,7 @@ from nczarr.formats.cdl.read.patterns import end_of_values
 from nczarr.formats.cdl.read.scope import GroupScope
 from nczarr.formats.cdl.read.tokens import FastTokens
 from nczarr.formats.cdl.values.read_lists import read_lists
+from nczarr.semantics.checked import Unchecked
 from nczarr.syntax._generated.CDLParser import CDLParser as P
 from nczarr.syntax.tokens import FaultAnswer, ListStream, Recovery, SyntaxFault, Token
 

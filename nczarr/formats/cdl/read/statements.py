@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING, Any
 
 from nczarr import names
 from nczarr.ast import Attribute
-from nczarr.check.check_names import number_group
 from nczarr.diagnostics.report import Fix, Label, Span, did_you_mean
 from nczarr.formats.cdl.read.patterns import PRIMITIVES, STATEMENT
 from nczarr.formats.cdl.read.scope import GroupScope
 from nczarr.formats.cdl.read.typedefs import read_integer, read_typedef
 from nczarr.formats.cdl.spelling import RESERVED
+from nczarr.semantics.check_names import number_group
 from nczarr.syntax._generated.CDLParser import CDLParser as P
 from nczarr.syntax.tokens import Token, token_of, words_of
 

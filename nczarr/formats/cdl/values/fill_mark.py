@@ -6,7 +6,7 @@ import math
 
 from nczarr.arrays.values.parts import Types, is_fixed
 from nczarr.ast import ATOMIC, CompoundType, Constant, EnumType, Variable
-from nczarr.check.check_types import default_fill, find_fill_value
+from nczarr.semantics.check_types import default_fill, find_fill_value
 
 
 def find_marked_value(type_name: str, types: Types, count: int = 1) -> Constant | None:

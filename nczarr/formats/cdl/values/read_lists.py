@@ -22,12 +22,12 @@ from nczarr import names
 from nczarr.arrays.values.value_lists import ListRuns
 from nczarr.ast import ATOMIC, Attribute, Constant, Dataset, Dimension, Group, Variable
 from nczarr.ast.dataset import map_groups
-from nczarr.check.checked import Tables, Unchecked, tables_of
 from nczarr.diagnostics.report import Report, Source, Span
 from nczarr.formats.cdl.values.encode import LiteralEncoder, ValueSlot, strings
 from nczarr.formats.cdl.values.fill_mark import mark_of
 from nczarr.formats.cdl.values.literal_values import Converter
 from nczarr.formats.cdl.values.literals import ListReader, Literal
+from nczarr.semantics.checked import Tables, Unchecked, tables_of
 
 if TYPE_CHECKING:
     from nczarr.arrays.values.time_units import Units

@@ -18,13 +18,13 @@ from nczarr.arrays.regions import linear_block, number_of_first, region_of
 from nczarr.arrays.sources.source import Parts, fill_of, itemsize
 from nczarr.arrays.values.parts import Types, is_fixed, part_tree
 from nczarr.ast import CompoundType, Constant, Group, VlenType
-from nczarr.check.check_types import default_fill
-from nczarr.check.checked import Checked, whole_parts
-from nczarr.check.infer_shapes import Anonymous
 from nczarr.formats.cdl.spelling import identifier, quote
 from nczarr.formats.cdl.values.fill_mark import mark_of
 from nczarr.formats.cdl.write.declarations import DeclarationPrinter, drop_unspellable
 from nczarr.formats.cdl.write.value_texts import Stream, column, fold, is_word
+from nczarr.semantics.check_types import default_fill
+from nczarr.semantics.checked import Checked, whole_parts
+from nczarr.semantics.infer_shapes import Anonymous
 
 if TYPE_CHECKING:
     from nczarr.diagnostics.report import Report

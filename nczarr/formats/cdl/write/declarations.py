@@ -34,8 +34,6 @@ from nczarr.ast.dataset import DEFLATE, FLETCHER32, SHUFFLE, rebuild
 from nczarr.ast.node import members_of
 from nczarr.ast.rectilinear import Lengths, varies
 from nczarr.ast.types import dependencies_first
-from nczarr.check.checked import Checked, remaining
-from nczarr.check.infer_shapes import Anonymous
 from nczarr.diagnostics.report import Span
 from nczarr.formats.cdl.spelling import (
     QUANTIZE,
@@ -50,6 +48,8 @@ from nczarr.formats.cdl.spelling import (
 )
 from nczarr.formats.cdl.write.value_texts import column, fold
 from nczarr.plan.plans import Loss
+from nczarr.semantics.checked import Checked, remaining
+from nczarr.semantics.infer_shapes import Anonymous
 
 _CLASSIC = frozenset(("nc3", "nc6", "nc5", "nc7"))
 

@@ -21,13 +21,13 @@ from nczarr.arrays.sources.source import Parts, find_unwritten, little, little_d
 from nczarr.arrays.values.parts import Types, descr, parts
 from nczarr.ast import ATOMIC, Attribute, CompoundType, Constant, Dataset, EnumType
 from nczarr.ast.dataset import VERSION, groups
-from nczarr.check.checked import Checked
 from nczarr.diagnostics.report import Span
 from nczarr.formats.cdl.write.backend import dataset_name, grown, list_printed, loses_values
 from nczarr.formats.cdl.write.declarations import drop_unspellable
 from nczarr.options import Options
 from nczarr.plan.losses import cut_strings
 from nczarr.plan.plans import Loss
+from nczarr.semantics.checked import Checked
 
 BLOCK = 1 << 16
 """Elements examined at once."""

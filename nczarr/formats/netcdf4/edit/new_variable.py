@@ -10,8 +10,8 @@ from nczarr.arrays.regions import grid_of
 from nczarr.arrays.values.parts import NUMPY
 from nczarr.ast import ATOMIC, Group
 from nczarr.ast.dataset import DEFLATE, FLETCHER32, SHUFFLE
-from nczarr.check.checked import Checked
 from nczarr.formats.netcdf4.edit.attributes import AttributeEditor, RefusedEditError, store_value
+from nczarr.semantics.checked import Checked
 
 CHUNK = 4 << 20
 """Bytes of a chunk of a new variable, at most."""

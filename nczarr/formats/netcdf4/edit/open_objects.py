@@ -8,10 +8,10 @@ from functools import cached_property
 from typing import Any
 
 from nczarr import names
-from nczarr.check.checked import Checked
 from nczarr.formats.netcdf4.edit.attributes import RefusedEditError
 from nczarr.formats.netcdf4.header.datatypes import NON_COORDINATE
 from nczarr.plan.header_changes import HeaderEdit, NodeKind, NodeRemoval
+from nczarr.semantics.checked import Checked
 
 
 def coordinate_of(checked: Checked, path: str) -> str | None:

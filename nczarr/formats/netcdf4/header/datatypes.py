@@ -15,9 +15,9 @@ from nczarr.arrays.sources.source import Descr, little_descr, numpy_dtype
 from nczarr.arrays.values.elements import element_of
 from nczarr.ast.dataset import Element
 from nczarr.ast.plain import is_utf8
-from nczarr.check.check_names import make_unique
 from nczarr.formats.netcdf4.header.file_bytes import UnreadableHeaderError
 from nczarr.formats.netcdf4.header.number_bits import NumberBits, float_bits, integer_bits
+from nczarr.semantics.check_names import make_unique
 
 NON_COORDINATE = "_nc4_non_coord_"
 """Name prefix of a variable that has a dimension's name without being its coordinate variable."""

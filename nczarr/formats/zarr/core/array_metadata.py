@@ -27,13 +27,13 @@ from nczarr.arrays.values.parts import Types, descr
 from nczarr.ast import Codec, CompoundType, Field, OpaqueType, Quantize, Storage
 from nczarr.ast.dataset import FILTER_LIMIT, Element
 from nczarr.ast.types import DeclaredTypes
-from nczarr.check.check_names import make_unique, namesakes
-from nczarr.check.check_types import LARGEST_VALUE, MOST_MEMBERS
-from nczarr.check.checked import Namesake
 from nczarr.formats.common.documents import DocumentCache, Json
 from nczarr.formats.zarr.extension.model import LARGEST_LENGTH
 from nczarr.names import name_problem
 from nczarr.registry import ChunkKeys
+from nczarr.semantics.check_names import make_unique, namesakes
+from nczarr.semantics.check_types import LARGEST_VALUE, MOST_MEMBERS
+from nczarr.semantics.checked import Namesake
 
 if TYPE_CHECKING:
     from nczarr.plan.plans import Runs

@@ -25,11 +25,11 @@ from nczarr.ast import ATOMIC, Attribute, Constant
 from nczarr.ast.json_text import Real, find_json, flatten, is_same_plain, narrow, spell
 from nczarr.ast.plain import HIDDEN, JsonConstant, encode, plain
 from nczarr.ast.values import single
-from nczarr.check.check_types import default_fill
-from nczarr.check.checked import Namesake
 from nczarr.formats.common.documents import Json, name_in_model
 from nczarr.formats.zarr.extension.model import AttributeExtension
 from nczarr.names import name_problem
+from nczarr.semantics.check_types import default_fill
+from nczarr.semantics.checked import Namesake
 from nczarr.syntax.json.positions import pointer
 
 if TYPE_CHECKING:

@@ -23,8 +23,6 @@ from nczarr.ast import ATOMIC, CompoundType, Dataset, Dimension, EnumType, Group
 from nczarr.ast.dataset import building
 from nczarr.ast.node import members_of
 from nczarr.ast.types import MAX_DEPTH, sound_types
-from nczarr.check.check_types import find_oversized
-from nczarr.check.checked import Unchecked
 from nczarr.diagnostics.report import Severity
 from nczarr.formats.common.documents import Json
 from nczarr.formats.zarr.core.array_metadata import ArrayMetadata, Inventor
@@ -32,6 +30,8 @@ from nczarr.formats.zarr.core.reader import NodeReader, name_list, unread_messag
 from nczarr.formats.zarr.core.variables import Variables
 from nczarr.formats.zarr.extension.model import LARGEST_LENGTH, type_from_json
 from nczarr.names import list_first, name_problem, stem
+from nczarr.semantics.check_types import find_oversized
+from nczarr.semantics.checked import Unchecked
 from nczarr.stores.base import is_node
 from nczarr.syntax.json.positions import pointer
 

@@ -20,14 +20,14 @@ from nczarr.arrays.chunks.key_segments import paths
 from nczarr.arrays.sources.source import ArraySource, Parts, is_number
 from nczarr.arrays.values.parts import Types, descr, is_fixed, parts, size
 from nczarr.ast import ATOMIC, Attribute, Codec, Dimension, Storage, UserType, Variable
-from nczarr.check.check_types import default_fill
-from nczarr.check.infer_shapes import check_storage
 from nczarr.diagnostics.report import Report
 from nczarr.formats.common.documents import Json
 from nczarr.formats.zarr.core.array_metadata import ArrayMetadata, Inventor, build_storage, holds, name_anonymous
 from nczarr.formats.zarr.core.attributes import NodeAttributes, with_fill
 from nczarr.formats.zarr.core.reader import NodeReader
 from nczarr.formats.zarr.extension.model import ArrayExtension
+from nczarr.semantics.check_types import default_fill
+from nczarr.semantics.infer_shapes import check_storage
 from nczarr.syntax.json.positions import pointer
 
 SILENT = ArrayExtension()

@@ -12,8 +12,6 @@ from nczarr.arrays.sources.source import is_number
 from nczarr.arrays.values.elements import convert_to_stored, is_element
 from nczarr.ast import Constant, Variable
 from nczarr.ast.json_text import write_json
-from nczarr.check import check
-from nczarr.check.checked import Checked
 from nczarr.diagnostics.report import Report, Source
 from nczarr.diagnostics.secrets import show, word
 from nczarr.formats.common.documents import Json
@@ -26,6 +24,8 @@ from nczarr.plan.in_place import plan_in_place
 from nczarr.plan.losses import losses
 from nczarr.plan.plans import PartTarget, StorePlan
 from nczarr.plan.requested_storage import find_fill
+from nczarr.semantics import check
+from nczarr.semantics.checked import Checked
 from nczarr.stores.base import Store, is_metadata
 from nczarr.stores.documents import DocumentPatch, is_consolidated, list_outer_groups
 from nczarr.stores.file_patch import PreparedFilePatch

@@ -14,7 +14,6 @@ from nczarr.arrays.sources.source import Descr, fill_of, is_number
 from nczarr.arrays.values.elements import element_of, model_bytes, plain_type
 from nczarr.ast import ATOMIC, Attribute, Constant, Dataset, Group, Storage, Variable
 from nczarr.ast.plain import HIDDEN, JsonConstant, plain
-from nczarr.check.check_types import default_fill
 from nczarr.formats.zarr.core.writer import Writer
 from nczarr.formats.zarr.extension.model import (
     VERSION,
@@ -26,6 +25,7 @@ from nczarr.formats.zarr.extension.model import (
 )
 from nczarr.plan.plans import Runs, StorePlan
 from nczarr.plan.requested_storage import fill_alone, metadata_storage
+from nczarr.semantics.check_types import default_fill
 
 MODEL = "2.0.0"
 """Default version of the data model."""

@@ -5,13 +5,13 @@
 
 from __future__ import annotations
 
-from nczarr.check.checked import Unchecked
 from nczarr.diagnostics.report import Report
 from nczarr.formats.common.documents import DocumentCache
 from nczarr.formats.zarr.core import hierarchy
 from nczarr.formats.zarr.v2 import frontend as zarr2
 from nczarr.formats.zarr.v2.frontend import Zarr2Reader
 from nczarr.options import Options
+from nczarr.semantics.checked import Unchecked
 from nczarr.stores.base import Store
 
 

@@ -18,7 +18,6 @@ from nczarr.arrays.sources.source import Descr, itemsize
 from nczarr.arrays.values.elements import element_of, halves, is_element_name, with_times
 from nczarr.arrays.values.parts import POINTER
 from nczarr.ast.plain import encode
-from nczarr.check.checked import Unchecked
 from nczarr.diagnostics.report import Report
 from nczarr.formats.common.documents import DocumentCache, Json
 from nczarr.formats.zarr.core import hierarchy
@@ -27,6 +26,7 @@ from nczarr.formats.zarr.core.fill_values import decode_base64, number, show, ty
 from nczarr.formats.zarr.core.reader import BadDocumentError, NodeReader, axes_of
 from nczarr.options import Options
 from nczarr.registry import ChunkKeys
+from nczarr.semantics.checked import Unchecked
 from nczarr.stores.base import Store
 
 _INTEGER = re.compile(r"[+-]?[0-9]{1,40}")

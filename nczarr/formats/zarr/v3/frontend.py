@@ -16,7 +16,6 @@ from nczarr.ast import ATOMIC, Constant
 from nczarr.ast.json_text import write_json
 from nczarr.ast.plain import JsonConstant
 from nczarr.ast.rectilinear import Lengths, read_lengths, total_of
-from nczarr.check.checked import Unchecked
 from nczarr.diagnostics.report import Report, Severity
 from nczarr.formats.common.documents import DocumentCache, Json
 from nczarr.formats.zarr.core import hierarchy
@@ -35,6 +34,7 @@ from nczarr.formats.zarr.v3 import DOCUMENT, dtypes, geo, nz
 from nczarr.formats.zarr.v3.read_codecs import Chain, read_chain, split_name
 from nczarr.options import Options
 from nczarr.registry import ChunkKeys
+from nczarr.semantics.checked import Unchecked
 from nczarr.stores.base import Store
 from nczarr.syntax.json.positions import pointer
 

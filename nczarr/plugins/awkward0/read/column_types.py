@@ -22,8 +22,8 @@ from nczarr.arrays.values.parts import NUMPY, PartTree, Types, UnsuitedError, ar
 from nczarr.ast import CompoundType, Field, OpaqueType, VlenType
 from nczarr.ast.node import TypeName
 from nczarr.ast.types import MAX_DEPTH, DeclaredTypes
-from nczarr.check.check_types import default_fill
 from nczarr.names import name_problem
+from nczarr.semantics.check_types import default_fill
 
 _KINDS = {code[1:]: name for name, code in NUMPY.items() if code[1] in "iuf"}
 

@@ -30,7 +30,6 @@ from nczarr.ast import Attribute, Constant, Dataset, Dimension, Group, Storage, 
 from nczarr.ast.dataset import building
 from nczarr.ast.node import TypeName
 from nczarr.ast.types import MAX_DEPTH
-from nczarr.check.checked import Namesake, Unchecked, tables
 from nczarr.diagnostics.report import Report, Source
 from nczarr.formats.common.documents import DocumentCache
 from nczarr.names import name_problem, stem
@@ -38,6 +37,7 @@ from nczarr.options import Options
 from nczarr.plugins.awkward0.read import evaluation
 from nczarr.plugins.awkward0.read.column_types import ColumnTypes, check_resolved, free_value, list_units, to_arrays
 from nczarr.plugins.awkward0.write.backend import MODEL, SCHEMA_SUFFIX, array_name
+from nczarr.semantics.checked import Namesake, Unchecked, tables
 from nczarr.stores import ranges
 from nczarr.stores.base import Store, UnsafeKeyError
 from nczarr.stores.open import MAPS_NO_FILES, map_file

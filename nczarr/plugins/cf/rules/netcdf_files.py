@@ -11,12 +11,12 @@ from nczarr.arrays.lazy_numpy import np
 from nczarr.ast import Attribute
 from nczarr.ast.dataset import MISSING_MARKS
 from nczarr.ast.node import Node
-from nczarr.check.resolve import list_scopes
 from nczarr.plugins.cf import references
 from nczarr.plugins.cf.axes import axis_of
 from nczarr.plugins.cf.rule import Breach, show_version
 from nczarr.plugins.cf.values import has_values, read_pieces
 from nczarr.plugins.cf.view import NEWEST, AttributeOwner, CFDataset, CFVariable
+from nczarr.semantics.resolve import list_scopes
 
 # ---- 2.1 Filename, and 2.6.1 Identification of conventions ------------------------------------------------------
 KNOWN = frozenset(f"CF-1.{minor}" for minor in range(NEWEST[1] + 1))

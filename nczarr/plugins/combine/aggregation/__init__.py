@@ -20,10 +20,9 @@ from nczarr.arrays.sources.memory import Repeated, all_fill, fill_source
 from nczarr.arrays.sources.source import ArraySource, Parts, itemsize
 from nczarr.ast import Group, Storage, Variable
 from nczarr.ast.dataset import building, map_groups
-from nczarr.check.checked import Checked, resize, with_storage
 from nczarr.diagnostics.report import Report, Source
-from nczarr.operations.pipeline import for_reading, read_path
 from nczarr.options import Options
+from nczarr.pipeline.phases import for_reading, read_path
 from nczarr.plugins.cf.view import CFDataset
 from nczarr.plugins.combine.aggregation.canonical_form import canonical_form_of
 from nczarr.plugins.combine.aggregation.fragments import DatasetReader, FragmentArray, FragmentReader
@@ -34,6 +33,7 @@ from nczarr.plugins.combine.aggregation.instructions import (
     read_instructions,
 )
 from nczarr.plugins.combine.arrays.concatenate import join_sources
+from nczarr.semantics.checked import Checked, resize, with_storage
 from nczarr.stores.base import Store
 from nczarr.stores.reference_policy import ForbiddenTargetError, Policy, home_of
 

@@ -23,13 +23,13 @@ from nczarr.arrays.sources.source import (
     numpy_dtype,
 )
 from nczarr.arrays.values.time_units import CALENDARS
-from nczarr.check.checked import Checked, whole_parts
+from nczarr.ast.frozen import frozen
 from nczarr.diagnostics.report import CompileError, Diagnostic, Severity, suggest
-from nczarr.frozen import frozen
+from nczarr.pipeline.select.physical import NUMBERS, Physical, attributes_of, physical, text_of
 from nczarr.plugins.cf.udunits import UNJUDGED, load_units
 from nczarr.plugins.combine.arrays.interleave import Raised
 from nczarr.plugins.combine.join.recode import in_units
-from nczarr.select.physical import NUMBERS, Physical, attributes_of, physical, text_of
+from nczarr.semantics.checked import Checked, whole_parts
 
 TYPES = NUMBERS | {"char", "string"}
 """Types of aggregation variables."""

@@ -8,13 +8,13 @@ from typing import Any
 from nczarr.arrays.lazy_numpy import NDArray
 from nczarr.arrays.regions import Region, Selection
 from nczarr.arrays.sources.source import ArraySource, Layout
-from nczarr.check.checked import Checked
+from nczarr.ast.frozen import frozen
 from nczarr.diagnostics.report import CompileError, Diagnostic, Report, Severity
 from nczarr.diagnostics.secrets import show
-from nczarr.frozen import frozen
-from nczarr.operations.linked_files import find_forbidden_link
 from nczarr.options import Options
+from nczarr.pipeline.linked_files import find_forbidden_link
 from nczarr.plugins.combine.aggregation.canonical_form import CanonicalForm, UnfitFragmentError, convert_fragment
+from nczarr.semantics.checked import Checked
 from nczarr.stores.ranges import BoundedCache
 from nczarr.stores.url import is_remote
 

@@ -23,17 +23,17 @@ from nczarr.arrays.sources.source import Layout, Parts, itemsize
 from nczarr.arrays.values.parts import descr
 from nczarr.ast import Attribute, Constant, Dimension, Group, Variable
 from nczarr.ast.dataset import DEFAULT_STORAGE, MISSING_MARKS, building, map_groups
-from nczarr.check.check_types import DEFAULT, variable_fill
-from nczarr.check.checked import Checked, find_coordinates, resize, tables, whole_parts
-from nczarr.check.resolve import find_in_scope, list_scopes
 from nczarr.diagnostics.report import HEAD, Report
 from nczarr.diagnostics.secrets import show
 from nczarr.options import Options
+from nczarr.pipeline.select.physical import NUMBERS, attributes_of
+from nczarr.pipeline.select.subset import fix_dimensions
 from nczarr.plugins.combine.aggregation.canonical_form import CanonicalFragment, canonical_form_of
 from nczarr.plugins.combine.aggregation.instructions import DATA, DIMENSIONS
 from nczarr.registry import detect
-from nczarr.select.physical import NUMBERS, attributes_of
-from nczarr.select.subset import fix_dimensions
+from nczarr.semantics.check_types import DEFAULT, variable_fill
+from nczarr.semantics.checked import Checked, find_coordinates, resize, tables, whole_parts
+from nczarr.semantics.resolve import find_in_scope, list_scopes
 from nczarr.stores.target_urls import FILE, UnnamedTargetError, UrlNaming
 from nczarr.stores.url import is_remote
 

@@ -19,13 +19,12 @@ from nczarr import registry
 from nczarr.arrays.codecs.chain import expressible
 from nczarr.arrays.execution.counts import Counts, Watcher
 from nczarr.arrays.values.parts import descr, is_fixed
-from nczarr.check.checked import Checked
 from nczarr.diagnostics.report import Diagnostic, Report, Severity, Source
 from nczarr.diagnostics.secrets import show
 from nczarr.link.target import emit
 from nczarr.names import list_first
-from nczarr.operations import endpoints, omissions, pipeline
 from nczarr.options import Options
+from nczarr.pipeline import endpoints, omissions, phases
 from nczarr.plan.plans import Conversion, FilePlan, conversion_of
 from nczarr.plugins.combine.aggregation.instructions import is_aggregation
 from nczarr.plugins.combine.append.placement import (
@@ -42,6 +41,7 @@ from nczarr.plugins.combine.join.agreement import Recoding, Way, settle
 from nczarr.plugins.combine.join.recode import recode
 from nczarr.plugins.combine.join.sources import every_opened
 from nczarr.registry import Format
+from nczarr.semantics.checked import Checked
 from nczarr.stores import extension
 from nczarr.stores.base import JOURNAL, Store
 from nczarr.stores.lock import Lock, NoLock, Unchanged
@@ -61,15 +61,15 @@ def _rewrite_target(work: Extension) -> Appended | None:
     path = real(target.path)
     options = work.request.options._replace(overwrite=True, kind=whole.dataset.kind)
     if work.request.rehearsal:
-        planned = pipeline.plan(whole, target.form, report, options)
-        steps = pipeline.steps(whole, path, target.form, report, options) if planned is not None else None
+        planned = phases.plan(whole, target.form, report, options)
+        steps = phases.steps(whole, path, target.form, report, options) if planned is not None else None
         if planned is None or steps is None or report.errors:
             return None
         assert isinstance(planned, FilePlan)
         return Appended(conversion_of(path, planned, Counts()), work.lengths, tuple(steps))
     mode = None if is_remote(path) else os.stat(path).st_mode
     lock = work.lock if target.identity is None else Unchanged(work.lock, path, target.identity)
-    done = pipeline.write(whole, path, target.form, report, options, work.watch, lock)
+    done = phases.write(whole, path, target.form, report, options, work.watch, lock)
     if done is None:
         return None
     if mode is not None:
@@ -103,14 +103,14 @@ def project(
         return checked
     own_report = Report(strict=report.strict)
     plain = Options(allow_loss=options.allow_loss, memory=options.memory)
-    planned = pipeline.plan_store(checked, form, own_report, plain)
+    planned = phases.plan_store(checked, form, own_report, plain)
     documents = None if planned is None else dict(emit(planned, own_report))
     for finding in own_report.list_sorted():
         if finding.severity is Severity.ERROR:
             report.add(finding._replace(notes=(*finding.notes, f"of `{name}`")))
     if planned is None or documents is None or own_report.errors:
         return None
-    back = pipeline.read(MemoryStore(documents), Report(), plain, form)
+    back = phases.read(MemoryStore(documents), Report(), plain, form)
     if back is None:
         return checked
     before = report.errors
@@ -252,7 +252,7 @@ def open_target(path: str, report: Report, options: Options) -> ExtendableTarget
         source.survey()
         journal = extension.parse(source.get(JOURNAL) or b"")
         source = source if journal is None else extension.view(source, journal)
-    checked = pipeline.read(source, report, reading, form)
+    checked = phases.read(source, report, reading, form)
     lacking = []
     if isinstance(source, Source):
         lacking = [lack.message for lack in report.list_sorted() if lack.code == MISSING]
@@ -297,7 +297,7 @@ def _join(target: ExtendableTarget, request: AppendRequest, report: Report) -> E
     for source_name, opened in every_opened(request.inputs, request.subset, report):
         dataset: Checked | None = opened
         if request.options.narrow:
-            from nczarr.operations.narrow import narrow
+            from nczarr.pipeline.narrow import narrow
 
             kind = first.dataset.kind if target.store is None else None
             dataset = narrow(opened, kind, report, request.options, like=first)

@@ -21,13 +21,12 @@ from nczarr.arrays.sources.source import ArraySource, find_unwritten, itemsize
 from nczarr.arrays.sources.windows import choose_route
 from nczarr.arrays.values.parts import is_fixed
 from nczarr.ast.rectilinear import varies
-from nczarr.check.checked import Checked
 from nczarr.diagnostics.report import Report, Source
 from nczarr.diagnostics.secrets import show
 from nczarr.link.tasks import WrittenPart
-from nczarr.operations import endpoints, pipeline
-from nczarr.operations.pipeline import Input, for_reading
 from nczarr.options import Options, Writing
+from nczarr.pipeline import endpoints, phases
+from nczarr.pipeline.phases import Input, for_reading
 from nczarr.plan.chunk_lengths import survey
 from nczarr.plan.plans import Conversion, PartTarget
 from nczarr.plugins.combine.append.placement import Appended, AppendRequest, ExtendableTarget, Extension
@@ -38,6 +37,7 @@ from nczarr.plugins.combine.join.agreement import CombineSpec
 from nczarr.plugins.combine.join.contribution import HELPS, report_repeated_values
 from nczarr.plugins.combine.join.sources import Job, home_of, open_source
 from nczarr.registry import REFERENCE
+from nczarr.semantics.checked import Checked
 from nczarr.stores.lock import Lock, NoLock, Unchanged
 from nczarr.stores.overlay import Overlay
 from nczarr.stores.stat import identity
@@ -115,7 +115,7 @@ def plan_changes(work: Extension) -> Changes | None:
 
     Reports unextendable-target. Raises OSError.
     """
-    from nczarr.operations import pipeline
+    from nczarr.pipeline import phases
 
     target, whole, way, report = work.target, work.whole, work.way, work.report
     form, store, checked = target.form, target.store, target.checked
@@ -150,7 +150,7 @@ def plan_changes(work: Extension) -> Changes | None:
     except ValueError as error:
         report.error("unextendable-target", f"`{store.path}`: {error}")
         return None
-    seen = pipeline.read(Overlay(store, documents), Report(), work.request.options, form)
+    seen = phases.read(Overlay(store, documents), Report(), work.request.options, form)
     if seen is None or _list_shapes(seen) != _list_shapes(whole):
         text = f"the metadata of `{store.path}` state the length of {way.shown} in a form that cannot be changed"
         report.error("unextendable-target", text, helps=["write sources and target as a new one"])
@@ -321,7 +321,7 @@ def document(path: str, report: Report, options: Options) -> tuple[ExtendableTar
         text = f"`{show(path)}` has metadata of the format `{inner.name}`, which is not written into documents"
         report.error("unknown-target", text)
         return None
-    checked = pipeline.read(store, report, options._replace(masking_fill=False), inner)
+    checked = phases.read(store, report, options._replace(masking_fill=False), inner)
     if checked is None or report.errors:
         return None
     urls = [facts["url"] for facts in store.target_facts.values()]
@@ -389,13 +389,13 @@ def _extend(request: AppendRequest, lock: Lock, report: Report, step: Callable[[
     assert form is not None
     lengths = {path: (every[0], combination.totals[path]) for path, every in combination.lengths.items()}
     if request.rehearsal:
-        steps = pipeline.steps(combination.checked, request.target, form, report, options)
+        steps = phases.steps(combination.checked, request.target, form, report, options)
         conversion = Conversion(request.target, form.name, len(combination.checked.variables))
         return None if steps is None else Appended(conversion, lengths, tuple(steps), combined=combination)
     if old.identity is not None:
         lock = Unchanged(lock, request.target, old.identity)
     path = real(request.target)  # a link stays one
-    done = pipeline.write(combination.checked, path, form, report, options, lock=lock)
+    done = phases.write(combination.checked, path, form, report, options, lock=lock)
     return None if done is None else Appended(done._replace(target=request.target), lengths)
 
 

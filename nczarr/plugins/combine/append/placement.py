@@ -12,18 +12,18 @@ from typing import Any, NamedTuple
 
 from nczarr.arrays.execution.counts import Step, Watcher
 from nczarr.arrays.lazy_numpy import NDArray, np
-from nczarr.check.checked import Checked, whole_parts
 from nczarr.diagnostics.report import Report
-from nczarr.operations.compare.difference import show
-from nczarr.operations.pipeline import Input
 from nczarr.options import Options
+from nczarr.pipeline.compare.difference import show
+from nczarr.pipeline.phases import Input
+from nczarr.pipeline.select.selection import Subset
 from nczarr.plan.plans import Conversion
 from nczarr.plugins.combine.arrays.cell_positions import CellRun
 from nczarr.plugins.combine.join import Combined, Recoding
 from nczarr.plugins.combine.join.agreement import Join, Way, is_coordinate
 from nczarr.plugins.combine.join.axis_order import Duplicates, by_values
 from nczarr.registry import Format
-from nczarr.select.selection import Subset
+from nczarr.semantics.checked import Checked, whole_parts
 from nczarr.stores.base import Store
 from nczarr.stores.lock import Lock, NoLock
 

@@ -14,7 +14,7 @@ from nczarr.diagnostics.report import CompileError, Report, Source
 from nczarr.diagnostics.secrets import show
 from nczarr.link.run import link
 from nczarr.link.tasks import WrittenPart
-from nczarr.operations import endpoints
+from nczarr.pipeline import endpoints
 from nczarr.plan.chunk_lengths import check_chunk
 from nczarr.plan.plans import StorePlan, conversion_of
 from nczarr.plugins.combine.append.changes import Change, Changes, plan_changes

@@ -26,8 +26,8 @@ from nczarr.arrays.regions import (
 )
 from nczarr.arrays.sources.source import ArraySource, DerivedSource, Layout, Parts, Stored, numpy_dtype
 from nczarr.arrays.values.parts import ListTree, PartLeaf, Types, part_tree, spread
+from nczarr.ast.frozen import frozen
 from nczarr.ast.rectilinear import largest
-from nczarr.frozen import frozen
 from nczarr.plugins.combine.arrays.concatenate import join_sources
 
 

@@ -19,12 +19,12 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from nczarr import __version__, names, registry
 from nczarr.arrays.execution.counts import Watcher
-from nczarr.check.checked import Checked
 from nczarr.diagnostics.report import Report
 from nczarr.diagnostics.secrets import show
-from nczarr.operations import endpoints, pipeline
-from nczarr.operations.pipeline import Input, ReadyConversion
 from nczarr.options import Options
+from nczarr.pipeline import endpoints, phases
+from nczarr.pipeline.phases import Input, ReadyConversion
+from nczarr.pipeline.select.selection import Subset, part_in_words
 from nczarr.plan.plans import Conversion
 from nczarr.plugins.combine.join.agreement import CombineSpec, Recoding
 from nczarr.plugins.combine.join.combination import Combination
@@ -40,7 +40,7 @@ from nczarr.plugins.combine.join.sources import (
     results,
 )
 from nczarr.registry import REFERENCE, Format
-from nczarr.select.selection import Subset, part_in_words
+from nczarr.semantics.checked import Checked
 from nczarr.stores.url import is_remote
 
 if TYPE_CHECKING:
@@ -294,7 +294,7 @@ def prepare(
         raise
     if combination is None or report.errors:
         return None
-    checked = pipeline.select(combination.checked, request.subset.cuts, report)
+    checked = phases.select(combination.checked, request.subset.cuts, report)
     if checked is None or report.errors:
         return None
     options, whole = _for_writing(request, addressable=spec.addressable), None

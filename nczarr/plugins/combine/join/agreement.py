@@ -21,10 +21,10 @@ from nczarr.arrays.values.time_units import CALENDARS
 from nczarr.ast import Attribute, Constant, Group, Variable
 from nczarr.ast.json_text import get_json
 from nczarr.ast.types import is_number
-from nczarr.check.checked import Checked, whole_parts
 from nczarr.diagnostics.report import Report
+from nczarr.pipeline.select.selection import at_path, hint, of_name
 from nczarr.plugins.combine.join.axis_order import Duplicates
-from nczarr.select.selection import at_path, hint, of_name
+from nczarr.semantics.checked import Checked, whole_parts
 
 Join = Literal["exact", "outer", "override"]
 """Treatment of variables and coordinates that differ between sources."""
@@ -239,7 +239,7 @@ class SourceDifference(NamedTuple):
 
 def list_traits(checked: Checked, along: Collection[str]) -> dict[Trait, Any]:
     """Return the properties of a model: texts, and values of attributes. `along`: dimensions of any length."""
-    from nczarr.operations.compare.diff import definition
+    from nczarr.pipeline.compare.diff import definition
 
     traits: dict[Trait, Any] = {(path, kind, ""): kind for kind in OBJECTS for path in getattr(checked, f"{kind}s")}
     for path, declared in checked.types.items():
@@ -312,7 +312,7 @@ def _compare_traits(
     here: Mapping[Trait, Any], there: Mapping[Trait, Any], grids: Collection[str]
 ) -> Iterator[SourceDifference]:
     """Yield the differences of properties."""
-    from nczarr.operations.compare.difference import show_constant, show_pair
+    from nczarr.pipeline.compare.difference import show_constant, show_pair
 
     for trait in list_unequal(here, there):
         first, second = here.get(trait), there.get(trait)
@@ -361,8 +361,8 @@ def equal(one: Checked, other: Checked, path: str) -> bool:
     variable, shape = one.variables[path], one.shapes[path]
     if path not in one.parts and path not in other.parts and one.fills[path] == other.fills[path]:
         return True
-    from nczarr.operations.compare.difference import unequal
-    from nczarr.operations.compare.values import TEXT, block_shape, values
+    from nczarr.pipeline.compare.difference import unequal
+    from nczarr.pipeline.compare.values import TEXT, block_shape, values
 
     if 0 in shape or not (variable.type == "string" or is_fixed(variable.type, one.types)):
         return values(one, other, path) is None

@@ -14,12 +14,13 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 from nczarr.ast import Constant
-from nczarr.check.checked import Checked
 from nczarr.diagnostics.report import CompileError, Diagnostic, Report
 from nczarr.diagnostics.secrets import NO_OPTIONS, show
 from nczarr.names import list_first
-from nczarr.operations.compare.difference import show_constant
-from nczarr.operations.pipeline import Input
+from nczarr.pipeline.compare.difference import show_constant
+from nczarr.pipeline.phases import Input
+from nczarr.pipeline.select.coordinate_summary import GAP
+from nczarr.pipeline.select.selection import Subset
 from nczarr.plugins.combine.join.agreement import (
     OBJECTS,
     Aspect,
@@ -32,8 +33,7 @@ from nczarr.plugins.combine.join.agreement import (
 from nczarr.plugins.combine.join.combination import CHOOSE, CORRECT, NAMED, SAME_UNITS
 from nczarr.plugins.combine.join.source_profile import CoordinateSpan, SourceProfile, make_profile
 from nczarr.plugins.combine.join.sources import Job, read_each
-from nczarr.select.coordinate_summary import GAP
-from nczarr.select.selection import Subset
+from nczarr.semantics.checked import Checked
 
 STORAGE = frozenset({Aspect.CODECS, Aspect.CHUNKS, Aspect.ENDIAN})
 """Properties that decide whether chunks can be referenced as one array."""

@@ -16,7 +16,6 @@ from nczarr.ast import Dimension, Group, Variable
 from nczarr.ast.dataset import building, map_groups
 from nczarr.ast.rectilinear import varies
 from nczarr.ast.types import is_number
-from nczarr.check.checked import Checked, Omission, resize
 from nczarr.diagnostics.report import Diagnostic, Report, Severity
 from nczarr.diagnostics.secrets import NO_OPTIONS, StorageOptions
 from nczarr.plugins.combine.arrays.accumulation import Accumulation, Targets
@@ -36,6 +35,7 @@ from nczarr.plugins.combine.join.coordinate_order import Ascending
 from nczarr.plugins.combine.join.packing import PACKING
 from nczarr.plugins.combine.join.result_grid import ResultGrid
 from nczarr.plugins.combine.join.source_grid import is_index, list_overridden
+from nczarr.semantics.checked import Checked, Omission, resize
 
 LEAST_PIECE = 4096
 """Minimum bytes of referenced chunk pieces, if the values may be embedded in the document."""
@@ -65,7 +65,7 @@ def _is_time(variable: Variable) -> bool:
 
 
 def _element(source: ArraySource, fill: bytes) -> str:
-    from nczarr.operations.compare.difference import show
+    from nczarr.pipeline.compare.difference import show
 
     if source.layout.dtype == "|O":
         return show(fill)

@@ -17,7 +17,6 @@ from nczarr.arrays.chunks.manifest import WHOLE
 from nczarr.arrays.lazy_numpy import NDArray, np
 from nczarr.arrays.regions import all_of
 from nczarr.arrays.sources.source import ArraySource, Parts, itemsize, numpy_dtype
-from nczarr.check.checked import Checked, Omission, whole_parts
 from nczarr.diagnostics.report import Report
 from nczarr.plugins.combine.arrays.table_chunk_array import Facts, TableChunkArray, locate
 from nczarr.plugins.combine.join.agreement import (
@@ -43,6 +42,7 @@ from nczarr.plugins.combine.join.source_grid import (
     list_overridden,
     read_values,
 )
+from nczarr.semantics.checked import Checked, Omission, whole_parts
 from nczarr.stores.spool import origin
 from nczarr.stores.target_urls import note_properties
 from nczarr.stores.url import real
@@ -224,7 +224,7 @@ def _read_loose(path: str, checked: Checked, loose: dict[str, NDArray[Any]]) -> 
 
 
 def _difference(path: str, name: str, checked: Checked, model: Model) -> str:
-    from nczarr.operations.compare.values import values
+    from nczarr.pipeline.compare.values import values
 
     difference = values(model.checked, checked, path)
     message = difference.message if difference is not None else "values differ"
@@ -377,7 +377,7 @@ def report_repeated_values(path: str, name: str, combined: Checked, length: int,
     repeated = distinct[(counts > 1) | np.isin(distinct, old)]
     if len(repeated):
         more = f" and {len(repeated) - 1} more" if len(repeated) > 1 else ""
-        from nczarr.operations.compare.difference import show
+        from nczarr.pipeline.compare.difference import show
 
         text = f"`{name}` would have {show(repeated[0])}{more} of `{path}` several times"
         rule = "keep one of them with `--duplicates first` or `--duplicates last`"

@@ -86,6 +86,6 @@ class Ascending:
 
     def _describe(self, value: Any, place: str, before: Any, source: str) -> str:
         """Return the message for a value at a place that is not greater than the one before it."""
-        from nczarr.operations.compare.difference import show
+        from nczarr.pipeline.compare.difference import show
 
         return f"the values of `{self.path}` do not increase: {show(value)}{place} after {show(before)} in `{source}`"

@@ -10,11 +10,11 @@ from nczarr import names
 from nczarr.ast import Attribute, Constant, Dimension, Group, Variable
 from nczarr.ast.dataset import building, map_groups
 from nczarr.ast.types import ATOMIC, is_number
-from nczarr.check.check_types import DEFAULT
-from nczarr.check.checked import Checked, resize
 from nczarr.plugins.combine.join.agreement import Aspect, SourceDifference
 from nczarr.plugins.combine.join.packing import VariablePacking
 from nczarr.plugins.combine.join.source_grid import DeclaredVariable
+from nczarr.semantics.check_types import DEFAULT
+from nczarr.semantics.checked import Checked, resize
 
 
 class FillRule(NamedTuple):
@@ -38,7 +38,7 @@ class FillRule(NamedTuple):
     @property
     def shown(self) -> str:
         """Displayable value."""
-        from nczarr.operations.compare.difference import show_constant
+        from nczarr.pipeline.compare.difference import show_constant
 
         return "zeros" if self.constant is None else show_constant(self.constant)
 

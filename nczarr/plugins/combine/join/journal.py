@@ -26,13 +26,13 @@ from nczarr.arrays.chunks.manifest import PlaceColumns
 from nczarr.arrays.lazy_numpy import NDArray, np
 from nczarr.arrays.sources.source import Descr, Stored, numpy_dtype
 from nczarr.ast.dataset import Codec
-from nczarr.check.checked import Omission
 from nczarr.diagnostics.report import CompileError, Diagnostic, Label, Severity
 from nczarr.plugins.combine.arrays.table_chunk_array import LocatedForm, TableChunkArray
 from nczarr.plugins.combine.join.agreement import Aspect, SourceDifference
 from nczarr.plugins.combine.join.contribution import Contribution, VariablePiece
 from nczarr.plugins.combine.join.coordinate_order import CoordinateOrder
 from nczarr.plugins.combine.join.sources import SourceResult
+from nczarr.semantics.checked import Omission
 from nczarr.stores import local_paths
 from nczarr.stores.finish import add_end
 from nczarr.stores.local_paths import add_path_to_errors

@@ -13,10 +13,10 @@ from nczarr.arrays.sources.source import ArraySource
 from nczarr.arrays.values.parts import descr
 from nczarr.ast import Attribute, Constant, Storage, Variable
 from nczarr.ast.types import is_number
-from nczarr.check.checked import Checked
 from nczarr.diagnostics.report import Diagnostic, Report, Severity
 from nczarr.plugins.combine.arrays.repack import NumberPacking, repack
 from nczarr.plugins.combine.join.agreement import Aspect, SourceDifference
+from nczarr.semantics.checked import Checked
 
 PACKING = ("scale_factor", "add_offset", "_FillValue", "missing_value", "_Unsigned")
 """Attributes that say how stored numbers are decoded."""
@@ -88,7 +88,7 @@ class VariablePacking(NamedTuple):
 
     def describe(self, other: VariablePacking) -> str:
         """Return in words what differs from another packing."""
-        from nczarr.operations.compare.difference import show_constant, show_pair
+        from nczarr.pipeline.compare.difference import show_constant, show_pair
 
         texts = [f"{other.type} becomes {self.type}"] if self.type != other.type else []
         one, two = ({attribute.name: attribute.value for attribute in side.attributes} for side in (other, self))

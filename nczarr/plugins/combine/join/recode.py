@@ -23,10 +23,10 @@ from nczarr.arrays.values.time_units import CALENDARS, Units
 from nczarr.ast import Attribute, Constant, Group, Variable
 from nczarr.ast.dataset import MISSING_MARKS, building, map_groups
 from nczarr.ast.types import is_number
-from nczarr.check.checked import Checked, remaining, whole_parts
 from nczarr.diagnostics.report import Report
 from nczarr.plugins.combine.join.agreement import Recoding
 from nczarr.plugins.combine.join.packing import numbers_of
+from nczarr.semantics.checked import Checked, remaining, whole_parts
 
 IN_UNITS = ("valid_min", "valid_max", "valid_range", "actual_range", "scale_factor", "add_offset")
 """Attributes with numbers in the units of their variable."""

@@ -18,10 +18,9 @@ from nczarr.arrays.sources.source import ArraySource, Layout, Parts, convert_fil
 from nczarr.arrays.values.parts import descr
 from nczarr.ast import Dimension, Variable
 from nczarr.ast.types import is_number
-from nczarr.check.checked import whole_parts
 from nczarr.diagnostics.report import Diagnostic, Report, Severity
 from nczarr.names import last
-from nczarr.operations.compare.difference import show
+from nczarr.pipeline.compare.difference import show
 from nczarr.plugins.combine.arrays.accumulation import Accumulation, Frame
 from nczarr.plugins.combine.arrays.cell_positions import GAP, CellRun, Positions, place_source
 from nczarr.plugins.combine.arrays.repack import NumberPacking
@@ -31,6 +30,7 @@ from nczarr.plugins.combine.join.contribution import Contribution, Model
 from nczarr.plugins.combine.join.gap_fill import extend_tree, fill_gaps
 from nczarr.plugins.combine.join.packing import PackingChoice, is_packing, packing_of, report_repacked
 from nczarr.plugins.combine.join.source_grid import DeclaredVariable, read_values
+from nczarr.semantics.checked import whole_parts
 
 RULES = "keep one of them with `--duplicates first` or `--duplicates last`"
 

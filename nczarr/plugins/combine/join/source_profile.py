@@ -17,11 +17,11 @@ from nczarr.arrays.regions import all_of
 from nczarr.arrays.sources.source import little
 from nczarr.arrays.values.time_units import dates
 from nczarr.ast import Variable
-from nczarr.check.checked import Checked, whole_parts
-from nczarr.check.outline import codec_text
+from nczarr.pipeline.select.indexing import read_outer
+from nczarr.pipeline.select.physical import Physical, is_numeric, physical
 from nczarr.plugins.combine.join.agreement import OBJECTS, Aspect, Trait, list_grid_mappings, list_traits, list_unequal
-from nczarr.select.indexing import read_outer
-from nczarr.select.physical import Physical, is_numeric, physical
+from nczarr.semantics.checked import Checked, whole_parts
+from nczarr.semantics.outline import codec_text
 
 MOST_VALUES = 1 << 22
 """Maximum length of a coordinate whose values are read."""

@@ -18,13 +18,13 @@ from functools import partial
 from typing import NamedTuple, TypeVar
 
 from nczarr.arrays.execution.thread_pool import DISTANT_WORKERS, Crew, Task, processors
-from nczarr.check.checked import Checked, open_fragments
 from nczarr.diagnostics.report import CompileError, Diagnostic, Report
 from nczarr.diagnostics.secrets import NO_OPTIONS, StorageOptions, show
-from nczarr.operations.pipeline import Input
+from nczarr.pipeline.phases import Input
+from nczarr.pipeline.select.selection import Subset
 from nczarr.plugins.combine.join.agreement import CombineSpec
 from nczarr.plugins.combine.join.contribution import Contribution, Model, contribution_of, in_model_units, model_of
-from nczarr.select.selection import Subset
+from nczarr.semantics.checked import Checked, open_fragments
 from nczarr.stores import local_paths
 from nczarr.stores.spool import remove_fetched_files
 from nczarr.stores.url import is_remote
@@ -102,10 +102,10 @@ def identities_of(names: Collection[str], inputs: Sequence[Input], storage: Stor
 
 def open_source(source: Input, job: Job) -> tuple[Checked | None, Report]:
     """Return the selected part of a source; a note in each finding names the source. Raises OSError, CompileError."""
-    from nczarr.operations import pipeline
+    from nczarr.pipeline import phases
 
     source_report = Report(strict=job.strict)
-    checked = pipeline.read_part(source, Subset() if source.whole else job.subset, source_report)
+    checked = phases.read_part(source, Subset() if source.whole else job.subset, source_report)
     if checked is not None:
         checked = open_fragments(checked)
     source_report.annotate(f"of `{show(source.name)}`")

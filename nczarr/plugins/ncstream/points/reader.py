@@ -31,7 +31,6 @@ from nczarr.arrays.sources.source import Parts, numpy_dtype
 from nczarr.arrays.values.parts import descr, escape, is_fixed
 from nczarr.ast import Attribute, Constant, Dataset, Dimension, Variable
 from nczarr.ast.types import ATOMIC, CompoundType, Field
-from nczarr.check.checked import Unchecked
 from nczarr.diagnostics.report import Report, Source, Span
 from nczarr.names import from_bytes, name_problem
 from nczarr.options import Options
@@ -40,6 +39,7 @@ from nczarr.plugins.ncstream.read.scan import entries, refuse, refuse_error
 from nczarr.plugins.ncstream.wire.element_types import ATOMS, ENUM_BASES, name_of
 from nczarr.plugins.ncstream.wire.framing import COLLECTION, FEATURE, STATIONS, Incoming
 from nczarr.plugins.ncstream.wire.limits import DEFAULT, UnreadableStreamError, bad, contradictory, oversized
+from nczarr.semantics.checked import Unchecked
 
 LOCATION = ("time", "latitude", "longitude", "altitude", "nominal_time")
 """Location values in message order; `nominal_time` is the time of the enclosing series."""

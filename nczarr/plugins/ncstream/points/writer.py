@@ -22,12 +22,12 @@ from nczarr.arrays.values.parts import escape, is_fixed
 from nczarr.ast import Variable
 from nczarr.ast.types import ATOMIC, CompoundType, EnumType
 from nczarr.ast.types import Field as TypeField
-from nczarr.check.checked import Checked
 from nczarr.diagnostics.report import Report
 from nczarr.plugins.ncstream._generated import pointstream_pb2 as points_pb
 from nczarr.plugins.ncstream.points.reader import LOCATION, CollectionMember, rows
 from nczarr.plugins.ncstream.wire.element_types import WIRE, write_section
 from nczarr.plugins.ncstream.wire.framing import COLLECTION, END, FEATURE, frame
+from nczarr.semantics.checked import Checked
 
 SHORT = {"latitude": "lat", "longitude": "lon", "altitude": "alt"}
 """Alternative names of location members."""

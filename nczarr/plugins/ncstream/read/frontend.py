@@ -20,8 +20,6 @@ from nczarr.arrays.values.parts import Types
 from nczarr.ast import ATOMIC
 from nczarr.ast.dataset import building
 from nczarr.ast.node import TypeName
-from nczarr.check.check_types import variable_fill
-from nczarr.check.checked import Tables, Unchecked, tables
 from nczarr.diagnostics.report import Report, Source, Span
 from nczarr.options import Options
 from nczarr.plugins.ncstream._generated import ncstream_pb2 as pb
@@ -48,6 +46,8 @@ from nczarr.plugins.ncstream.read.scan import (
 from nczarr.plugins.ncstream.wire.framing import END
 from nczarr.plugins.ncstream.wire.limits import UnreadableStreamError
 from nczarr.plugins.ncstream.wire.trees import opaque_sizes
+from nczarr.semantics.check_types import variable_fill
+from nczarr.semantics.checked import Tables, Unchecked, tables
 from nczarr.stores import remote_file
 from nczarr.stores.dataset_service import Served
 

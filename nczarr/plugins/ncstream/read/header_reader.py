@@ -16,8 +16,6 @@ from nczarr.arrays.sources.source import Parts, itemsize
 from nczarr.arrays.values.parts import descr, is_fixed, parts, size
 from nczarr.ast import ATOMIC, Dimension, Variable
 from nczarr.ast.types import CompoundType, sound_types
-from nczarr.check.check_types import find_oversized
-from nczarr.check.checked import Tables, Unchecked, tables
 from nczarr.diagnostics.report import Report, Source, Span
 from nczarr.options import Options
 from nczarr.plugins.ncstream._generated import ncstream_pb2 as pb
@@ -27,6 +25,8 @@ from nczarr.plugins.ncstream.read.headers import find_named, serialize_alone
 from nczarr.plugins.ncstream.wire.definitions import Declared, Definitions
 from nczarr.plugins.ncstream.wire.element_types import NUMPY, dtype_of, full_bytes
 from nczarr.plugins.ncstream.wire.trees import FixedNumbers, Tree, shape_fixed
+from nczarr.semantics.check_types import find_oversized
+from nczarr.semantics.checked import Tables, Unchecked, tables
 from nczarr.syntax.json import ast_document
 
 MODEL = "nczarr"

@@ -15,7 +15,6 @@ from nczarr.ast import ATOMIC, Attribute, Constant, Dataset, Dimension, Group, V
 from nczarr.ast.dataset import DEFAULT_STORAGE, Storage
 from nczarr.ast.node import TypeName
 from nczarr.ast.types import MAX_DEPTH, CompoundType, EnumConstant, EnumType, Field, OpaqueType
-from nczarr.check.checked import Omission
 from nczarr.diagnostics.report import Diagnostic, Label, Report, Severity, Span
 from nczarr.names import from_bytes, name_problem
 from nczarr.options import Options
@@ -32,6 +31,7 @@ from nczarr.plugins.ncstream.read.header_items import (
     split,
 )
 from nczarr.plugins.ncstream.wire.element_types import ATOMS, ENUM_BASES, UNSIGNED_NAMES
+from nczarr.semantics.checked import Omission
 from nczarr.stores import local_paths
 
 CHUNKS = "_ChunkSizes"

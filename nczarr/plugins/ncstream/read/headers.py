@@ -10,14 +10,14 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 from nczarr import names
-from nczarr.check.check_names import make_unique, namesakes
-from nczarr.check.checked import Namesake
 from nczarr.names import from_bytes
 from nczarr.plugins.ncstream._generated import ncstream_pb2 as pb
 from nczarr.plugins.ncstream.read.data_columns import MessageColumn
 from nczarr.plugins.ncstream.read.scan import StreamEntry, is_counted
 from nczarr.plugins.ncstream.wire.definitions import Declared
 from nczarr.plugins.ncstream.wire.element_types import RAGGED
+from nczarr.semantics.check_names import make_unique, namesakes
+from nczarr.semantics.checked import Namesake
 
 _KINDS = ("dims", "vars", "structs", "atts", "enumTypes")
 """Content of a group apart from groups, as message fields; groups come last."""

@@ -19,14 +19,13 @@ from nczarr.arrays.sources.memory import all_fill
 from nczarr.arrays.sources.source import Parts
 from nczarr.arrays.values.parts import Types, UnsuitedError
 from nczarr.ast.dataset import building
+from nczarr.ast.frozen import frozen
 from nczarr.ast.node import TypeName
 from nczarr.ast.types import ATOMIC, CompoundType
-from nczarr.check.check_types import variable_fill
-from nczarr.check.checked import Tables, Unchecked
 from nczarr.diagnostics.report import Report, Span
 from nczarr.formats.common.remote_variable import RemoteVariable
-from nczarr.frozen import frozen
 from nczarr.options import Options
+from nczarr.pipeline.select.selection_syntax import write_section
 from nczarr.plugins.ncstream._generated import ncstream_pb2 as pb
 from nczarr.plugins.ncstream.read.agreement import check_type_of
 from nczarr.plugins.ncstream.read.cell_values import values_of
@@ -39,7 +38,8 @@ from nczarr.plugins.ncstream.wire.element_types import full_bytes
 from nczarr.plugins.ncstream.wire.framing import Incoming
 from nczarr.plugins.ncstream.wire.limits import DEFAULT, UnreadableStreamError, contradictory
 from nczarr.plugins.ncstream.wire.trees import Tree, opaque_sizes
-from nczarr.select.selection_syntax import write_section
+from nczarr.semantics.check_types import variable_fill
+from nczarr.semantics.checked import Tables, Unchecked
 from nczarr.stores.dataset_service import Served, Service, encode
 
 LOOKED_AT = 4096

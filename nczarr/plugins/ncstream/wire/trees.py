@@ -29,9 +29,9 @@ from nczarr.arrays.values.parts import (
     shape_values,
     size,
 )
+from nczarr.ast.frozen import frozen
 from nczarr.ast.node import TypeName
 from nczarr.ast.types import CompoundType, Field, OpaqueType
-from nczarr.frozen import frozen
 from nczarr.plugins.ncstream._generated import ncstream_pb2 as pb
 from nczarr.plugins.ncstream.wire.element_types import data_type_of, in_order, is_structure, wire_type
 from nczarr.plugins.ncstream.wire.limits import bad

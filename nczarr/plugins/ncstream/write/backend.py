@@ -22,7 +22,6 @@ from nczarr.arrays.sources.bands import slabs
 from nczarr.arrays.sources.source import Parts
 from nczarr.arrays.values.parts import ListTree, PartTree, RecordTree, Types, is_fixed, part_tree, size
 from nczarr.ast.node import TypeName
-from nczarr.check.checked import Checked, select_parts
 from nczarr.diagnostics.report import Report
 from nczarr.names import to_bytes
 from nczarr.options import Options
@@ -35,6 +34,7 @@ from nczarr.plugins.ncstream.wire.trees import Cursor, FixedNumbers, Opaque, Rag
 from nczarr.plugins.ncstream.write.encode import column_message, data_message, numbers_message
 from nczarr.plugins.ncstream.write.header_writer import header
 from nczarr.plugins.ncstream.write.pack_rows import Piece
+from nczarr.semantics.checked import Checked, select_parts
 
 PIECE = 4 << 20
 """Approximate bytes of numbers read at once."""

@@ -18,10 +18,10 @@ from nczarr.ast.node import TypeName
 from nczarr.ast.plain import is_utf8
 from nczarr.ast.types import CompoundType, EnumType, VlenType
 from nczarr.ast.values import swap
-from nczarr.check.checked import Checked
 from nczarr.names import to_bytes
 from nczarr.plugins.ncstream._generated import ncstream_pb2 as pb
 from nczarr.plugins.ncstream.wire.element_types import OLD_ATTRIBUTE, WIRE, in_order, is_sequence, wire_type
+from nczarr.semantics.checked import Checked
 
 VERSION = 1
 """Header version; only this one exists."""

@@ -17,8 +17,8 @@ from typing import ClassVar, Literal, NamedTuple, TypeAlias
 
 from nczarr import names
 from nczarr.ast import ATOMIC, Attribute, CompoundType, EnumType, Group, OpaqueType, Variable, VlenType
-from nczarr.check.checked import Checked
 from nczarr.plugins.opendap.common.words import DAP4, OURS, WORDS, dap4_name, escape, numbers_of, tag, texts_of
+from nczarr.semantics.checked import Checked
 
 STEP = "    "
 

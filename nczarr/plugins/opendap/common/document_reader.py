@@ -13,7 +13,6 @@ from nczarr.arrays.sources.source import Parts
 from nczarr.arrays.values.parts import Types
 from nczarr.ast import Attribute, Constant, Dataset, Dimension, Storage, Variable
 from nczarr.ast.node import members_of
-from nczarr.check.checked import Unchecked
 from nczarr.diagnostics.report import Diagnostic, Label, Report, Severity, Source, Span
 from nczarr.formats.common.xml_reader import XmlElement
 from nczarr.options import Options
@@ -27,6 +26,7 @@ from nczarr.plugins.opendap.common.declarations import (
     whole,
 )
 from nczarr.plugins.opendap.common.words import VARIABLES
+from nczarr.semantics.checked import Unchecked
 from nczarr.stores import local_paths
 
 DEEPEST = 64

@@ -19,10 +19,10 @@ from urllib.parse import unquote
 
 from nczarr.ast import CompoundType, EnumType, OpaqueType, Variable, VlenType
 from nczarr.ast.types import Field
-from nczarr.check.checked import Checked
 from nczarr.plugins.opendap.common.constraints import MOST_CLAUSES, ConstraintError, missing
 from nczarr.plugins.opendap.common.words import WIDE, WORDS, TypeWords
 from nczarr.plugins.opendap.dap2.identifiers import Identifiers, wire_name
+from nczarr.semantics.checked import Checked
 
 TEXT_SIZE = 64
 """Estimated bytes of a text of unknown length."""

@@ -19,11 +19,10 @@ from nczarr.arrays.sources.source import ArraySource, DerivedSource, Layout, Par
 from nczarr.arrays.sources.strided import FileBytes
 from nczarr.arrays.values.parts import NUMPY, Types, is_fixed, size
 from nczarr.ast.dataset import building
+from nczarr.ast.frozen import frozen
 from nczarr.ast.node import TypeName
-from nczarr.check.checked import Unchecked
 from nczarr.diagnostics.report import Report, Source, Span
 from nczarr.formats.common.remote_variable import TEXT, RemoteVariable
-from nczarr.frozen import frozen
 from nczarr.options import Options
 from nczarr.plugins.opendap.common.columns import (
     BrokenValuesError,
@@ -37,6 +36,7 @@ from nczarr.plugins.opendap.dap2.dataset import build_dataset, chars_of, read_de
 from nczarr.plugins.opendap.dap2.parser import Declaration, TextFaultError, parse_dds
 from nczarr.plugins.opendap.dap2.tree import DataSlot, Declared, Tree, TreeVariable
 from nczarr.plugins.opendap.dap2.xdr import Xdr, narrow
+from nczarr.semantics.checked import Unchecked
 from nczarr.stores import local_paths
 from nczarr.stores.dataset_service import LONGEST_DOCUMENT, Served, encode, message
 

@@ -12,7 +12,7 @@ from urllib.parse import unquote
 
 from nczarr import names
 from nczarr.ast import OpaqueType, Variable
-from nczarr.check.checked import Checked
+from nczarr.semantics.checked import Checked
 
 NAMES = "_nczarr_names"
 """Attribute with the FQNs of a variable and its dimensions, or of a group: what their identifiers do not tell."""

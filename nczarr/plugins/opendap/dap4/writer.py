@@ -33,7 +33,6 @@ from nczarr.arrays.values.parts import (
 )
 from nczarr.ast import Attribute, Constant, OpaqueType
 from nczarr.ast.values import shortest
-from nczarr.check.checked import Checked, select_parts
 from nczarr.plugins.opendap.common.constraints import MOST_CLAUSES, ConstraintError, missing
 from nczarr.plugins.opendap.common.dmr_writer import (
     STEP,
@@ -46,6 +45,7 @@ from nczarr.plugins.opendap.common.dmr_writer import (
 from nczarr.plugins.opendap.common.packed import PackedCells, pack
 from nczarr.plugins.opendap.common.words import LEFT_OUT, dap4_name, escape, is_safe_text, show
 from nczarr.plugins.opendap.dap4.response import ERROR, HEADER, LAST, LITTLE, UNCHECKED
+from nczarr.semantics.checked import Checked, select_parts
 
 _SLICES = re.compile(r"((?:\[[^\[\]]{0,80}\])*)\s*")
 _UNESCAPED = re.compile(r"\\(.)")

@@ -18,7 +18,6 @@ from nczarr.arrays.sources.source import ArraySource, Descr, Parts, find_unwritt
 from nczarr.arrays.values.parts import Types, descr, part_tree
 from nczarr.ast import ATOMIC, EnumType, Storage, Variable
 from nczarr.ast.dataset import DEFLATE
-from nczarr.check.checked import Checked
 from nczarr.diagnostics.report import CompileError, Diagnostic, Report, Severity
 from nczarr.options import Options
 from nczarr.plan.plans import StreamPlan
@@ -27,6 +26,7 @@ from nczarr.plugins.opendap.common.packed import PackedCells
 from nczarr.plugins.opendap.common.words import DMRPP, escape, is_safe_text, tag, text_of
 from nczarr.plugins.opendap.dmrpp.link_plan import Linked, Refused, ValueEncoding, choose_encoding
 from nczarr.plugins.opendap.dmrpp.references import FILTER_NAMES, fill_number
+from nczarr.semantics.checked import Checked
 from nczarr.stores import local_paths
 from nczarr.stores.target_urls import UnnamedTargetError, UrlNaming
 from nczarr.stores.url import is_remote

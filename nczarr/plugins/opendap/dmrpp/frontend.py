@@ -5,7 +5,6 @@ from __future__ import annotations
 from nczarr.arrays.sources.source import Parts
 from nczarr.ast import Storage
 from nczarr.ast.dataset import building
-from nczarr.check.checked import Unchecked
 from nczarr.diagnostics.report import Diagnostic, Label, Report, Severity, Source, Span
 from nczarr.formats.common.xml_reader import XmlElement, parse
 from nczarr.options import Options
@@ -13,6 +12,7 @@ from nczarr.plugins.opendap.common.document_reader import DescribedVariable, Doc
 from nczarr.plugins.opendap.common.words import PREFIXES
 from nczarr.plugins.opendap.dmrpp.arrays import ArrayReader
 from nczarr.plugins.opendap.dmrpp.references import PLACEHOLDER, SUFFIX, DmrppReferences, foreign_kind
+from nczarr.semantics.checked import Unchecked
 from nczarr.stores import local_paths
 from nczarr.stores.reference_policy import ForbiddenTargetError, Policy, home_of
 from nczarr.stores.references import ReferenceStore

@@ -14,10 +14,10 @@ from nczarr.arrays.values.parts import Types, descr, is_fixed, size
 from nczarr.ast import Attribute, CompoundType, EnumType, OpaqueType, VlenType
 from nczarr.ast.dataset import SHUFFLE, VERSION, groups
 from nczarr.ast.rectilinear import varies
-from nczarr.check.checked import Checked
 from nczarr.options import Options
 from nczarr.plan.plans import Loss
 from nczarr.plugins.opendap.dmrpp.references import FILTER_NAMES, foreign_kind
+from nczarr.semantics.checked import Checked
 from nczarr.stores.url import is_remote
 
 TEXT = 16

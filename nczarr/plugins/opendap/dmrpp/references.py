@@ -14,11 +14,11 @@ from typing import Any, NamedTuple
 from nczarr.arrays.regions import index_of, number_of
 from nczarr.ast import ATOMIC
 from nczarr.ast.dataset import DEFLATE, FLETCHER32, SHUFFLE
-from nczarr.check.check_types import DEFAULT
 from nczarr.formats.common.xml_reader import ChunkColumns, XmlElement
 from nczarr.plugins.opendap.common.declarations import FaultError, whole
 from nczarr.plugins.opendap.common.words import number_bytes
 from nczarr.registry import ChunkKeys
+from nczarr.semantics.check_types import DEFAULT
 from nczarr.stores.base import Reference, folders_with
 
 PLACEHOLDER = "OPeNDAP_DMRpp_DATA_ACCESS_URL"

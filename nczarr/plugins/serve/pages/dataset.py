@@ -15,9 +15,9 @@ from nczarr import names
 from nczarr.api.brief import brief
 from nczarr.api.html import More, tree_html
 from nczarr.arrays.values.parts import is_fixed, size
-from nczarr.check.checked import Checked, find_coordinates
-from nczarr.check.outline import measure_stored
 from nczarr.diagnostics.report import CompileError, Report
+from nczarr.pipeline.select.coordinate_summary import summarize_coordinate
+from nczarr.pipeline.select.physical import attributes_of, text_of
 from nczarr.plugins.serve.answers import HttpAnswer
 from nczarr.plugins.serve.context import Answer, DeferredWork, ServerContext, as_wanted, trim
 from nczarr.plugins.serve.dataset_cache import CachedDataset
@@ -29,8 +29,8 @@ from nczarr.plugins.serve.protocols.opendap import dap2_mapping
 from nczarr.plugins.serve.refusals import RefusedRequestError, without_home
 from nczarr.plugins.serve.request import Request, url
 from nczarr.plugins.serve.value_streams import cost
-from nczarr.select.coordinate_summary import summarize_coordinate
-from nczarr.select.physical import attributes_of, text_of
+from nczarr.semantics.checked import Checked, find_coordinates
+from nczarr.semantics.outline import measure_stored
 
 BUDGET = 8 << 20
 """Maximum bytes that are read for the coordinates of one page."""

@@ -14,10 +14,13 @@ import tempfile
 from collections.abc import Iterable, Iterator, Mapping
 
 from nczarr import names
-from nczarr.check.checked import Checked
 from nczarr.diagnostics.report import OMITTED, Report
-from nczarr.operations import pipeline
 from nczarr.options import Options
+from nczarr.pipeline import phases
+from nczarr.pipeline.select.indexing import read_outer
+from nczarr.pipeline.select.physical import is_numeric, physical
+from nczarr.pipeline.select.selection import Subset
+from nczarr.pipeline.select.selection_syntax import sections
 from nczarr.plugins.serve.answers import HttpAnswer, attachment
 from nczarr.plugins.serve.context import Answer, DeferredWork, ServerContext, of_dataset
 from nczarr.plugins.serve.dataset_cache import CachedDataset, check_same
@@ -28,10 +31,7 @@ from nczarr.plugins.serve.refusals import BUSY, RETRY, RefusedRequestError, word
 from nczarr.plugins.serve.request import Request
 from nczarr.plugins.serve.resources import FullError, Spool
 from nczarr.plugins.serve.value_streams import chunk_size, limit_size, longest_chunk, size_of, whole
-from nczarr.select.indexing import read_outer
-from nczarr.select.physical import is_numeric, physical
-from nczarr.select.selection import Subset
-from nczarr.select.selection_syntax import sections
+from nczarr.semantics.checked import Checked
 from nczarr.stores import local_paths
 
 FORMATS = {
@@ -105,7 +105,7 @@ def write_download(
     checked: Checked, name: str, suffix: str, subset: Subset, size: int, context: ServerContext
 ) -> Spool:
     """Return a finished file; `name`: name of the dataset. Raises RefusedRequestError, OSError."""
-    from nczarr.operations.endpoints import target_format
+    from nczarr.pipeline.endpoints import target_format
 
     report = Report(limit=100)
     if not context.disk.has(size):
@@ -113,13 +113,13 @@ def write_download(
     with tempfile.TemporaryDirectory(prefix="nczarr-") as folder:
         path = local_paths.join(folder, f"download{suffix}")
         form = target_format(path, None, report)
-        part = pipeline.select(checked, subset, report)
+        part = phases.select(checked, subset, report)
         written = None
         if form is not None and part is not None and not report.errors:
             accepted = frozenset({OMITTED})  # the page of the dataset lists what is left out
             title = part.dataset.name or names.stem(name)
             options = Options(name=title, memory=context.limits.memory, allow_loss=accepted)
-            written = pipeline.write(part, path, form, report, options)
+            written = phases.write(part, path, form, report, options)
         if written is None or report.errors:
             raise RefusedRequestError(400, words(report.list_sorted(), folder))
         try:

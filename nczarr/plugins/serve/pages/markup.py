@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from nczarr import __version__, names
 from nczarr.api.brief import brief
 from nczarr.arrays.execution.counts import bytes_text
-from nczarr.plugin_index import ProtocolRow, load_all
+from nczarr.names.plugin_index import ProtocolRow, load_all
 from nczarr.plugins.serve.request import url
 from nczarr.registry import list_names_with
 

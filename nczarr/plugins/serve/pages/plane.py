@@ -12,14 +12,14 @@ from typing import Any, NamedTuple
 
 from nczarr import names
 from nczarr.arrays.lazy_numpy import NDArray, np
-from nczarr.check.checked import Checked
 from nczarr.diagnostics.report import hint
+from nczarr.pipeline.select.indexing import read_outer
+from nczarr.pipeline.select.physical import Physical, attributes_of, is_numeric, physical, text_of
 from nczarr.plugins.serve.pages.picture import DIVERGING, PALETTES
 from nczarr.plugins.serve.refusals import RefusedRequestError
 from nczarr.plugins.serve.resources import Limits
 from nczarr.plugins.serve.value_streams import FEW, chunk_size, cost, list_stored_blocks, longest_chunk
-from nczarr.select.indexing import read_outer
-from nczarr.select.physical import Physical, attributes_of, is_numeric, physical, text_of
+from nczarr.semantics.checked import Checked
 
 MOST_POINTS = 2000
 """Maximum values along a line."""

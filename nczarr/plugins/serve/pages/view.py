@@ -10,7 +10,8 @@ from urllib.parse import urlencode
 
 from nczarr import names
 from nczarr.arrays.lazy_numpy import NDArray, np
-from nczarr.check.checked import Checked
+from nczarr.pipeline.select.physical import Physical, is_numeric, physical
+from nczarr.pipeline.select.selection_syntax import write_section
 from nczarr.plugins.serve.answers import HTML, JSON, HttpAnswer, conditional
 from nczarr.plugins.serve.context import Answer, ServerContext, of_dataset
 from nczarr.plugins.serve.dataset_cache import CachedDataset
@@ -21,8 +22,7 @@ from nczarr.plugins.serve.pages.picture import PALETTES, indices, png
 from nczarr.plugins.serve.pages.plane import PlaneView, ShownAxis, axis_at, axis_of, read, view_of
 from nczarr.plugins.serve.refusals import RefusedRequestError
 from nczarr.plugins.serve.request import Request, url
-from nczarr.select.physical import Physical, is_numeric, physical
-from nczarr.select.selection_syntax import write_section
+from nczarr.semantics.checked import Checked
 
 MOST_VARIABLES = 1000
 """Maximum variables to choose from."""

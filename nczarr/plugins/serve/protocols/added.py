@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator
 
-from nczarr.plugin_index import ProtocolRow
+from nczarr.names.plugin_index import ProtocolRow
 from nczarr.plugins.serve.answers import HttpAnswer
 from nczarr.plugins.serve.context import Answer, Handler, ServerContext, ServerRoute, of_dataset
 from nczarr.plugins.serve.dataset_cache import CachedDataset

@@ -11,9 +11,9 @@ from xml.sax.saxutils import quoteattr
 
 from nczarr import names, ncstream
 from nczarr.arrays.values.parts import is_fixed
-from nczarr.check.checked import Checked
 from nczarr.diagnostics.report import CompileError, Report, suggest
 from nczarr.options import Options
+from nczarr.pipeline.select.selection_syntax import write_section
 from nczarr.plugins.serve.answers import BYTES, HTML, TEXT, XML, HttpAnswer, conditional
 from nczarr.plugins.serve.context import Answer, ServerContext, StreamedValues, of_dataset
 from nczarr.plugins.serve.dataset_cache import CachedDataset
@@ -23,7 +23,7 @@ from nczarr.plugins.serve.refusals import RefusedRequestError, words
 from nczarr.plugins.serve.request import Request, url
 from nczarr.plugins.serve.resources import Limits
 from nczarr.plugins.serve.value_streams import check_size, memory_for, size_of
-from nczarr.select.selection_syntax import write_section
+from nczarr.semantics.checked import Checked
 
 NCSTREAM = (("Content-Description", "ncstream"),)
 """Header by which clients recognise the protocol."""
@@ -77,7 +77,7 @@ def _capabilities(location: str) -> str:
 def write_header(checked: Checked, name: str, limits: Limits) -> str:
     """Return the declarations of a dataset as CDL; `name`: name of its file. Raises CompileError, OSError."""
     from nczarr.names import stem
-    from nczarr.operations.pipeline import dump
+    from nczarr.pipeline.phases import dump
 
     report = Report(limit=100)
     options = Options(
@@ -113,8 +113,8 @@ def parse_wanted(checked: Checked, spec: str, home: str) -> list[tuple[str, tupl
 
     Raises RefusedRequestError for missing or invalid sections.
     """
-    from nczarr.select.sections import ranges_of
-    from nczarr.select.selection_syntax import sections
+    from nczarr.pipeline.select.sections import ranges_of
+    from nczarr.pipeline.select.selection_syntax import sections
 
     report = Report(limit=20)
     if not spec.strip():

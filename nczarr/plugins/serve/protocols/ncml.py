@@ -30,7 +30,7 @@ from nczarr.arrays.values.value_lists import join
 from nczarr.ast.dataset import Attribute, Group
 from nczarr.ast.types import ATOMIC, CompoundType, EnumType, OpaqueType, VlenType
 from nczarr.ast.values import Constant, shortest
-from nczarr.check.checked import Checked
+from nczarr.semantics.checked import Checked
 
 NAMESPACE = "http://www.unidata.ucar.edu/namespaces/netcdf/ncml-2.2"
 MOST_MEMBERS = 100_000

@@ -23,8 +23,8 @@ from nczarr import __version__, names
 from nczarr.arrays.lazy_numpy import np
 from nczarr.arrays.values.parts import is_fixed
 from nczarr.arrays.values.time_units import CALENDARS, date
-from nczarr.check.checked import Checked
 from nczarr.diagnostics.report import CompileError
+from nczarr.pipeline.select.selection_syntax import write_section
 from nczarr.plugins.opendap.common.constraints import ConstraintError
 from nczarr.plugins.opendap.common.dmr_writer import Projection
 from nczarr.plugins.opendap.dap2 import declarations as dap2
@@ -41,7 +41,7 @@ from nczarr.plugins.serve.places import ServedPlace
 from nczarr.plugins.serve.refusals import RefusedRequestError
 from nczarr.plugins.serve.request import Request, url
 from nczarr.plugins.serve.value_streams import FIRST, memory_for
-from nczarr.select.selection_syntax import write_section
+from nczarr.semantics.checked import Checked
 
 SUFFIXES = {
     DAP2: {".dds": "dds", ".das": "das", ".ver": "ver", ".dods": "dods", ".ascii": "ascii", ".asc": "ascii",

@@ -9,8 +9,8 @@ import pytest
 
 import nczarr
 from nczarr.diagnostics.report import Report
-from nczarr.operations.pipeline import input_at
 from nczarr.options import Options
+from nczarr.pipeline.phases import input_at
 from nczarr.plugins.combine.join import check_sources as module
 from nczarr.plugins.combine.join.check_sources import JoinedSources, check_sources
 

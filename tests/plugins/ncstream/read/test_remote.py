@@ -20,8 +20,8 @@ import nczarr
 from nczarr.api.handle import DatasetHandle
 from nczarr.diagnostics.report import CompileError, Report, Source
 from nczarr.formats.common import remote_variable
-from nczarr.operations import pipeline
 from nczarr.options import Options
+from nczarr.pipeline import phases
 from nczarr.plugins.ncstream.read import remote
 from nczarr.stores import dataset_service
 from nczarr.stores.url import BadURLError, is_remote, location
@@ -72,7 +72,7 @@ data:
 
 def dataset() -> DatasetHandle:
     report = Report()
-    checked = pipeline.read(Source("t.cdl", CDL.encode()), report, Options())
+    checked = phases.read(Source("t.cdl", CDL.encode()), report, Options())
     assert checked is not None, report.list_sorted()
     return DatasetHandle(checked)
 
@@ -266,7 +266,7 @@ def test_a_declared_size_costs_nothing() -> None:
     """Sources of a list variable of 2^40 cells are made at once, and one cell is one question."""
     report = Report()
     cdl = "netcdf t { types: int(*) row ; dimensions: x = 1048576 ; variables: row r(x, x) ; double d(x, x) ; }"
-    checked = pipeline.read(Source("t.cdl", cdl.encode()), report, Options())
+    checked = phases.read(Source("t.cdl", cdl.encode()), report, Options())
     assert checked is not None
     with serving(given(checked)) as server:
         there = nczarr.open(server.url("t.nc"))

@@ -11,8 +11,8 @@ import pytest
 
 import nczarr
 from nczarr.diagnostics.report import Report, Source
-from nczarr.operations import pipeline
 from nczarr.options import Options
+from nczarr.pipeline import phases
 from tests.support.opendap_responses import END, ROW, dods, text, units
 
 
@@ -27,7 +27,7 @@ def opened(tmp_path: Path, response: bytes, das: str | None = None) -> Any:
 def faults(response: bytes) -> list[tuple[str, str, str]]:
     report = Report()
     source = Source("sample.dods", response)
-    assert pipeline.read(source, report, Options()) is None
+    assert phases.read(source, report, Options()) is None
     return [
         (found.code, found.message, span.source.place(span.start))
         for found in report.list_sorted()
@@ -154,7 +154,7 @@ def test_numbers_that_do_not_fit_stay_texts(tmp_path: Path) -> None:
     path = tmp_path / "sample.dods"
     path.write_bytes(dods("Int32 t;", units(1)))
     (tmp_path / "sample.das").write_text("Attributes { t { Int16 a 70000; Strange b c; } }")
-    checked = pipeline.read_path(str(path), report, Options())
+    checked = phases.read_path(str(path), report, Options())
     assert checked is not None
     assert [found.code for found in report.list_sorted()] == ["foreign-member"] * 2
     values = {each.name: each.value.data for each in checked.dataset.variables[0].attributes}
@@ -166,7 +166,7 @@ def test_invalid_attributes_are_left_out(tmp_path: Path) -> None:
     path = tmp_path / "sample.dods"
     path.write_bytes(dods("Int32 t;", units(1)))
     (tmp_path / "sample.das").write_text('Attributes {\n t { String a "one" two; }\n}')
-    checked = pipeline.read_path(str(path), report, Options())
+    checked = phases.read_path(str(path), report, Options())
     assert checked is not None
     assert checked.dataset.variables[0].attributes == ()
     (found,) = report.list_sorted()

@@ -10,8 +10,8 @@ import pytest
 
 import nczarr
 from nczarr.diagnostics.report import Report, Source
-from nczarr.operations import pipeline
 from nczarr.options import Options
+from nczarr.pipeline import phases
 from tests.support.opendap_responses import chunk, dap, dmr
 
 
@@ -23,7 +23,7 @@ def opened(tmp_path: Path, response: bytes) -> Any:
 
 def faults(response: bytes) -> list[tuple[str, str, str]]:
     report = Report()
-    assert pipeline.read(Source("sample.dap", response), report, Options()) is None
+    assert phases.read(Source("sample.dap", response), report, Options()) is None
     return [
         (found.code, found.message, span.source.place(span.start))
         for found in report.list_sorted()

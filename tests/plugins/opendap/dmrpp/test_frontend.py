@@ -12,8 +12,8 @@ import pytest
 
 from nczarr.arrays.codecs.chain import encode
 from nczarr.ast import Codec
-from nczarr.check.checked import Checked
 from nczarr.options import Following
+from nczarr.semantics.checked import Checked
 from tests.support.dmrpp_documents import HEAD, SIGNATURE, array, codes, document, read, target
 
 VALUES = np.arange(6, dtype="<i4").reshape(2, 3)

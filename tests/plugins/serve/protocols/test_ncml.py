@@ -12,12 +12,12 @@ from hypothesis import strategies as st
 from nczarr import names
 from nczarr.ast import Attribute, Constant, Dataset, Dimension, Group, Variable
 from nczarr.ast.types import ATOMIC, CompoundType, EnumConstant, EnumType, Field
-from nczarr.check import check
-from nczarr.check.checked import Checked, Unchecked
 from nczarr.diagnostics.report import Report, Source
-from nczarr.operations import pipeline
 from nczarr.options import Options
+from nczarr.pipeline import phases
 from nczarr.plugins.serve.protocols import ncml
+from nczarr.semantics import check
+from nczarr.semantics.checked import Checked, Unchecked
 from tests.support.peers import exactness
 
 REAL = exactness.real_folder()
@@ -26,7 +26,7 @@ SPACE = {"n": ncml.NAMESPACE}
 
 def checked(cdl: str) -> Checked:
     report = Report()
-    found = pipeline.read(Source("t.cdl", cdl.encode()), report, Options())
+    found = phases.read(Source("t.cdl", cdl.encode()), report, Options())
     assert found is not None, report.list_sorted()
     return found
 
@@ -170,7 +170,7 @@ def test_the_corpus_is_parsed(shared: Path, number: int) -> None:
     files = sorted((shared / "data" / "netcdf-c").rglob("*.cdl"))[number::5]
     read = 0
     for path in files:
-        found = pipeline.read(Source(path.name, path.read_bytes()), Report(), Options())
+        found = phases.read(Source(path.name, path.read_bytes()), Report(), Options())
         if found is None:
             continue
         root = parsed(found, path.name)

@@ -14,8 +14,8 @@ import nczarr
 from nczarr.arrays.chunks.key_chunk_array import KeyChunkArray
 from nczarr.arrays.sources.source import ArraySource
 from nczarr.diagnostics.report import Report
-from nczarr.operations import pipeline
 from nczarr.options import Options
+from nczarr.pipeline import phases
 
 WHOLE = (slice(0, 8), slice(0, 8))
 
@@ -31,7 +31,7 @@ def array_in(path: Path, **options: Any) -> ArraySource:
 
 
 def source_of(path: Path) -> ArraySource:
-    found = pipeline.read_path(str(path), Report(), Options())
+    found = phases.read_path(str(path), Report(), Options())
     assert found is not None
     source = found.parts["/v"][""]
     assert isinstance(source, KeyChunkArray)

@@ -19,8 +19,8 @@ from nczarr.arrays.sources.sliced import Sliced
 from nczarr.arrays.sources.source import ArraySource, Layout
 from nczarr.ast.rectilinear import Lengths
 from nczarr.diagnostics.report import Report
-from nczarr.operations import pipeline
 from nczarr.options import Options
+from nczarr.pipeline import phases
 from nczarr.plugins.combine.arrays.concatenate import join_sources
 from nczarr.plugins.combine.arrays.interleave import Raised
 
@@ -106,7 +106,7 @@ def test_indices_of_vast_arrays_stay_within_64_bits() -> None:
 
 
 def array_in(path: Path) -> ArraySource:
-    checked = pipeline.read_path(str(path), Report(), Options())
+    checked = phases.read_path(str(path), Report(), Options())
     assert checked is not None
     return checked.parts["/v"][""]
 

@@ -15,16 +15,16 @@ from hypothesis import strategies as st
 from nczarr.arrays.sources.memory import Runs
 from nczarr.arrays.sources.source import Layout, Parts
 from nczarr.ast import ATOMIC, Attribute, Constant, Dataset, Dimension, Kind, Variable
-from nczarr.check.checked import Checked
-from nczarr.check.classic_layout import CLASSIC_KINDS, check_sizes, lay_out
-from nczarr.check.kinds import choose
 from nczarr.diagnostics.report import Report, Source
 from nczarr.formats.netcdf3 import backend as data
 from nczarr.formats.netcdf3.backend import header
-from nczarr.operations import pipeline
 from nczarr.options import Options
+from nczarr.pipeline import phases
 from nczarr.plan.planner import plan
 from nczarr.registry import find_format
+from nczarr.semantics.checked import Checked
+from nczarr.semantics.classic_layout import CLASSIC_KINDS, check_sizes, lay_out
+from nczarr.semantics.kinds import choose
 from tests.conftest import ROOT, Ran
 from tests.support.chunked import Chunked
 from tests.support.making import checked
@@ -36,7 +36,7 @@ def pieces(dataset: Checked, kind: Kind = "nc3") -> Any:
     options = Options(kind=kind, max_size=2**62)
     planned = plan(dataset, form, options, report)
     assert planned is not None, [found.message for found in report.list_sorted()]
-    return pipeline.text(dataset, form, Report(), options)
+    return phases.text(dataset, form, Report(), options)
 
 
 def simple(variables: Mapping[str, tuple[str, tuple[int, ...]]], records: int | None = None) -> Dataset:
@@ -338,7 +338,7 @@ def test_the_largest_dimension_of_cdf5() -> None:
 def test_headers_have_the_length_that_the_layout_says() -> None:
     text = (ROOT / "samples" / "01-station.cdl").read_bytes()
     for kind in CLASSIC_KINDS:
-        dataset = pipeline.read(Source("t.cdl", text), Report(), Options())
+        dataset = phases.read(Source("t.cdl", text), Report(), Options())
         assert dataset is not None
         layout = lay_out(dataset, kind)
         assert len(header(dataset, kind, layout)) == layout.header

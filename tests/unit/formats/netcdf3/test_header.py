@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 
 from nczarr.ast import Constant
-from nczarr.check.checked import Checked
 from nczarr.diagnostics.report import Report, Source
-from nczarr.operations import pipeline
 from nczarr.options import Options
+from nczarr.pipeline import phases
+from nczarr.semantics.checked import Checked
 from tests.conftest import run_command
 from tests.support.classic_bytes import Made
 
@@ -24,7 +24,7 @@ V1 = Made(1)
 def read(data: bytes, name: str = "t.nc") -> tuple[Checked | None, list[tuple[str, int | None]]]:
     """The dataset, and the codes of all that was found with their offsets."""
     report = Report()
-    checked = pipeline.read(Source(name, data), report, Options())
+    checked = phases.read(Source(name, data), report, Options())
     return checked, [(found.code, found.primary.offset) for found in report.list_sorted() if found.code != "unread"]
 
 

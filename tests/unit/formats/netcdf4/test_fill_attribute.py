@@ -10,8 +10,8 @@ import pytest
 
 import nczarr
 from nczarr.diagnostics.report import Report
-from nczarr.operations import pipeline
 from nczarr.options import Options
+from nczarr.pipeline import phases
 from nczarr.stores.open import open_source
 from tests.conftest import run_command
 
@@ -47,7 +47,7 @@ def test_a_number_that_the_type_has_is_converted(tmp_path: Path, dtype: str, fil
 )  # fmt: skip
 def test_other_values_are_left_out(tmp_path: Path, dtype: str, fill: Any) -> None:
     path = file_of(tmp_path / "a.nc", dtype, fill)
-    checked = pipeline.read(open_source(str(path)), Report(), Options())
+    checked = phases.read(open_source(str(path)), Report(), Options())
     assert checked is not None
     [omitted] = checked.omitted
     assert (omitted.code, omitted.path) == ("omitted-type", "/v")

@@ -11,11 +11,11 @@ import numpy as np
 import pytest
 
 import nczarr
-from nczarr.check.checked import Checked
 from nczarr.diagnostics.report import Report, Severity
 from nczarr.formats.netcdf4 import header_model
-from nczarr.operations import pipeline
 from nczarr.options import Options
+from nczarr.pipeline import phases
+from nczarr.semantics.checked import Checked
 from nczarr.stores.open import open_source
 
 Make = Callable[[Any, ModuleType], object]
@@ -33,7 +33,7 @@ def read(tmp_path: Path, peer: Callable[[str], ModuleType]) -> Read:
             file["ok"] = np.arange(3, dtype="i4")
             make(file, h5py)
         report = Report()
-        checked = pipeline.read(open_source(str(tmp_path / "t.h5")), report, Options())
+        checked = phases.read(open_source(str(tmp_path / "t.h5")), report, Options())
         omitted = [] if checked is None else [(one.code, one.text) for one in checked.omitted]
         said = [(found.code, found.message) for found in report.list_sorted() if found.code != "unread"]
         return checked, [*said, *omitted]
@@ -169,7 +169,7 @@ def test_what_the_model_cannot_hold_is_left_out(make: Make, tmp_path: Path, peer
         make(file, h5py)
     before = path.read_bytes()
     report = Report()
-    checked = pipeline.read(open_source(str(path)), report, Options())
+    checked = phases.read(open_source(str(path)), report, Options())
     assert [each.code for each in report.list_sorted()] == ["unread"]
     assert checked is not None
     assert ["/d`" in each.text for each in checked.omitted] == [True]
@@ -195,7 +195,7 @@ def test_files_that_are_open_in_memory_are_told_apart(tmp_path: Path, peer: Call
                 file["d"] = h5py.SoftLink("/no")
                 file["e"] = h5py.Empty("f4")
         report = Report()
-        checked = pipeline.read(open_source(str(path)), report, Options())
+        checked = phases.read(open_source(str(path)), report, Options())
         assert checked is not None, report.list_sorted()
         assert checked.parts["/number"][""].read(()).tolist() == number
         if number % 2:
@@ -272,7 +272,7 @@ def test_files_of_the_library_hide_nothing(tmp_path: Path, peer: Callable[[str],
         group.createVariable("v", str, ("t", "x", "y"))
         file.createEnumType("i1", "e", {"a": 1})
     report = Report()
-    assert pipeline.read(open_source(str(tmp_path / "t.nc")), report, Options()) is not None
+    assert phases.read(open_source(str(tmp_path / "t.nc")), report, Options()) is not None
     assert report.list_sorted() == []
 
 
@@ -309,7 +309,7 @@ def test_named_types_of_another_file_are_not_those_of_this_one(
         assert h5py.h5o.get_info(file["kind"].id).addr == address
         file["v"] = h5py.ExternalLink("other.h5", "/v")
     report = Report()
-    checked = pipeline.read(open_source(str(tmp_path / "t.h5")), report, Options())
+    checked = phases.read(open_source(str(tmp_path / "t.h5")), report, Options())
     assert checked is not None
     [attribute] = checked.variables["/v"].attributes
     [field] = checked.types[attribute.value.type].fields

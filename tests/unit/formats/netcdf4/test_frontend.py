@@ -14,8 +14,8 @@ import pytest
 import nczarr
 from nczarr.arrays.values.parts import parts
 from nczarr.diagnostics.report import CompileError, Report
-from nczarr.operations import pipeline
 from nczarr.options import Options
+from nczarr.pipeline import phases
 from nczarr.stores.open import open_source
 from tests.conftest import run_command
 from tests.support.peers.read_library import bits
@@ -152,7 +152,7 @@ def test_a_file_that_changes_is_opened_again(rich: Path, tmp_path: Path) -> None
     assert nczarr.open(rich)["/alone"][()] == 42
     nczarr.write(nczarr.from_cdl(RICH.replace("alone = 42", "alone = 43")), rich, "netcdf4", overwrite=True)
     report = Report()
-    checked = pipeline.read(open_source(str(rich)), report, Options())
+    checked = phases.read(open_source(str(rich)), report, Options())
     assert checked is not None
     assert checked.parts["/alone"][""].read(()) == 43
 

@@ -25,8 +25,8 @@ from nczarr.link import run as link_run
 from nczarr.link.chunk_pieces import make_chunk
 from nczarr.link.run import perform
 from nczarr.link.tasks import Keys, WrittenPart, arrays
-from nczarr.operations.pipeline import plan_store
 from nczarr.options import Options
+from nczarr.pipeline.phases import plan_store
 from nczarr.plugins.combine.arrays.concatenate import join_sources
 from nczarr.plugins.combine.arrays.interleave import Raised
 from nczarr.registry import find_format

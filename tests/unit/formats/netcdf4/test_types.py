@@ -11,10 +11,10 @@ import numpy as np
 import pytest
 
 import nczarr
-from nczarr.check.checked import Checked
 from nczarr.diagnostics.report import Report
-from nczarr.operations import pipeline
 from nczarr.options import Options
+from nczarr.pipeline import phases
+from nczarr.semantics.checked import Checked
 from nczarr.stores.open import open_source
 from tests.conftest import run_command
 from tests.support.hdf5_types import TypeMaker, flat, plain
@@ -27,7 +27,7 @@ Make = Callable[[Any], object]
 def read(path: Path) -> tuple[Checked, list[str]]:
     """The dataset of a file, and the messages about it."""
     report = Report()
-    checked = pipeline.read(open_source(str(path)), report, Options())
+    checked = phases.read(open_source(str(path)), report, Options())
     assert checked is not None, report.list_sorted()
     return checked, [found.message for found in report.list_sorted() if found.code != "unread"]
 

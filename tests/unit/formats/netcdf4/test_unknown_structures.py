@@ -14,8 +14,8 @@ from nczarr import CompileError
 from nczarr.diagnostics.report import Report
 from nczarr.formats.netcdf4 import library_objects
 from nczarr.formats.netcdf4.header.file_bytes import HeaderFile, UnknownStructureError
-from nczarr.operations import pipeline
 from nczarr.options import Options
+from nczarr.pipeline import phases
 from nczarr.stores.open import open_source
 from tests.support.drawn_hdf5 import set_shared, write_drawn
 from tests.support.h5py_equality import compare
@@ -27,7 +27,7 @@ pytest.importorskip("netCDF4")
 def diagnostics(path: Path) -> list[str]:
     """Return code and message of what reading a file reports."""
     report = Report()
-    pipeline.read(open_source(str(path)), report, Options())
+    phases.read(open_source(str(path)), report, Options())
     return [": ".join((one.code, one.message, *one.notes)) for one in report.list_sorted()]
 
 

@@ -9,8 +9,8 @@ from nczarr import registry
 from nczarr.ast import Attribute, Constant, Dataset
 from nczarr.diagnostics.report import Report, Source
 from nczarr.formats.notation import backend, frontend, tokens
-from nczarr.operations import pipeline
 from nczarr.options import Options
+from nczarr.pipeline import phases
 
 HEAD = "dataset t 2.0.0 "
 
@@ -113,5 +113,5 @@ def test_the_fast_tokens_are_those_of_the_grammar() -> None:
 def test_one_mistake_is_said_once(body: str, codes: list[str]) -> None:
     report = Report()
     data = f"dataset t 2.0.0 {{\n {body}\n}}\n".encode()
-    assert pipeline.read(Source("t.ncz", data), report, Options(), registry.find_format("notation")) is None
+    assert phases.read(Source("t.ncz", data), report, Options(), registry.find_format("notation")) is None
     assert [found.code for found in report.list_sorted()] == codes

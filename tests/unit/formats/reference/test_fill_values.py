@@ -16,8 +16,8 @@ from nczarr import refs
 from nczarr.api.refs import Writing
 from nczarr.arrays.sources.source import fill_of
 from nczarr.diagnostics.report import Report
-from nczarr.operations import pipeline
 from nczarr.options import Options
+from nczarr.pipeline import phases
 from tests.conftest import run_command
 
 SCHEMA = """netcdf t {
@@ -131,7 +131,7 @@ def test_notes_are_untrusted(source: Path, note: Any, codes: list[str]) -> None:
     document["nczarr"]["fill_values"] = note
     target.write_text(json.dumps(document))
     report = Report()
-    assert pipeline.read_path(str(target), report, Options()) is not None
+    assert phases.read_path(str(target), report, Options()) is not None
     assert [each.code for each in report.list_sorted() if each.code == "stale-extension"] == codes
 
 
@@ -157,7 +157,7 @@ def test_another_fill_value_of_hdf5_comes_back(tmp_path: Path, peer: Callable[[s
     assert found["v/.zarray"]["fill_value"] == 7
     assert "_FillValue" not in found["v/.zattrs"]
     for each in (path, target):
-        checked = pipeline.read_path(str(each), Report(), Options())
+        checked = phases.read_path(str(each), Report(), Options())
         assert checked is not None
         assert fill_of(checked.parts["/v"][""]) == b"\3\0\0\0"
         (fill,) = [one.value for one in checked.variables["/v"].attributes if one.name == "_FillValue"]
@@ -169,7 +169,7 @@ def test_another_fill_value_of_hdf5_comes_back(tmp_path: Path, peer: Callable[[s
         document["refs"]["v/.zattrs"] = json.dumps(attributes)
         target.write_text(json.dumps(document))
         report = Report()
-        assert pipeline.read_path(str(target), report, Options()) is not None
+        assert phases.read_path(str(target), report, Options()) is not None
         assert [each.code for each in report.list_sorted()] == ["stale-extension"]
 
 

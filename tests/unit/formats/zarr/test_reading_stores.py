@@ -18,8 +18,8 @@ import nczarr
 from nczarr import registry
 from nczarr.ast import Constant
 from nczarr.diagnostics.report import Report, Source
-from nczarr.operations import pipeline
-from nczarr.select.indexing import read
+from nczarr.pipeline import phases
+from nczarr.pipeline.select.indexing import read
 from nczarr.stores.memory import MemoryStore
 from nczarr.stores.open import open_path
 from tests.conftest import run_command, shared_folder
@@ -82,7 +82,7 @@ def test_folders_and_archives_read_back(path: Path, suffix: str, tmp_path: Path)
     for form in FORMS:
         target = str(tmp_path / f"{form}{suffix}")
         shards = {"": "auto"} if form.endswith("3") else {}
-        assert pipeline.write(
+        assert phases.write(
             dataset, target, registry.find_format(form), Report(), WRITING._replace(shards=shards)  # type: ignore[arg-type]
         )  # fmt: skip
         store = open_path(target)

@@ -20,6 +20,7 @@ from http import HTTPStatus
 from urllib.parse import quote
 
 from nczarr import names
+from nczarr.pipeline.select.selection import DimensionRange, Subset
 from nczarr.plugins.serve.answers import TEXT, XML, HttpAnswer, attachment, conditional
 from nczarr.plugins.serve.context import Answer, DeferredWork, ServerContext, StreamedValues
 from nczarr.plugins.serve.dataset_cache import CachedDataset, check_same, while_same
@@ -35,7 +36,6 @@ from nczarr.plugins.serve.protocols.erddap.tables import TABLES, find_table_form
 from nczarr.plugins.serve.refusals import RefusedRequestError
 from nczarr.plugins.serve.request import Request, url
 from nczarr.plugins.serve.value_streams import check_size, longest_chunk, memory_for, size_of
-from nczarr.select.selection import DimensionRange, Subset
 
 VERSION = "ERDDAP_version=2.25\n"
 """Version of ERDDAP whose URLs are answered."""

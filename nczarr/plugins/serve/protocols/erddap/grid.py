@@ -22,12 +22,12 @@ from nczarr.arrays.values.parts import NUMPY
 from nczarr.arrays.values.time_units import CALENDARS, GREGORIAN, date
 from nczarr.ast import ATOMIC, Attribute, Constant, Dataset, Dimension, Variable
 from nczarr.ast.dataset import building
-from nczarr.check import check
-from nczarr.check.checked import Checked, Unchecked
 from nczarr.diagnostics.report import Report
+from nczarr.pipeline.select.indexing import read_outer
+from nczarr.pipeline.select.physical import NUMBERS, physical
 from nczarr.plugins.serve.refusals import RefusedRequestError
-from nczarr.select.indexing import read_outer
-from nczarr.select.physical import NUMBERS, physical
+from nczarr.semantics import check
+from nczarr.semantics.checked import Checked, Unchecked
 
 EPOCH = "seconds since 1970-01-01T00:00:00Z"
 """Units of all times."""

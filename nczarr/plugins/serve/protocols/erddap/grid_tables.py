@@ -10,14 +10,14 @@ from nczarr import names
 from nczarr.arrays.lazy_numpy import NDArray, np
 from nczarr.ast import ATOMIC, Attribute
 from nczarr.ast.values import shortest
-from nczarr.check.checked import Checked
+from nczarr.pipeline.select.indexing import read_outer
+from nczarr.pipeline.select.physical import attributes_of, is_numeric, physical, text_of
 from nczarr.plugins.serve.pages.markup import plain_text
 from nczarr.plugins.serve.protocols.erddap.grid import Grid, GridAxis
 from nczarr.plugins.serve.protocols.erddap.query import GridQuery
 from nczarr.plugins.serve.protocols.erddap.tables import TIME, Cell, TableColumn, TextTable
 from nczarr.plugins.serve.value_streams import chunk_size
-from nczarr.select.indexing import read_outer
-from nczarr.select.physical import attributes_of, is_numeric, physical, text_of
+from nczarr.semantics.checked import Checked
 
 JAVA = {"string": "String", "int64": "long", "uint64": "ulong"}
 """Words for types where they differ from the model's."""

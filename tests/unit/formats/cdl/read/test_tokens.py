@@ -10,10 +10,10 @@ import pytest
 import nczarr
 from nczarr.ast import Node
 from nczarr.ast.node import members_of
-from nczarr.check.checked import Unchecked
 from nczarr.diagnostics.report import CompileError, Report, Source
 from nczarr.formats.cdl.read.frontend import parse, read
 from nczarr.formats.cdl.read.tokens import FastTokens
+from nczarr.semantics.checked import Unchecked
 from nczarr.syntax._generated.CDLParser import CDLParser as P
 from tests.conftest import ROOT
 from tests.support.reference_tokens import plain_tokens

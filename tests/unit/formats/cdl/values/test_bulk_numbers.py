@@ -9,11 +9,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from nczarr.ast import ATOMIC, Constant
-from nczarr.check.check_types import DEFAULT
 from nczarr.diagnostics.report import Report, Source
 from nczarr.formats.cdl.values import bulk_numbers
 from nczarr.formats.cdl.values.literal_values import Converter
 from nczarr.formats.cdl.values.literals import ListReader
+from nczarr.semantics.check_types import DEFAULT
 
 NUMBERS = [name for name in ATOMIC if name in DEFAULT]
 TOKENS = st.one_of(

@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from nczarr.check import check
-from nczarr.check.checked import Checked
 from nczarr.diagnostics.report import Report, Source
 from nczarr.formats.cdl.read.frontend import read
+from nczarr.semantics import check
+from nczarr.semantics.checked import Checked
 
 
 def compiled(body: str) -> tuple[Checked | None, list[str]]:

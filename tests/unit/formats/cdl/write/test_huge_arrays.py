@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import pytest
 
-from nczarr.check.checked import Checked
 from nczarr.diagnostics.report import Report, Source
-from nczarr.operations import pipeline
-from nczarr.operations.pipeline import dump
 from nczarr.options import Options
+from nczarr.pipeline import phases
+from nczarr.pipeline.phases import dump
+from nczarr.semantics.checked import Checked
 
 
 def compiled(text: bytes) -> Checked:
     report = Report()
-    checked = pipeline.read(Source("t.cdl", text), report, Options())
+    checked = phases.read(Source("t.cdl", text), report, Options())
     assert checked is not None, [found.message for found in report.list_sorted()]
     return checked
 

@@ -29,15 +29,15 @@ from nczarr.ast import (
     Variable,
     VlenType,
 )
-from nczarr.check import check
-from nczarr.check.checked import Checked, Unchecked
 from nczarr.cli.compile import text as tree_text
 from nczarr.diagnostics.report import Report, Severity, Source
 from nczarr.formats.cdl.write.losses import in_constant
-from nczarr.operations import pipeline
 from nczarr.options import Options
+from nczarr.pipeline import phases
 from nczarr.plugins.testing.strategies import datasets_with_data
 from nczarr.registry import find_format
+from nczarr.semantics import check
+from nczarr.semantics.checked import Checked, Unchecked
 from tests.conftest import run_command
 
 CDL = find_format("cdl")
@@ -59,13 +59,13 @@ def compiled(dataset: Dataset, parts: dict[str, Parts] | None = None) -> Checked
 def written(checked: Checked, options: Options) -> tuple[bytes | None, Report]:
     report = Report()
     assert CDL is not None
-    pieces = pipeline.text(checked, CDL, report, options)
+    pieces = phases.text(checked, CDL, report, options)
     return None if pieces is None else b"".join(pieces), report
 
 
 def read_back(text: bytes) -> Dataset:
     report = Report()
-    checked = pipeline.read(Source("t.cdl", text), report, Options())
+    checked = phases.read(Source("t.cdl", text), report, Options())
     assert checked is not None, [found.message for found in report.list_sorted()] + [text.decode()]
     return checked.dataset
 
@@ -281,9 +281,9 @@ def test_notation_and_ast_lose_nothing(form: str) -> None:
         report = Report()
         row = find_format(form)
         assert row is not None
-        pieces = pipeline.text(compiled(dataset), row, report, Options())
+        pieces = phases.text(compiled(dataset), row, report, Options())
         assert pieces is not None
-        again = pipeline.read(Source("t", b"".join(pieces)), report, Options(), row)
+        again = phases.read(Source("t", b"".join(pieces)), report, Options(), row)
         assert report.list_sorted() == []
         assert again is not None
         assert again.dataset == dataset

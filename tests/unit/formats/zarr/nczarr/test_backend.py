@@ -9,12 +9,12 @@ import pytest
 
 import nczarr
 from nczarr.ast import Attribute, Constant, Dataset, Dimension, Group, Variable
-from nczarr.check.checked import Checked
 from nczarr.diagnostics.report import Report
 from nczarr.link.target import emit
 from nczarr.options import Options
 from nczarr.plan.planner import plan
 from nczarr.registry import find_format
+from nczarr.semantics.checked import Checked
 from tests.conftest import shared_folder
 from tests.support.making import checked
 from tests.support.peers import corpus

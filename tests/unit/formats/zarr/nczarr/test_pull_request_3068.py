@@ -16,10 +16,10 @@ from nczarr import registry
 from nczarr.api.handle import DatasetHandle
 from nczarr.ast import Attribute, Group
 from nczarr.ast.dataset import groups
-from nczarr.check.checked import Checked
 from nczarr.diagnostics.report import Diagnostic, Report
-from nczarr.operations import pipeline
 from nczarr.options import Options
+from nczarr.pipeline import phases
+from nczarr.semantics.checked import Checked
 from nczarr.stores.memory import MemoryStore
 from tests.support import draft_3068
 
@@ -132,7 +132,7 @@ def store(**documents: Any) -> MemoryStore:
 
 def opened(given: MemoryStore) -> tuple[Checked, list[Diagnostic]]:
     report = Report()
-    found = pipeline.read(given, report, Options(allow_loss=frozenset({"all"})))
+    found = phases.read(given, report, Options(allow_loss=frozenset({"all"})))
     assert found is not None
     return found, report.list_sorted()
 
@@ -210,7 +210,7 @@ def test_invalid_members_of_a_group_are_lost_aloud(documents: Any, wanted: list[
     assert [(each.code, each.primary.pointer) for each in said if each.code != "draft-conflict"] == wanted
     assert found.variables["/v"].dimensions == ("/x",)
     strict = Report()
-    pipeline.read(store(**documents), strict, Options())
+    phases.read(store(**documents), strict, Options())
     assert strict.errors == len(wanted)
 
 
@@ -316,7 +316,7 @@ def test_a_draft_below_another_root_is_announced(first: dict[str, Any]) -> None:
     assert {each.primary.pointer for each in told} == {"/attributes/_nczarr_attrs", f"{ARRAY}/nczarr_type"}
     assert found.variables["/v"].type == "ubyte"
     strict = Report()
-    pipeline.read(given, strict, Options())
+    phases.read(given, strict, Options())
     assert strict.errors == 2
 
 
@@ -377,12 +377,12 @@ def test_no_document_of_a_draft_raises(documented: bool) -> None:
             for changed in mutants(document["attributes"][member]):
                 attributes = {**document["attributes"], member: changed}
                 report = Report()
-                pipeline.read(store(**{**documents, name: {**document, "attributes": attributes}}), report, Options())
+                phases.read(store(**{**documents, name: {**document, "attributes": attributes}}), report, Options())
                 assert {each.code for each in report.list_sorted()} <= KNOWN
                 count += 1
         for changed in JUNK if name == "v" else ():
             for member in ("data_type", "fill_value", "shape", "dimension_names", "attributes"):
-                pipeline.read(store(**{**documents, name: {**document, member: changed}}), Report(), Options())
+                phases.read(store(**{**documents, name: {**document, member: changed}}), Report(), Options())
     assert count > 400
 
 

@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from nczarr.select.indexing import read
+from nczarr.pipeline.select.indexing import read
 from nczarr.stores.memory import MemoryStore
 from tests.support.stores import opened
 

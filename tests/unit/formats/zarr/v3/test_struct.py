@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 
 from nczarr.ast import CompoundType
-from nczarr.check.checked import Checked
 from nczarr.diagnostics.report import CompileError, Diagnostic
 from nczarr.formats.zarr.v3.dtypes import fill_bytes, fill_value
-from nczarr.select.indexing import read
+from nczarr.pipeline.select.indexing import read
+from nczarr.semantics.checked import Checked
 from nczarr.stores.memory import MemoryStore
 from tests.support.stores import opened
 
