@@ -67,11 +67,9 @@ def _list_public_folders() -> list[str]:
     import os
 
     package = os.path.dirname(__file__)
-    rooms = (
-        os.path.join(package, "api"),
-        *sorted(entry.path for entry in os.scandir(os.path.join(package, "plugins"))),
-    )
-    return [folder for room in rooms if os.path.isdir(folder := os.path.join(room, "public"))]
+    plugins = os.listdir(f"{package}/plugins") if os.path.isdir(f"{package}/plugins") else []
+    folders = [f"{package}/{room}/public" for room in ("api", *(f"plugins/{name}" for name in sorted(plugins)))]
+    return [folder for folder in folders if os.path.isdir(folder)]
 
 
 def _place_of(name: str) -> str | None:

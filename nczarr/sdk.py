@@ -44,7 +44,7 @@ PLACES: dict[str, tuple[str, ...]] = {
     "nczarr": ("names",),
     # analysis
     "nczarr.semantics.checked": ("Checked", "Namesake", "Omission", "Tables", "Unchecked", "tables"),
-    "nczarr.check": ("check",),
+    "nczarr.semantics": ("check",),
     # values
     "nczarr.arrays.lazy_numpy": ("NDArray", "np"),
     "nczarr.arrays.regions": ("Index", "Region", "Selection", "grid_of", "lengths_of"),
@@ -63,7 +63,7 @@ PLACES: dict[str, tuple[str, ...]] = {
         *("TARGET", "Following", "Option", "Options"),
     ),
     "nczarr.plan.plans": ("Conversion", "FilePlan", "Loss", "StorePlan", "StreamPlan"),
-    "nczarr.pipeline": ("pipeline",),
+    "nczarr.pipeline": ("phases",),
     "nczarr.pipeline.check_request": ("CheckRequest", "Convention", "ReaderCheck", "SourceComparison"),
     "nczarr.pipeline.endpoints": ("detect_format",),
     "nczarr.stores.base": ("Store",),
@@ -166,6 +166,7 @@ if TYPE_CHECKING:
     from nczarr.options import Following as Following
     from nczarr.options import Option as Option
     from nczarr.options import Options as Options
+    from nczarr.pipeline import phases as phases
     from nczarr.pipeline.check_request import CheckRequest as CheckRequest
     from nczarr.pipeline.check_request import Convention as Convention
     from nczarr.pipeline.check_request import ReaderCheck as ReaderCheck

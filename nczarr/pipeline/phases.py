@@ -40,7 +40,6 @@ if TYPE_CHECKING:
 Reader = Callable[[Report], Checked | None]
 """Reader of a dataset; None after a reported error. Raises OSError. One for another process can be pickled."""
 
-
 AGGREGATED = "aggregated_data"
 """Attribute of aggregation variables."""
 

@@ -92,4 +92,4 @@ def test_rows_load_none_of_what_they_name() -> None:
     code = "import sys; from nczarr import registry; list(registry.formats()); print(*sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=ROOT, check=True)
     rooms = {name.split(".")[1] for name in done.stdout.split() if name.startswith("nczarr.")}
-    assert rooms == {"diagnostics", "formats", "names", "plugin_index", "plugins", "registry", "stores"}
+    assert rooms == {"diagnostics", "formats", "names", "plugins", "registry", "stores"}

@@ -138,7 +138,7 @@ def test_a_crash_is_a_diagnostic_and_leaves_nothing(tmp_path: Path, monkeypatch:
     target = tmp_path / "t.zarr"
     done = run_command("compile", "-", "-o", str(target), stdin=GOOD)
     assert done.status == 1
-    assert "error[internal-error]: `check.resolve` failed: RuntimeError: a fault of ours" in done.err
+    assert "error[internal-error]: `semantics.resolve` failed: RuntimeError: a fault of ours" in done.err
     assert "Traceback" not in done.err
     assert "Traceback" in run_command("check", "-", "--verbose", stdin=GOOD).err
     assert not list(tmp_path.iterdir())

@@ -301,6 +301,7 @@ def test_the_list_of_commands_loads_no_parser() -> None:
         "nczarr.__main__",
         "nczarr.cli",
         "nczarr.cli.help",
+        "nczarr.names",
         "nczarr.names.plugin_index",
         "nczarr.plugins",
     ]
