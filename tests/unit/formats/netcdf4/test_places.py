@@ -15,7 +15,7 @@ import pytest
 
 import nczarr
 from nczarr.arrays.chunks.manifest import ChunkPlace
-from nczarr.arrays.codecs.crc32c import by_table
+from nczarr.arrays.codecs.crc32c import crc32c
 from nczarr.arrays.regions import grid_of, table_of
 from nczarr.arrays.sources.sliced import Sliced
 from nczarr.arrays.sources.source import ArraySource
@@ -144,7 +144,7 @@ def expected(array: WrittenPart) -> dict[str, bytes]:
             table += struct.pack("<QQ", len(data), one.size)
             data += content(one.piece)
         if data:
-            index_of_shard = b"" if layout.shards is None else table + by_table(table).to_bytes(4, "little")
+            index_of_shard = b"" if layout.shards is None else table + crc32c(table).to_bytes(4, "little")
             found[array.key(index)] = data + index_of_shard
     return found
 
@@ -223,7 +223,7 @@ def test_a_damaged_index_is_reported(file: Path, tmp_path: Path, at: int, value:
     data = bytearray(shard.read_bytes())
     begin = len(data) - 4 - 16 * 42 + 16 * 11 + at
     data[begin : begin + 8] = value.to_bytes(8, "little")
-    data[-4:] = by_table(bytes(data[-4 - 16 * 42 : -4])).to_bytes(4, "little")
+    data[-4:] = crc32c(bytes(data[-4 - 16 * 42 : -4])).to_bytes(4, "little")
     shard.write_bytes(data)
     source = sources(target)["plain"]
     with pytest.raises(CompileError, match=text) as many:
