@@ -7,7 +7,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from contextlib import nullcontext
+from contextlib import AbstractContextManager, nullcontext
 from typing import TYPE_CHECKING
 
 from nczarr.diagnostics import secrets
@@ -43,7 +43,10 @@ def write(
 
         plan = plan_stages(plan, path)
     if isinstance(plan, StorePlan):
-        return store(plan, path, report, counts, inspect, lock)
+        if not _fits_memory(plan, report):
+            return False
+        with _cluster(plan) as cluster:
+            return _write_store(plan, path, report, counts, inspect, lock, cluster)
     from nczarr.link import files
 
     return files.write(plan, path, report, counts, inspect, lock)
@@ -56,29 +59,16 @@ def pieces(plan: Plan, report: Report) -> Iterator[bytes]:
     return files.pieces(plan, report)
 
 
-def store(
-    plan: StorePlan,
-    path: str,
-    report: Report,
-    counts: Counts | None = None,
-    inspect: Inspect | None = None,
-    lock: Lock | None = None,
-) -> bool:
-    """Make a new folder, or an archive if the path ends in `.zip`; as `write`.
-
-    With `options.dask` a cluster runs the tasks. Reports oversized-chunk.
-    """
-    if not _fits_memory(plan, report):
-        return False
+def _cluster(plan: StorePlan) -> AbstractContextManager[Cluster | None]:
+    """Return the cluster that runs the tasks; None: this process does. Raises OSError."""
     if plan.options.dask is None:
-        return _store(plan, path, report, counts, inspect, lock, None)
+        return nullcontext()
     from nczarr.link.cluster import Cluster
 
-    with Cluster(plan.options.dask) as cluster:
-        return _store(plan, path, report, counts, inspect, lock, cluster)
+    return Cluster(plan.options.dask)
 
 
-def _store(
+def _write_store(
     plan: StorePlan,
     path: str,
     report: Report,
@@ -87,7 +77,7 @@ def _store(
     lock: Lock | None,
     cluster: Cluster | None,
 ) -> bool:
-    """Make a store, on a cluster if one is given; as `store`."""
+    """Make a new folder, or an archive if the path ends in `.zip`; as `write`."""
     from nczarr.link.target import begin_store, fill, has_room, warn_of_files
     from nczarr.stores.commitment import CommittedError
     from nczarr.stores.finish import delay_signals
@@ -102,9 +92,7 @@ def _store(
     target = None
     try:
         try:
-            with (
-                nullcontext() if is_remote(path) else delay_signals()
-            ):  # what was begun is known before a signal ends it
+            with nullcontext() if is_remote(path) else delay_signals():  # `target` is known before a signal ends it
                 target = begin_store(path, plan)
         except FileExistsError as error:
             helps = ["continue with `--resume` and the same source and options, or start again with `--overwrite`"]

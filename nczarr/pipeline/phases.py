@@ -202,7 +202,7 @@ def plan(
     if declaration is not None and declaration.list_declarations is not None:
         options = options._replace(declarations=declaration.list_declarations(checked, report))
     lost = registry.load(form.losses)(checked, options) if form.losses else ()
-    planned = planner.plan(checked, form, options, report, lost)
+    planned = planner.plan_target(checked, form, options, report, lost)
     if planned is not None and declaration is not None and declaration.report_obstacles is not None:
         declaration.report_obstacles(planned, report)
     return None if report.errors else planned
@@ -257,7 +257,7 @@ def write(
 
     if options.resume and not options.overwrite and endpoints.is_finished(path, form, options):
         return _find_finished(checked, path, form, report, options)
-    planned = _plan(checked, path, form, report, options)
+    planned = _plan_free_target(checked, path, form, report, options)
     if planned is None or planned.options.target is None:
         return None
     path = planned.options.target
@@ -307,8 +307,8 @@ def _find_finished(checked: Checked, path: str, form: Format, report: Report, op
     return done
 
 
-def _plan(checked: Checked, path: str, form: Format, report: Report, options: Options) -> Plan | None:
-    """Return the plan of a possible target; None after an error."""
+def _plan_free_target(checked: Checked, path: str, form: Format, report: Report, options: Options) -> Plan | None:
+    """Return the plan of a target whose place is free, or may be overwritten; None after an error."""
     omissions.refuse(checked, options, report)
     if report.errors:
         return None
@@ -327,16 +327,8 @@ def steps(checked: Checked, path: str, form: Format, report: Report, options: Op
     """Return the data steps of `write` by part, with its reports; None after an error. Nothing is written."""
     from nczarr import link
 
-    planned = _plan(checked, path, form, report, options)
+    planned = _plan_free_target(checked, path, form, report, options)
     return None if planned is None else link.steps(planned, report)
-
-
-def passes(checked: Checked, path: str, form: Format, report: Report, options: Options) -> list[PartPasses] | None:
-    """Return the passes of `write` by part, with its reports; None after an error. Nothing is written."""
-    from nczarr.link.stages import list_passes
-
-    planned = _plan(checked, path, form, report, options)
-    return None if planned is None else list_passes(planned, report)
 
 
 def text(checked: Checked, form: Format, report: Report, options: Options) -> Iterator[bytes] | None:
@@ -415,7 +407,10 @@ class ReadyConversion(NamedTuple):
 
     def passes(self, report: Report) -> list[PartPasses] | None:
         """Return the passes of `write` by part; None after an error. Nothing is written."""
-        return passes(self.checked, self.target, self.form, report, self.options)
+        from nczarr.link.stages import list_passes
+
+        planned = _plan_free_target(self.checked, self.target, self.form, report, self.options)
+        return None if planned is None else list_passes(planned, report)
 
     def steps(self, report: Report) -> Iterator[Step] | None:
         """Return the data steps of `write` by part; None after an error. Nothing is written."""

@@ -1,4 +1,4 @@
-"""`plan`: from a checked dataset to the plan of one target.
+"""`plan_target`: from a checked dataset to the plan of one target.
 
 Finds every loss before a byte is written. Value losses are errors unless
 allowed; annotation losses make one warning.
@@ -19,7 +19,9 @@ from nczarr.registry import Format
 from nczarr.semantics.checked import Checked
 
 
-def plan(checked: Checked, form: Format, options: Options, report: Report, more: Iterable[Loss] = ()) -> Plan | None:
+def plan_target(
+    checked: Checked, form: Format, options: Options, report: Report, more: Iterable[Loss] = ()
+) -> Plan | None:
     """Return the plan of a target, or None; report every loss, those of the format's rules (`more`) included."""
     before = report.errors
     planned: Plan | None

@@ -1,7 +1,7 @@
 """Plans, the only input of back ends: for stores, netCDF files, and streams.
 
 A plan is a checked dataset, its losses in the target, and the storage of the
-rest. Only `planner.plan` makes one, after it reports every loss. `Conversion`
+rest. Only `planner.plan_target` makes one, after it reports every loss. `Conversion`
 is the result of a run.
 """
 

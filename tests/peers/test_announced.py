@@ -17,7 +17,7 @@ from nczarr.ast import Dataset
 from nczarr.diagnostics.report import Report
 from nczarr.options import Options
 from nczarr.pipeline import phases
-from nczarr.plan.planner import plan
+from nczarr.plan.planner import plan_target
 from nczarr.plugins.testing.strategies import datasets_with_data
 from nczarr.semantics import check
 from nczarr.semantics.checked import Checked, Unchecked
@@ -43,7 +43,7 @@ def unlike(checked: Checked, form: str) -> dict[str, Counter[tuple[str, str]]]:
     row = registry.find_format(form)
     assert row is not None
     report = Report()
-    planned, store = plan(checked, row, OPTIONS, report), content(checked, row, report, OPTIONS)
+    planned, store = plan_target(checked, row, OPTIONS, report), content(checked, row, report, OPTIONS)
     if planned is None or store is None:  # names that no key can have
         assert {each.code for each in report.list_sorted()} >= {"unsafe-name"}
         return {}

@@ -15,7 +15,7 @@ from nczarr import registry
 from nczarr.diagnostics.report import Report
 from nczarr.options import UNREAD, Options, Writing
 from nczarr.pipeline.compare.verify import verify_elsewhere
-from nczarr.plan.planner import plan
+from nczarr.plan.planner import plan_target
 from nczarr.plan.plans import Plan
 from nczarr.semantics.checked import Checked
 from tests.conftest import ROOT, run_command
@@ -64,7 +64,7 @@ def planned(source: Path, format_name: str) -> Plan:
 
     checked = phases.read_path(str(source), report, Options(), None)
     assert checked is not None
-    made = plan(checked, form, Options(kind="nc4" if format_name == "netcdf4" else None), report)
+    made = plan_target(checked, form, Options(kind="nc4" if format_name == "netcdf4" else None), report)
     assert made is not None
     return made
 

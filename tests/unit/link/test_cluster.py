@@ -19,7 +19,7 @@ from nczarr.link.run import perform
 from nczarr.link.target import is_divisible
 from nczarr.link.tasks import TaskSize, WrittenPart, arrays, tasks
 from nczarr.options import Options
-from nczarr.plan.planner import plan
+from nczarr.plan.planner import plan_target
 from nczarr.registry import find_format
 from nczarr.stores.memory import MemoryStore
 from tests.support.making import checked
@@ -30,7 +30,7 @@ def array_of(side: int, **options: Any) -> WrittenPart:
     data = checked(Dataset(name="", variables=(variable,)), {"/v": np.arange(side * side).reshape(side, side)})
     form = find_format("nczarr3")
     assert form is not None
-    planned = plan(data, form, Options(**options), Report())
+    planned = plan_target(data, form, Options(**options), Report())
     assert planned is not None
     (array,) = arrays(planned)
     return array

@@ -22,7 +22,7 @@ from nczarr.link.target import fill
 from nczarr.link.tasks import arrays
 from nczarr.options import Options
 from nczarr.pipeline.phases import read
-from nczarr.plan.planner import plan
+from nczarr.plan.planner import plan_target
 from nczarr.plan.plans import Plan
 from nczarr.registry import find_format
 from nczarr.semantics.checked import Checked
@@ -54,7 +54,7 @@ def dataset(shape: tuple[int, ...], chunks: tuple[int, ...], *codecs: Codec, end
 def planned_for(data: Checked, form: str, options: Options) -> Plan:
     row, report = find_format(form), Report()
     assert row is not None
-    made = plan(data, row, options, report)
+    made = plan_target(data, row, options, report)
     assert made is not None, report.list_sorted()
     return made
 

@@ -16,7 +16,7 @@ from nczarr.diagnostics.report import Report
 from nczarr.link.target import fill
 from nczarr.options import Options
 from nczarr.pipeline.phases import read
-from nczarr.plan.planner import plan
+from nczarr.plan.planner import plan_target
 from nczarr.registry import find_format
 from nczarr.stores.memory import MemoryStore
 from tests.support.making import checked
@@ -118,7 +118,7 @@ def test_workers_do_not_change_a_byte() -> None:
     )
     values = np.random.default_rng(1).random((300, 400)).round(1)
     dataset = checked(Dataset(name="", variables=(variable,)), {"/v": values})
-    planned = plan(dataset, NCZARR, Options(), Report())  # type: ignore[arg-type]
+    planned = plan_target(dataset, NCZARR, Options(), Report())  # type: ignore[arg-type]
     assert planned is not None
     contents = []
     for workers in (1, 2, 7):
@@ -149,7 +149,7 @@ class FailingStore(MemoryStore):
 def test_a_failing_store_is_an_error_and_never_a_hang(calls: int, sequential: bool) -> None:
     variable = Variable(name="v", type="double", dimensions=(300, 400), storage=Storage(chunks=(7, 11)))
     dataset = checked(Dataset(name="", variables=(variable,)), {"/v": np.ones((300, 400))})
-    planned = plan(dataset, NCZARR, Options(), Report())  # type: ignore[arg-type]
+    planned = plan_target(dataset, NCZARR, Options(), Report())  # type: ignore[arg-type]
     assert planned is not None
     with pytest.raises(OSError, match="no space left"):
         fill(planned, FailingStore(calls, sequential=sequential), Report())
@@ -195,7 +195,7 @@ def test_keys_of_an_earlier_run_are_neither_read_nor_made_nor_put(options: dict[
     data = checked(Dataset(name="", variables=(variable,)), {"/v": np.arange(256).reshape(16, 16)})
     report, form = Report(), find_format("nczarr3")
     assert form is not None
-    fill(plan(data, form, Options(), report), source, report)  # type: ignore[arg-type]
+    fill(plan_target(data, form, Options(), report), source, report)  # type: ignore[arg-type]
 
     def link_into(target: MemoryStore) -> tuple[Counts, set[str]]:
         asked: set[str] = set()
@@ -204,7 +204,7 @@ def test_keys_of_an_earlier_run_are_neither_read_nor_made_nor_put(options: dict[
         first.get = lambda key: (asked.add(key), get(key))[1]  # type: ignore[method-assign,assignment,func-returns-value]
         again = read(first, report, Options())
         assert again is not None
-        planned = plan(again, form, Options(**options), report)
+        planned = plan_target(again, form, Options(**options), report)
         assert planned is not None
         asked.clear()
         return fill(planned, target, report), asked

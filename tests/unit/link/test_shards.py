@@ -22,7 +22,7 @@ from nczarr.ast import Attribute, Constant, Dataset, Storage, Variable
 from nczarr.diagnostics.report import Report
 from nczarr.link.target import fill
 from nczarr.options import Options
-from nczarr.plan.planner import plan
+from nczarr.plan.planner import plan_target
 from nczarr.registry import find_format
 from nczarr.stores.memory import MeasuringStore
 from tests.conftest import run_command
@@ -114,7 +114,7 @@ def test_memory_is_bounded_by_a_shard_a_worker() -> None:
     variable = Variable(name="v", type="double", dimensions=shape, storage=Storage(chunks=(128, 256)))
     dataset = checked(Dataset(name="", variables=(variable,)), {"/v": Ramp(Layout("<f8", shape, shape))})
     options = Options(shards={"/v": (512, 1024)}, allow_loss=frozenset({"all"}))
-    planned = plan(dataset, FORM, options, Report())  # type: ignore[arg-type]
+    planned = plan_target(dataset, FORM, options, Report())  # type: ignore[arg-type]
     assert planned is not None
     target = MeasuringStore()
     tracemalloc.start()

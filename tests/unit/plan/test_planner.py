@@ -23,7 +23,7 @@ from nczarr.ast import (
 from nczarr.diagnostics.report import Report, Severity
 from nczarr.options import Options
 from nczarr.plan.chunk_lengths import CHUNK_BYTES, default_chunks
-from nczarr.plan.planner import plan
+from nczarr.plan.planner import plan_target
 from nczarr.plan.plans import Plan
 from nczarr.registry import find_format
 from tests.support.making import checked
@@ -34,7 +34,7 @@ ENUM = EnumType(name="e", base="byte", constants=(EnumConstant(name="off", value
 
 def planned(dataset: Dataset, form: str = "nczarr", data: dict[str, object] | None = None, **options: object):  # type: ignore[no-untyped-def]
     report = Report()
-    made = plan(checked(dataset, data), find_format(form), Options(**options), report)  # type: ignore[arg-type]
+    made = plan_target(checked(dataset, data), find_format(form), Options(**options), report)  # type: ignore[arg-type]
     return made, report
 
 

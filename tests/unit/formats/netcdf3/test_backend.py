@@ -20,7 +20,7 @@ from nczarr.formats.netcdf3 import backend as data
 from nczarr.formats.netcdf3.backend import header
 from nczarr.options import Options
 from nczarr.pipeline import phases
-from nczarr.plan.planner import plan
+from nczarr.plan.planner import plan_target
 from nczarr.registry import find_format
 from nczarr.semantics.checked import Checked
 from nczarr.semantics.classic_layout import CLASSIC_KINDS, check_sizes, lay_out
@@ -34,7 +34,7 @@ def pieces(dataset: Checked, kind: Kind = "nc3") -> Any:
     report, form = Report(), find_format("netcdf3")
     assert form is not None
     options = Options(kind=kind, max_size=2**62)
-    planned = plan(dataset, form, options, report)
+    planned = plan_target(dataset, form, options, report)
     assert planned is not None, [found.message for found in report.list_sorted()]
     return phases.text(dataset, form, Report(), options)
 

@@ -24,7 +24,7 @@ from nczarr.diagnostics.report import Report
 from nczarr.formats.zarr.extension.model import ArrayExtension, AttributeExtension, type_from_json, type_to_json
 from nczarr.link.target import emit
 from nczarr.options import Options
-from nczarr.plan.planner import plan
+from nczarr.plan.planner import plan_target
 from nczarr.registry import find_format
 from nczarr.stores.memory import MemoryStore
 from tests.support.making import checked
@@ -34,7 +34,7 @@ from tests.support.stores import opened
 def written(dataset: Dataset) -> Iterator[tuple[str, bytes]]:
     """The documents of a dataset as NCZarr."""
     report = Report()
-    planned = plan(checked(dataset), find_format("nczarr"), Options(), report)
+    planned = plan_target(checked(dataset), find_format("nczarr"), Options(), report)
     assert planned is not None, report.list_sorted()
     return emit(planned, report)
 

@@ -12,7 +12,7 @@ from nczarr.ast import Attribute, Constant, Dataset, Dimension, Group, Variable
 from nczarr.diagnostics.report import Report
 from nczarr.link.target import emit
 from nczarr.options import Options
-from nczarr.plan.planner import plan
+from nczarr.plan.planner import plan_target
 from nczarr.registry import find_format
 from nczarr.semantics.checked import Checked
 from tests.conftest import shared_folder
@@ -27,7 +27,7 @@ FILES = list(corpus.files(SHARED)) if SHARED is not None else []
 
 def documents(dataset: Checked, form: str = "nczarr", **options: object) -> Mapping[str, bytes]:
     report = Report()
-    planned = plan(dataset, find_format(form), Options(**options), report)  # type: ignore[arg-type]
+    planned = plan_target(dataset, find_format(form), Options(**options), report)  # type: ignore[arg-type]
     assert planned is not None
     return dict(emit(planned, report))
 
