@@ -10,8 +10,7 @@ from urllib.parse import quote
 from nczarr.diagnostics.report import CompileError
 from nczarr.diagnostics.secrets import NO_OPTIONS
 from nczarr.options import Following
-from nczarr.plugins.serve.answers import HttpAnswer
-from nczarr.plugins.serve.context import DeferredWork, ServerContext
+from nczarr.plugins.serve.context import ServerContext
 from nczarr.plugins.serve.dataset_cache import Shelf
 from nczarr.plugins.serve.delivery import DeliveredBody
 from nczarr.plugins.serve.places import Root
@@ -124,21 +123,12 @@ def _answered(context: ServerContext, asked: Request) -> int:
     path, query = asked.path.encode(), asked.query.encode()
     made = request({"method": "GET", "path": "/", "raw_path": path, "query_string": query, "headers": headers})
     try:
-        for _ in range(3):
-            found = answer(context, made)
-            if isinstance(found, DeferredWork) and found.work is not None:
-                found = found.work()
-            if isinstance(found, HttpAnswer):
-                body = DeliveredBody(found.body)
-                while body.next() is not None:
-                    pass
-                return found.status
-            assert found.place is not None
-            opened = context.load(found.place, None)
-            if found.version is not None:
-                context.load(found.place, found.version, opened)
+        found = answer(context, made)
+        body = DeliveredBody(found.body)
+        while body.next() is not None:
+            pass
     except RefusedRequestError as error:
         return error.status
     except CompileError:
         return 500
-    raise RuntimeError(f"the dataset is opened again and again: {asked}")
+    return found.status

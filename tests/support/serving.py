@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from nczarr.plugins.serve.answers import HttpAnswer
-from nczarr.plugins.serve.context import DeferredWork, ServerContext
+from nczarr.plugins.serve.context import HeavyWork, ServerContext
 from nczarr.plugins.serve.dataset_cache import CachedDataset
 from nczarr.plugins.serve.refusals import RefusedRequestError
 from nczarr.plugins.serve.request import Request
@@ -109,15 +109,25 @@ class Served:
                 self.process.wait(SECONDS)
 
 
-def answer(context: ServerContext, asked: Request, at_hand: CachedDataset | None = None) -> HttpAnswer | DeferredWork:
-    """The answer of a route, without an event loop. Raises what the route raises."""
+def answer(context: ServerContext, asked: Request) -> HttpAnswer:
+    """The answer of a route, without an event loop. Raises what the route and its work raise."""
     from nczarr.plugins.serve.application import ROUTES
 
     name = ROUTES[0].name if asked.segments == ("",) else asked.segments[0]
     row = next((row for row in ROUTES if row.name == name), None)
     if row is None:
         raise RefusedRequestError(404, "there is no such page")
-    return row.answer(context, asked, at_hand)
+    opened: CachedDataset | None = None
+    for _ in range(3):
+        found = row.answer(context, asked, opened)
+        if isinstance(found, HttpAnswer):
+            return found
+        if isinstance(found, HeavyWork):
+            return found.work()
+        opened = context.load(found.place, None)
+        if found.version is not None:
+            opened = context.load(found.place, found.version, opened)
+    raise RuntimeError(f"the dataset is opened again and again: {asked}")
 
 
 @contextmanager

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 
 from nczarr.diagnostics.report import CompileError
 from nczarr.plugins.serve.answers import HTML, HttpAnswer, compress_answer, text
-from nczarr.plugins.serve.context import Answer, Handler, ServerContext, ServerRoute
+from nczarr.plugins.serve.context import Answer, Handler, HeavyWork, ServerContext, ServerRoute
 from nczarr.plugins.serve.dataset_cache import CachedDataset
 from nczarr.plugins.serve.delivery import Client, CutError, Delivery, Receive, Send, weight
 from nczarr.plugins.serve.metrics import KIND, Finished, Metrics
@@ -237,10 +237,9 @@ class Application:
             answer = await self.workers.do(work, share=share, weigh=weight)
             if isinstance(answer, HttpAnswer):
                 return _Response(answer)
-            if answer.work is not None:
+            if isinstance(answer, HeavyWork):
                 making = self.workers.do(answer.work, answer.need, begun=True, heavy=True, share=share, weigh=weight)
                 return _Response(compress_answer(await _while_there(client, making), made.headers))
-            assert answer.place is not None
             opened = await self._open(answer.place, None, None)
             if answer.version is not None:
                 opened = await self._open(answer.place, answer.version, opened)

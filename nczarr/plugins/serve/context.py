@@ -16,14 +16,18 @@ from nczarr.plugins.serve.search_index import SearchIndex
 from nczarr.plugins.serve.value_streams import begin_stream, check_size, limit_size, steady, whole
 
 
-class DeferredWork(NamedTuple):
-    """Work that waits for resources: open a dataset and come again, or run `work`."""
+class DatasetToOpen(NamedTuple):
+    """A dataset that must be open before the request can be answered: open it, and ask the route again."""
 
-    place: ServedPlace | None = None
-    """Dataset to open."""
+    place: ServedPlace
     version: str | None = None
     """Version of Zarr to open it in."""
-    work: Callable[[], HttpAnswer] | None = None
+
+
+class HeavyWork(NamedTuple):
+    """Work that makes the answer when its memory is free."""
+
+    work: Callable[[], HttpAnswer]
     """Function to run."""
     need: int = 0
     """Memory of the work in bytes."""
@@ -96,7 +100,7 @@ class ServerContext(NamedTuple):
             with while_same(opened):
                 return work()
 
-        return steadily() if need <= self.limits.immediate else DeferredWork(work=steadily, need=need)
+        return steadily() if need <= self.limits.immediate else HeavyWork(steadily, need)
 
     def stream_values(self, opened: CachedDataset, values: StreamedValues) -> Answer:
         """Return the answer with values of a dataset. Raises RefusedRequestError above the limit, errors of pieces."""
@@ -110,7 +114,7 @@ class ServerContext(NamedTuple):
         return self.now_or_later(opened, work, values.need)
 
 
-Answer: TypeAlias = HttpAnswer | DeferredWork
+Answer: TypeAlias = HttpAnswer | DatasetToOpen | HeavyWork
 Handler = Callable[[ServerContext, Request, CachedDataset | None], Answer]
 """Returns the answer to a request; the dataset is the one that was opened for it, cached or not.
 
@@ -137,7 +141,7 @@ def of_dataset(answer: Callable[[ServerContext, Request, CachedDataset], Answer]
         place = context.dataset(asked.segments[1:])
         opened = context.find_open(place, at_hand)
         if opened is None:
-            return DeferredWork(place)
+            return DatasetToOpen(place)
         with while_same(opened):
             return answer(context, asked, opened)
 

@@ -19,7 +19,7 @@ from nczarr.diagnostics.report import CompileError, Report
 from nczarr.pipeline.select.coordinate_summary import summarize_coordinate
 from nczarr.pipeline.select.physical import attributes_of, text_of
 from nczarr.plugins.serve.answers import HttpAnswer
-from nczarr.plugins.serve.context import Answer, DeferredWork, ServerContext, as_wanted, trim
+from nczarr.plugins.serve.context import Answer, DatasetToOpen, ServerContext, as_wanted, trim
 from nczarr.plugins.serve.dataset_cache import CachedDataset
 from nczarr.plugins.serve.pages import folder
 from nczarr.plugins.serve.pages.markup import VERSIONS, VIEW, fragment, page, show
@@ -132,7 +132,7 @@ def dataset_page(context: ServerContext, asked: Request, place: ServedPlace, at_
         raise RefusedRequestError(404, "there is no such dataset")
     opened = context.find_open(place, at_hand)
     if opened is None:
-        return DeferredWork(place)
+        return DatasetToOpen(place)
 
     def work() -> HttpAnswer:
         facts = _facts(opened, context, asked.place)

@@ -22,7 +22,7 @@ from nczarr.pipeline.select.physical import is_numeric, physical
 from nczarr.pipeline.select.selection import Subset
 from nczarr.pipeline.select.selection_syntax import sections
 from nczarr.plugins.serve.answers import HttpAnswer, attachment
-from nczarr.plugins.serve.context import Answer, DeferredWork, ServerContext, of_dataset
+from nczarr.plugins.serve.context import Answer, HeavyWork, ServerContext, of_dataset
 from nczarr.plugins.serve.dataset_cache import CachedDataset, check_same
 from nczarr.plugins.serve.pages.markup import plain_text
 from nczarr.plugins.serve.pages.plane import ShownAxis, axis_at
@@ -89,7 +89,7 @@ def answer(context: ServerContext, asked: Request, opened: CachedDataset) -> Ans
             name += "-" + names.last(next(iter(ranges)))
         return HttpAnswer(body, kind, headers=(attachment(name[:100] + suffix),), need=need)
 
-    return DeferredWork(work=work, need=need)
+    return HeavyWork(work, need)
 
 
 def _with_coordinates(checked: Checked, paths: Mapping[str, object]) -> Iterator[str]:

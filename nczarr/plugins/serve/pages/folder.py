@@ -17,7 +17,7 @@ from nczarr import names
 from nczarr.api import html
 from nczarr.diagnostics.report import CompileError
 from nczarr.plugins.serve.answers import BYTES, XML, HttpAnswer, attachment, conditional, tag_of
-from nczarr.plugins.serve.context import Answer, DeferredWork, ServerContext, as_wanted
+from nczarr.plugins.serve.context import Answer, DatasetToOpen, ServerContext, as_wanted
 from nczarr.plugins.serve.dataset_cache import RECENT, CachedDataset, check_same
 from nczarr.plugins.serve.pages.markup import (
     BROWSE,
@@ -240,7 +240,7 @@ def file(context: ServerContext, asked: Request, at_hand: CachedDataset | None) 
     if time.time_ns() - state[-1] < RECENT:  # a copy that is under way has the size that it has reached
         opened = context.find_open(place, at_hand)
         if opened is None:
-            return DeferredWork(place)
+            return DatasetToOpen(place)
         check_same(opened)
         state = opened.stamp[0]
     if entry_of(context, context.place(segments[:-1]), place.segments[-1]) is None:

@@ -33,7 +33,7 @@ from nczarr.plugins.opendap.dap2.das_writer import write_das
 from nczarr.plugins.opendap.dap2.declarations import DdsNode
 from nczarr.plugins.opendap.dap4 import writer as dap4
 from nczarr.plugins.serve.answers import BYTES, HTML, TEXT, HttpAnswer, conditional
-from nczarr.plugins.serve.context import Answer, DeferredWork, ServerContext, StreamedValues
+from nczarr.plugins.serve.context import Answer, DatasetToOpen, ServerContext, StreamedValues
 from nczarr.plugins.serve.dataset_cache import CachedDataset, while_same
 from nczarr.plugins.serve.pages.markup import DAP2, DAP4, DOWNLOAD, OPENDAP, page
 from nczarr.plugins.serve.pages.plane import ShownAxis, axis_at
@@ -65,7 +65,7 @@ def answer(context: ServerContext, asked: Request, at_hand: CachedDataset | None
         return HttpAnswer(b"", status=303, headers=(("Location", url(DAP2, *place.segments)),))
     opened = context.find_open(place, at_hand)
     if opened is None:
-        return DeferredWork(place)
+        return DatasetToOpen(place)
     with while_same(opened):
         if not what:
             return HttpAnswer(subset_form(opened, dap2_mapping(opened), asked.query, asked.place), HTML)

@@ -13,7 +13,7 @@ from nczarr.arrays.regions import Index
 from nczarr.link import store_view
 from nczarr.link.tasks import WrittenPart
 from nczarr.plugins.serve.answers import BYTES, JSON, HttpAnswer, answer_unchanged, conditional, is_had, tag_of
-from nczarr.plugins.serve.context import Answer, DeferredWork, ServerContext, trim
+from nczarr.plugins.serve.context import Answer, DatasetToOpen, ServerContext, trim
 from nczarr.plugins.serve.dataset_cache import CachedDataset, while_same
 from nczarr.plugins.serve.delivery import resolve
 from nczarr.plugins.serve.pages.dataset import dataset_page
@@ -34,7 +34,7 @@ def answer(context: ServerContext, asked: Request, at_hand: CachedDataset | None
         raise RefusedRequestError(404, "there is no such dataset")
     opened = context.find_open(place, at_hand)
     if opened is None or version not in opened.views:
-        return DeferredWork(place, version)
+        return DatasetToOpen(place, version)
     if not place.behind:
         return dataset_page(context, asked, place, opened)
     with while_same(opened):

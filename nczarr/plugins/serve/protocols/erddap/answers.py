@@ -22,7 +22,7 @@ from urllib.parse import quote
 from nczarr import names
 from nczarr.pipeline.select.selection import DimensionRange, Subset
 from nczarr.plugins.serve.answers import TEXT, XML, HttpAnswer, attachment, conditional
-from nczarr.plugins.serve.context import Answer, DeferredWork, ServerContext, StreamedValues
+from nczarr.plugins.serve.context import Answer, DatasetToOpen, HeavyWork, ServerContext, StreamedValues
 from nczarr.plugins.serve.dataset_cache import CachedDataset, check_same, while_same
 from nczarr.plugins.serve.pages.download import FORMATS, TIMES, WORDS, write_download
 from nczarr.plugins.serve.pages.markup import BROWSE, DAP2, ERDDAP
@@ -142,7 +142,7 @@ def _answer_grid(
         return HttpAnswer(status=303, headers=(("Location", url(DAP2, *place.segments)),))
     opened = context.find_open(place, at_hand)
     if opened is None:
-        return DeferredWork(place)
+        return DatasetToOpen(place)
     with while_same(opened):
         grid = _grid_of(opened, dimensions)
         if what in OPENDAP_TYPES:
@@ -196,7 +196,7 @@ def _answer_file(context: ServerContext, opened: CachedDataset, grid: Grid, aske
         name = names.stem(opened.place.segments[-1])[:100] or "data"
         return HttpAnswer(body, FORMATS[".nc"][1], headers=(attachment(f"{name}.nc"),), need=need)
 
-    return DeferredWork(work=work, need=need)
+    return HeavyWork(work, need)
 
 
 def _answer_table(context: ServerContext, opened: CachedDataset, grid: Grid, what: str, asked: Request) -> Answer:
@@ -228,7 +228,7 @@ def _describe(
     form = find_table_format(what)
     opened = context.find_open(place, at_hand)
     if opened is None:
-        return DeferredWork(place)
+        return DatasetToOpen(place)
     with while_same(opened):
         grid = _grid_of(opened, dimensions)
         body = b"".join(form.write(describe_grid(grid)))

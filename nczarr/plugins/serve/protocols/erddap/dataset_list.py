@@ -6,7 +6,7 @@ import time
 from collections.abc import Sequence
 
 from nczarr.plugins.serve.answers import HttpAnswer
-from nczarr.plugins.serve.context import Answer, DeferredWork, ServerContext
+from nczarr.plugins.serve.context import Answer, HeavyWork, ServerContext
 from nczarr.plugins.serve.pages.markup import BROWSE, ERDDAP
 from nczarr.plugins.serve.protocols.erddap.query import NO_RESULTS
 from nczarr.plugins.serve.protocols.erddap.tables import Cell, TableColumn, TextTable, find_table_format
@@ -73,7 +73,7 @@ def list_datasets(context: ServerContext, asked: Request, what: str) -> Answer:
         table = TextTable(tuple(TableColumn(title, "String") for title in LISTED), [rows])
         return HttpAnswer(b"".join(form.write(table)), form.kind)
 
-    return DeferredWork(work=work)
+    return HeavyWork(work)
 
 
 def _count(text: str | None, default: int) -> int:
