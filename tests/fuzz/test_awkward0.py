@@ -17,9 +17,9 @@ from typing import Any
 import pytest
 
 import nczarr
-from nczarr.arrays.values.columns import Column
 from nczarr.diagnostics import render
 from nczarr.diagnostics.report import CompileError
+from nczarr.plugins.awkward0.columns.nodes import Column
 from tests.conftest import shared_folder
 from tests.support.fuzz_limits import limits
 from tests.support.ragged import CASES, OTHERS, Storage

@@ -17,9 +17,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import nczarr
-from nczarr.arrays.values import columns as kinds
-from nczarr.arrays.values.columns import Column, Flat, ListNode, TableNode
+from nczarr.plugins.awkward0.columns import nodes as kinds
 from nczarr.plugins.awkward0.columns.awkward2 import of_awkward, to_awkward
+from nczarr.plugins.awkward0.columns.nodes import Column, Flat, ListNode, TableNode
 from nczarr.plugins.awkward0.write.serialize import put, save, serialize
 from tests.support.columns import columns, items, mark
 from tests.support.peers.asked_awkward0 import asked

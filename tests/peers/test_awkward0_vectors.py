@@ -18,8 +18,8 @@ import numpy as np
 import pytest
 
 import nczarr
-from nczarr.arrays.values.columns import Column
 from nczarr.diagnostics.report import CompileError
+from nczarr.plugins.awkward0.columns.nodes import Column
 from nczarr.plugins.awkward0.wire import dtypes
 from nczarr.plugins.awkward0.wire.limits import UnreadableDocumentError, allows, patterns
 from tests.conftest import shared_folder

@@ -11,8 +11,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import nczarr
-from nczarr.arrays.values.columns import Column
 from nczarr.diagnostics.report import CompileError
+from nczarr.plugins.awkward0.columns.nodes import Column
 from tests.support import columns as marked
 from tests.support.columns import columns
 from tests.support.proof import WHOLE

@@ -11,8 +11,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 
 import nczarr
-from nczarr.arrays.values.columns import ArrayPieces, Flat, Indexed, ListNode, Spans, TextNode
 from nczarr.diagnostics.report import CompileError
+from nczarr.plugins.awkward0.columns.nodes import ArrayPieces, Flat, Indexed, ListNode, Spans, TextNode
 from tests.support.columns import columns
 from tests.support.proof import share
 

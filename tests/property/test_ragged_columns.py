@@ -12,9 +12,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 
 import nczarr
-from nczarr.arrays.values.columns import Column
 from nczarr.plugins.awkward0.columns import awkward2_layouts as unions
 from nczarr.plugins.awkward0.columns.awkward2 import of_awkward, to_awkward
+from nczarr.plugins.awkward0.columns.nodes import Column
 from nczarr.plugins.awkward0.write.serialize import LostPartsWarning, serialize
 from tests.support.columns import columns, items, mark
 

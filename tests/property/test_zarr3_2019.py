@@ -14,9 +14,9 @@ from nczarr.api.handle import DatasetHandle
 from nczarr.arrays.chunks.key_segments import problem
 from nczarr.diagnostics.report import Report
 from nczarr.plugins.zarr_drafts import keys, wire
+from nczarr.plugins.zarr_drafts.keyvalue import is_key
 from nczarr.semantics import check
 from nczarr.semantics.checked import Unchecked
-from nczarr.stores.keyvalue import is_key
 from tests.support.draft_2019 import Required, WithAll, WithList
 from tests.support.proof import share
 from tests.support.stores import other_values

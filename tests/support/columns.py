@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from hypothesis import strategies as st
 
-from nczarr.arrays.values.columns import (
+from nczarr.plugins.awkward0.columns.nodes import (
     ArrayPieces,
     BitMasked,
     Column,
@@ -117,7 +117,7 @@ def _made(draw: Any, kind: str, length: int, depth: int, fixed: bool) -> Column:
         case "chunks":
             cut = draw(st.integers(0, length))
             whole = inner(length)
-            from nczarr.arrays.values.columns import ColumnSlicer
+            from nczarr.plugins.awkward0.columns.nodes import ColumnSlicer
 
             return ArrayPieces(
                 (ColumnSlicer()(whole, 0, cut), ColumnSlicer()(whole, cut, cut), ColumnSlicer()(whole, cut, length))

@@ -23,7 +23,7 @@ from nczarr.plugins.awkward0.wire.limits import DEFAULT, Limits, Whitelist
 from nczarr.plugins.awkward0.write.compression import partner
 
 if TYPE_CHECKING:
-    from nczarr.arrays.values.columns import Column
+    from nczarr.plugins.awkward0.columns.nodes import Column
 
 __all__ = ["Limits", "columns", "deserialize", "hdf5", "items", "load", "partner", "save", "serialize"]
 
@@ -90,7 +90,7 @@ def columns(storage: Any, name: str = "", whitelist: Whitelist = None, *, limits
 
     Returns
     -------
-    nczarr.arrays.values.columns.Column or object
+    nczarr.plugins.awkward0.columns.nodes.Column or object
         A tree of NumPy arrays, which may be cyclic; other values unchanged.
 
     Raises
@@ -110,7 +110,7 @@ def items(column: Column, most: int = 100_000_000) -> list[Any]:
 
     Parameters
     ----------
-    column : nczarr.arrays.values.columns.Column
+    column : nczarr.plugins.awkward0.columns.nodes.Column
         A column from `columns`.
     most : int
         Maximum number of items.
@@ -133,7 +133,7 @@ def items(column: Column, most: int = 100_000_000) -> list[Any]:
     >>> nczarr.awkward0.items(nczarr.awkward0.columns(storage))
     [[1], [2, 3]]
     """
-    from nczarr.arrays.values import items
+    from nczarr.plugins.awkward0.columns import items
 
     return items.items(column, most)
 
@@ -315,8 +315,8 @@ def _arrays(value: Any) -> Any:
         import awkward  # noqa: F401
     except ImportError:
         return value
-    from nczarr.arrays.values.columns import Column
     from nczarr.plugins.awkward0.columns.awkward2 import to_awkward
+    from nczarr.plugins.awkward0.columns.nodes import Column
     from nczarr.plugins.awkward0.read.array_values import replace
 
     return replace(value, lambda node: to_awkward(node) if isinstance(node, Column) else node)

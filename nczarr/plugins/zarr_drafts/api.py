@@ -15,8 +15,15 @@ from nczarr.api.handle import DatasetHandle, report_losses, warn_of_losses
 from nczarr.api.options import TargetOptions, options_from, takes
 from nczarr.diagnostics.report import UNREAD, CompileError, Diagnostic, Report
 from nczarr.plugins.zarr_drafts.keys import array_key, data_key, group_key, path_problem
+from nczarr.plugins.zarr_drafts.keyvalue import (
+    FolderKeys,
+    KeyValues,
+    KeyValueStore,
+    MemoryKeys,
+    NotListedError,
+    Operations,
+)
 from nczarr.plugins.zarr_drafts.protocol import Children, ContradictionError, Hierarchy, Nodes
-from nczarr.stores.keyvalue import FolderKeys, KeyValues, KeyValueStore, MemoryKeys, NotListedError, Operations
 
 __all__ = [
     "Children",

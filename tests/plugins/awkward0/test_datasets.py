@@ -11,7 +11,8 @@ import numpy as np
 import pytest
 
 import nczarr
-from nczarr.arrays.values.columns import (
+from nczarr.diagnostics.report import CompileError
+from nczarr.plugins.awkward0.columns.nodes import (
     ArrayPieces,
     BitMasked,
     Column,
@@ -26,7 +27,6 @@ from nczarr.arrays.values.columns import (
     TextNode,
     Union,
 )
-from nczarr.diagnostics.report import CompileError
 from nczarr.plugins.awkward0.read import frontend
 from nczarr.stores import ranges
 from nczarr.stores.directory import DirectoryStore

@@ -11,7 +11,7 @@ from nczarr import zarr3_2019
 from nczarr.arrays.regions import grid_of
 from nczarr.diagnostics.report import CompileError
 from nczarr.plugins.zarr_drafts.api import ContradictionError, Hierarchy, MemoryKeys, array_key, data_key, group_key
-from nczarr.stores.keyvalue import NO_PREFIX, NotListedError
+from nczarr.plugins.zarr_drafts.keyvalue import NO_PREFIX, NotListedError
 from tests.support.draft_2019 import (
     ARRAY_EXAMPLE,
     GROUP_EXAMPLE,

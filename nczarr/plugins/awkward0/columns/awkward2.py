@@ -10,8 +10,8 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 from nczarr.arrays.lazy_numpy import np
-from nczarr.arrays.values import columns as nodes
 from nczarr.diagnostics.report import CompileError, Report
+from nczarr.plugins.awkward0.columns import nodes
 from nczarr.plugins.awkward0.columns.awkward2_layouts import FUNCTION, layout_of
 from nczarr.plugins.awkward0.wire.limits import say
 

@@ -6,9 +6,9 @@ import math
 from typing import Any, NoReturn, assert_never
 
 from nczarr.arrays.lazy_numpy import NDArray, np
-from nczarr.arrays.values import columns as nodes
-from nczarr.arrays.values.columns import BitMasked, Indexed, Masked, below, missing
 from nczarr.diagnostics.report import Report
+from nczarr.plugins.awkward0.columns import nodes
+from nczarr.plugins.awkward0.columns.nodes import BitMasked, Indexed, Masked, below, missing
 
 EXACT = 1 << 53
 """Limit up to which every integer is exact as a float."""

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from typing import Any, NamedTuple, TypeAlias
 
 from nczarr.arrays.lazy_numpy import NDArray, np
-from nczarr.arrays.values.columns import ArrayPieces, BackReference, Column, Flat, Sparse
+from nczarr.plugins.awkward0.columns.nodes import ArrayPieces, BackReference, Column, Flat, Sparse
 from nczarr.plugins.awkward0.read import array_values
 from nczarr.plugins.awkward0.read.array_values import ValueCost
 from nczarr.plugins.awkward0.wire.blobs import Blobs, PackedBlob, StoredBlob

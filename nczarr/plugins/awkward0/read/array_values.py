@@ -11,8 +11,8 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from nczarr.arrays.lazy_numpy import NDArray, np
-from nczarr.arrays.values import columns as nodes
-from nczarr.arrays.values.items import items
+from nczarr.plugins.awkward0.columns import nodes
+from nczarr.plugins.awkward0.columns.items import items
 from nczarr.plugins.awkward0.wire.limits import LARGEST, UnreadableDocumentError, show
 from nczarr.syntax.json.positions import kind
 

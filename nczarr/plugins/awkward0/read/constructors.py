@@ -11,8 +11,8 @@ from collections.abc import Iterable
 from typing import Any
 
 from nczarr.arrays.lazy_numpy import NDArray, np
-from nczarr.arrays.values import columns as nodes
-from nczarr.arrays.values.columns import Column, Flat, offsets_of
+from nczarr.plugins.awkward0.columns import nodes
+from nczarr.plugins.awkward0.columns.nodes import Column, Flat, offsets_of
 from nczarr.plugins.awkward0.read import array_values
 from nczarr.plugins.awkward0.read.arguments import Arguments, FunctionOfDocument
 from nczarr.plugins.awkward0.read.array_values import flat, fold

@@ -11,8 +11,8 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any, NamedTuple
 
-from nczarr.arrays.values.columns import BackReference, Column
 from nczarr.diagnostics.report import CompileError, Report, Source
+from nczarr.plugins.awkward0.columns.nodes import BackReference, Column
 from nczarr.plugins.awkward0.read import constructors as make
 from nczarr.plugins.awkward0.read.arguments import Argument, Arguments, FunctionOfDocument, Workspace
 from nczarr.plugins.awkward0.read.array_values import ValueCost

@@ -21,8 +21,6 @@ from nczarr import names
 from nczarr.arrays.lazy_numpy import NDArray, np
 from nczarr.arrays.sources.memory import ArrayInMemory
 from nczarr.arrays.sources.source import ArraySource, Layout, Parts
-from nczarr.arrays.values.canonical import Deep, NoVariableError, Room, plain
-from nczarr.arrays.values.columns import ArrayPieces, Column, Flat, Indexed, Masked, Objects, TableNode
 from nczarr.arrays.values.elements import element_of
 from nczarr.arrays.values.parts import Types as Known
 from nczarr.arrays.values.parts import UnsuitedError, descr, part_tree, parts
@@ -34,6 +32,8 @@ from nczarr.diagnostics.report import Report, Source
 from nczarr.formats.common.documents import DocumentCache
 from nczarr.names import name_problem, stem
 from nczarr.options import Options
+from nczarr.plugins.awkward0.columns.canonical import Deep, NoVariableError, Room, plain
+from nczarr.plugins.awkward0.columns.nodes import ArrayPieces, Column, Flat, Indexed, Masked, Objects, TableNode
 from nczarr.plugins.awkward0.read import evaluation
 from nczarr.plugins.awkward0.read.column_types import ColumnTypes, check_resolved, free_value, list_units, to_arrays
 from nczarr.plugins.awkward0.write.backend import MODEL, SCHEMA_SUFFIX, array_name

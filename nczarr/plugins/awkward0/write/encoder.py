@@ -14,11 +14,11 @@ from numbers import Integral, Real
 from typing import Any, assert_never
 
 from nczarr.arrays.lazy_numpy import NDArray, np
-from nczarr.arrays.values import columns as nodes
-from nczarr.arrays.values.columns import ColumnSlicer, below, one_item
 from nczarr.diagnostics.report import Report
 from nczarr.formats.common.awkward import expressions as made
 from nczarr.formats.common.awkward.expressions import DEEPEST, Expression, ExpressionIds
+from nczarr.plugins.awkward0.columns import nodes
+from nczarr.plugins.awkward0.columns.nodes import ColumnSlicer, below, one_item
 from nczarr.plugins.awkward0.wire import dtypes
 from nczarr.plugins.awkward0.write.compression import CompressionRule, find_rule
 

@@ -10,7 +10,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from nczarr.arrays.values.columns import (
+from nczarr.diagnostics.report import CompileError
+from nczarr.plugins.awkward0.columns.awkward2 import of_awkward, to_awkward
+from nczarr.plugins.awkward0.columns.nodes import (
     ArrayPieces,
     BackReference,
     BitMasked,
@@ -26,8 +28,6 @@ from nczarr.arrays.values.columns import (
     TextNode,
     Union,
 )
-from nczarr.diagnostics.report import CompileError
-from nczarr.plugins.awkward0.columns.awkward2 import of_awkward, to_awkward
 from nczarr.plugins.awkward0.write.serialize import LostPartsWarning, serialize
 from tests.support.work import counted
 

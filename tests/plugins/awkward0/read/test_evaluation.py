@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 import nczarr
-from nczarr.arrays.values.columns import ArrayPieces, BackReference, Flat, ListNode, Objects, TableNode
 from nczarr.diagnostics.report import CompileError
+from nczarr.plugins.awkward0.columns.nodes import ArrayPieces, BackReference, Flat, ListNode, Objects, TableNode
 from nczarr.plugins.awkward0.read.evaluation import FUNCTIONS, canonical
 from nczarr.plugins.awkward0.wire import dtypes
 from nczarr.plugins.awkward0.wire.limits import UnreadableDocumentError, allows, patterns

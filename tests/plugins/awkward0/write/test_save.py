@@ -15,8 +15,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from nczarr.arrays.values.columns import Flat, ListNode
 from nczarr.diagnostics.report import CompileError
+from nczarr.plugins.awkward0.columns.nodes import Flat, ListNode
 from nczarr.plugins.awkward0.write import serialize as archive
 from nczarr.plugins.awkward0.write.serialize import LostPartsWarning, NameTakenError, put, remove, save
 

@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from nczarr.arrays.values.columns import (
+from nczarr.diagnostics.report import CompileError, Report
+from nczarr.plugins.awkward0.columns.nodes import (
     ArrayPieces,
     BackReference,
     BitMasked,
@@ -25,7 +26,6 @@ from nczarr.arrays.values.columns import (
     TextNode,
     Union,
 )
-from nczarr.diagnostics.report import CompileError, Report
 from nczarr.plugins.awkward0.write.serialize import LostPartsWarning, serialize
 
 I8 = np.array

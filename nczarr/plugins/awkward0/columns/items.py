@@ -11,7 +11,7 @@ import itertools
 from typing import Any, assert_never
 
 from nczarr.arrays.lazy_numpy import NDArray, np
-from nczarr.arrays.values import columns as nodes
+from nczarr.plugins.awkward0.columns import nodes
 
 MOST = 100_000_000
 """Default maximum number of items, including nested ones."""

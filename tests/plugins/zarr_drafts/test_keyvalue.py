@@ -8,9 +8,7 @@ from typing import Any
 
 import pytest
 
-from nczarr.stores.base import UnsafeKeyError
-from nczarr.stores.directory import DirectoryStore
-from nczarr.stores.keyvalue import (
+from nczarr.plugins.zarr_drafts.keyvalue import (
     FolderKeys,
     KeyValues,
     KeyValueStore,
@@ -19,6 +17,8 @@ from nczarr.stores.keyvalue import (
     Operations,
     operations,
 )
+from nczarr.stores.base import UnsafeKeyError
+from nczarr.stores.directory import DirectoryStore
 from nczarr.stores.memory import MemoryStore
 
 KEYS = ["a/b", "a/c", "a/d/e", "a/f/g", "e/f/g", "ab"]
