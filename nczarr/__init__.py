@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from nczarr.api.node_handles import VariableHandle as VariableHandle
     from nczarr.api.rechunk import rechunk as rechunk
     from nczarr.api.reformat import reformat as reformat
-    from nczarr.api.xarray_objects import from_xarray as from_xarray
     from nczarr.diagnostics.report import CompileError as CompileError
     from nczarr.diagnostics.report import DataWarning as DataWarning
     from nczarr.diagnostics.report import Diagnostic as Diagnostic
@@ -51,7 +50,6 @@ _PLACES = {
     "VariableHandle": "nczarr.api.node_handles:VariableHandle",
     "from_cdl": "nczarr.api.handle:from_cdl",
     "from_notation": "nczarr.api.handle:from_notation",
-    "from_xarray": "nczarr.api.xarray_objects:from_xarray",
     "info": "nczarr.api.info:info",
     "open": "nczarr.api.handle:open_dataset",
     "rechunk": "nczarr.api.rechunk:rechunk",

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, Unpack
+from collections.abc import Hashable, Iterable, Mapping
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, Unpack
 
 from nczarr.api.handle import DatasetHandle
 from nczarr.api.inputs import finish, input_of
@@ -15,7 +15,38 @@ from nczarr.plan.plans import Conversion
 if TYPE_CHECKING:
     from xarray import DataArray, Dataset, DataTree
 
-    from nczarr.api.xarray_objects import Unlimited
+Unlimited = Iterable[Hashable] | Mapping[str, Iterable[Hashable]] | None
+"""Names of unlimited dimensions, for a tree also by group."""
+
+
+class PreparedObject(NamedTuple):
+    """An object of another library ready to be written."""
+
+    handle: DatasetHandle
+    """The dataset."""
+    format: str
+    """Format of the target."""
+    options: dict[str, Any]
+    """Options of the run."""
+    diagnostics: tuple[Diagnostic, ...]
+    """Warnings about the object."""
+
+
+class ObjectReader(Protocol):
+    """Function of a plugin that makes objects of another library datasets."""
+
+    def __call__(
+        self,
+        data: Any,
+        path: str | os.PathLike[str],
+        format_name: str | None,
+        encoding: Any,
+        unlimited: Any,
+        group: str | None,
+        options: dict[str, Any],
+        /,
+    ) -> PreparedObject | None:
+        """Return an object ready for this target; None for an object of another class. Raises CompileError."""
 
 
 @takes(ConvertOptions)
@@ -149,11 +180,18 @@ def write(
             if value is not None:
                 raise TypeError(f"`{name}` is for objects of xarray, not for a DatasetHandle")
         return convert(dataset, path, format, **options).diagnostics
-    from nczarr.api.xarray_objects import prepare_dataset
-    from nczarr.api.xarray_objects.declare import is_xarray
-
-    if not is_xarray(dataset):
+    read = _find_object_reader(dataset)
+    ready = None if read is None else read(dataset, path, format, encoding, unlimited_dims, group, dict(options))
+    if ready is None:
         kind = type(dataset).__name__
         raise TypeError(f"write takes an open dataset (`nczarr.open`) or an object of xarray, not {kind}")
-    ready = prepare_dataset(dataset, path, format, encoding, unlimited_dims, group, dict(options))
     return (*ready.diagnostics, *convert(ready.handle, path, ready.format, **ready.options).diagnostics)
+
+
+def _find_object_reader(candidate: object) -> ObjectReader | None:
+    """Return what makes an object a dataset: the addition for the package of its class or of a base."""
+    from nczarr.names.plugin_index import find_place, load_part
+
+    packages = dict.fromkeys(base.__module__.partition(".")[0] for base in type(candidate).__mro__[:-1])
+    places = (find_place("object", package) for package in packages)
+    return next((load_part(place) for place in places if place is not None), None)

@@ -103,6 +103,8 @@ class Plugin(NamedTuple):
     """Codes of losses of values that its formats report, which `--allow-loss` accepts."""
     codecs: Mapping[str, str] = NOTHING
     """Codecs of stores by their name in numcodecs and in Zarr: `module:attribute` of a `CodecKind`."""
+    objects: Mapping[str, str] = NOTHING
+    """Objects that `nczarr.write` takes, by the package of their class: `module:attribute` of an `ObjectReader`."""
     protocols: Mapping[str, ProtocolRow] = NOTHING
     """Protocols of the server by the first segment of their URLs."""
     extras: Mapping[str, str] = NOTHING

@@ -17,6 +17,7 @@ if TYPE_CHECKING:  # public names of `nczarr`, for type checkers
     from nczarr.plugins.edit.api_migrate import migrate as migrate  # noqa: TC004
     from nczarr.plugins.ncstream import api as ncstream  # noqa: TC004
     from nczarr.plugins.virtualizarr import parser as virtualizarr  # noqa: TC004
+    from nczarr.plugins.xarray.objects import from_xarray as from_xarray  # noqa: TC004
     from nczarr.plugins.zarr_drafts import api as zarr3_2019  # noqa: TC004
     from nczarr.plugins.zarr_python.open import zarr_store as zarr_store  # noqa: TC004
 
@@ -25,6 +26,7 @@ if TYPE_CHECKING:  # public names of `nczarr`, for type checkers
         "awkward0",
         "combine",
         "edit",
+        "from_xarray",
         "migrate",
         "ncstream",
         "testing",
@@ -67,7 +69,7 @@ OFFERS: dict[str, tuple[str, ...]] = {
     "serve": ("command serve",),
     "testing": ("name testing",),
     "virtualizarr": ("name virtualizarr", "hint parser"),
-    "xarray": (),
+    "xarray": ("name from_xarray", "object xarray", "codes"),
     "zarr_drafts": ("format zarr3-2019", "name zarr3_2019", "codes"),
     "zarr_python": ("name zarr_store",),
 }

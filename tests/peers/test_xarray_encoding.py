@@ -250,7 +250,7 @@ def test_enums_of_one_name_must_agree(xr: Any) -> None:
 
 
 def test_large_unloaded_variables_are_read_in_pieces(tmp_path: Path, xr: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    from nczarr.api.xarray_objects import encode
+    from nczarr.plugins.xarray.objects import encode
 
     monkeypatch.setattr(encode, "LAZY", 100)
     dataset(xr).to_netcdf(tmp_path / "a.nc", engine="netcdf4", encoding={"v": {"chunksizes": (5, 10)}})

@@ -14,7 +14,7 @@ from nczarr.ast import Dimension, Storage, UserType
 from nczarr.ast.frozen import frozen
 from nczarr.diagnostics.report import Report, Source, Span
 
-_PACKAGE = __name__.rpartition(".builder.")[0]
+_PACKAGE = "nczarr."
 """The modules between a program and the builder."""
 
 

@@ -1,5 +1,14 @@
-"""The engine of xarray, which finds it by an entry point of its own."""
+"""xarray: its objects as datasets, and its engine, which it finds by an entry point of its own."""
+
+from pathlib import Path
 
 from nczarr.names.plugin_index import Plugin
 
-PLUGIN = Plugin("xarray", "engine of xarray", extras={"xarray": "xarray"})
+PLUGIN = Plugin(
+    "xarray",
+    "engine of xarray, and its objects as datasets",
+    names={"from_xarray": "nczarr.plugins.xarray.objects:from_xarray"},
+    objects={"xarray": "nczarr.plugins.xarray.objects:prepare_dataset"},
+    codes=str(Path(__file__).with_name("codes")),
+    extras={"xarray": "xarray"},
+)

@@ -8,37 +8,25 @@ imported only when such an object is given.
 from __future__ import annotations
 
 import os
-from collections.abc import Hashable, Iterable, Mapping
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
 
 from nczarr import registry
-from nczarr.api.xarray_objects.declare import DeclaredDataset, declare
+from nczarr.api.convert import PreparedObject, Unlimited
+from nczarr.api.handle import DatasetHandle
 from nczarr.diagnostics.report import CompileError, Diagnostic, Report, Severity
 from nczarr.pipeline import endpoints
+from nczarr.plugins.xarray.objects.declare import DeclaredDataset, declare, is_xarray
 from nczarr.stores.url import location
 
 if TYPE_CHECKING:
     from xarray import DataArray, Dataset, DataTree
 
-    from nczarr.api.handle import DatasetHandle
     from nczarr.registry import Format
 
 
 KIND = "nc4"
 """Kind of netCDF file that xarray writes by default."""
-
-
-class Prepared(NamedTuple):
-    """An xarray object ready to be written."""
-
-    handle: DatasetHandle
-    """The dataset."""
-    format: str
-    """Format of the target: Zarr v3, where its place asks for a store, because xarray reads that back as it was."""
-    options: dict[str, Any]
-    """Options of the run."""
-    diagnostics: tuple[Diagnostic, ...]
-    """Warnings about the object."""
 
 
 def prepare_dataset(
@@ -49,8 +37,13 @@ def prepare_dataset(
     unlimited: Any,
     group: str | None,
     options: dict[str, Any],
-) -> Prepared:
-    """Return an xarray object as a dataset for this target. Raises CompileError, and TypeError for other objects."""
+) -> PreparedObject | None:
+    """Return an xarray object as a dataset for this target; None for other objects. Raises CompileError.
+
+    Where the target is a store, its format is Zarr v3, because xarray reads that back as it was.
+    """
+    if not is_xarray(data):
+        return None
     report = Report()
     form = endpoints.target_format(os.fspath(path), format_name, report)
     if form is None:
@@ -67,7 +60,7 @@ def prepare_dataset(
     options, lost = _with_shards(declared, form, options)
     if "dask" not in options and (address := _cluster(declared.handle, form, os.fspath(path))) is not None:
         options = {**options, "dask": address}
-    return Prepared(declared.handle, form.name, options, (*declared.handle.diagnostics, *lost))
+    return PreparedObject(declared.handle, form.name, options, (*declared.handle.diagnostics, *lost))
 
 
 def _with_shards(
@@ -106,10 +99,6 @@ def _cluster(handle: DatasetHandle, form: Format, path: str) -> str | None:
 
     client = client_of(lazy[0].array)
     return None if client is None else str(client.scheduler.address)
-
-
-Unlimited = Iterable[Hashable] | Mapping[str, Iterable[Hashable]] | None
-"""Names of unlimited dimensions, for a tree also by group."""
 
 
 def from_xarray(
@@ -177,9 +166,6 @@ def from_xarray(
       attribute title char "two"
     }
     """
-    from nczarr.api.handle import DatasetHandle
-    from nczarr.api.xarray_objects.declare import declare
-
     declared = declare(data, name, encoding, unlimited_dims, group, kind)
     lost = tuple(
         Diagnostic(
