@@ -309,8 +309,8 @@ ROWS: dict[str, str] = {
 }
 """Formats of the compiler by name, in the order of documentation and detection; those of plugins follow."""
 
-STORE, FILE, REFERENCE, REPOSITORY = "nczarr", "netcdf", "reference", "icechunk"
-"""Formats of a store, a netCDF file, references and a repository by default."""
+STORE, FILE, REFERENCE = "nczarr", "netcdf", "reference"
+"""Formats of a store, a netCDF file and references by default."""
 
 PLAIN_STORE = "zarr3"
 """Format of stores that other libraries write by default."""

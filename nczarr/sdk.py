@@ -16,7 +16,7 @@ SDK_VERSION = 1
 
 PLACES: dict[str, tuple[str, ...]] = {
     # rows
-    "nczarr.names.plugin_index": ("CommandRow", "FactForm", "Plugin", "ProtocolRow"),
+    "nczarr.names.plugin_index": ("CommandRow", "FactForm", "LocationRow", "Plugin", "ProtocolRow"),
     "nczarr.registry": ("ALL_ATOMIC", "CLASSIC_ATOMIC", "PURE_ZARR", "Arrays", "Capabilities", "ChunkKeys", "Format"),
     "nczarr.ast.frozen": ("freeze", "frozen"),
     # diagnostics
@@ -67,6 +67,7 @@ PLACES: dict[str, tuple[str, ...]] = {
     "nczarr.pipeline.check_request": ("CheckRequest", "Convention", "ReaderCheck", "SourceComparison"),
     "nczarr.pipeline.endpoints": ("detect_format",),
     "nczarr.stores.base": ("Store",),
+    "nczarr.stores.url": ("Location", "LocationKind", "Repository"),
     "nczarr.diagnostics.secrets": ("StorageOptions", "show"),
     # verbs
     "nczarr.api.handle": ("DatasetHandle",),
@@ -151,6 +152,7 @@ if TYPE_CHECKING:
     from nczarr.diagnostics.secrets import show as show
     from nczarr.names.plugin_index import CommandRow as CommandRow
     from nczarr.names.plugin_index import FactForm as FactForm
+    from nczarr.names.plugin_index import LocationRow as LocationRow
     from nczarr.names.plugin_index import Plugin as Plugin
     from nczarr.names.plugin_index import ProtocolRow as ProtocolRow
     from nczarr.options import ARGUMENTS as ARGUMENTS
@@ -193,6 +195,9 @@ if TYPE_CHECKING:
     from nczarr.semantics.checked import Unchecked as Unchecked
     from nczarr.semantics.checked import tables as tables
     from nczarr.stores.base import Store as Store
+    from nczarr.stores.url import Location as Location
+    from nczarr.stores.url import LocationKind as LocationKind
+    from nczarr.stores.url import Repository as Repository
 
 _MODULES = {name: module for module, its_names in PLACES.items() for name in its_names}
 

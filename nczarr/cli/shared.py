@@ -38,7 +38,6 @@ EXTRAS = {
     "distributed": "dask",
     "fsspec": "remote",
     "h5py": "netcdf",
-    "icechunk": "icechunk",
     "jinja2": "references",
     "netCDF4": "netcdf",
     "pyarrow": "references",

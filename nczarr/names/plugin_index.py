@@ -54,6 +54,15 @@ class FactForm(NamedTuple):
     """Purpose of a command line, and the command line without `nczarr`."""
 
 
+class LocationRow(NamedTuple):
+    """A kind of location, whose texts begin with its name and a colon, as in `NAME:PATH`."""
+
+    kind: str
+    """`module:attribute` of a `LocationKind`."""
+    follows: str = ""
+    """Pattern of what follows the colon; other texts are paths."""
+
+
 class ProtocolRow(NamedTuple):
     """A protocol of the server: all URLs of datasets below a first segment, which is its name."""
 
@@ -103,6 +112,13 @@ class Plugin(NamedTuple):
     """Codes of losses of values that its formats report, which `--allow-loss` accepts."""
     codecs: Mapping[str, str] = NOTHING
     """Codecs of stores by their name in numcodecs and in Zarr: `module:attribute` of a `CodecKind`."""
+    locations: Mapping[str, LocationRow] = NOTHING
+    """Kinds of locations by the word before the colon, in lower case."""
+    folders: Mapping[str, str] = NOTHING
+    """Functions `(path) -> Repository | None` that recognize repositories, by an entry that their folders have.
+
+    Only those of built-in plugins are asked, because every folder that is opened is looked at.
+    """
     objects: Mapping[str, str] = NOTHING
     """Objects that `nczarr.write` takes, by the package of their class: `module:attribute` of an `ObjectReader`."""
     protocols: Mapping[str, ProtocolRow] = NOTHING
@@ -136,7 +152,13 @@ def find_command(*names: str) -> tuple[str, CommandRow] | None:
 
 def find_place(kind: str, name: str) -> str | None:
     """Return the place of an addition, `module` or `module:attribute`; None without one."""
-    found: tuple[str, str] | None = _find(kind, (name,), lambda plugin: getattr(plugin, f"{kind}s"))
+    place: str | None = find_addition(kind, name)
+    return place
+
+
+def find_addition(kind: str, name: str) -> Any:
+    """Return an addition: the place or row of a name; None without one."""
+    found: tuple[str, Any] | None = _find(kind, (name,), lambda plugin: getattr(plugin, f"{kind}s"))
     return None if found is None else found[1]
 
 

@@ -24,6 +24,7 @@ from nczarr.stores.url import (
     Location,
     MissingProtocolError,
     Repository,
+    find_kind,
     is_remote,
     location,
     trim,
@@ -174,7 +175,7 @@ def target_format(path: str, name: str | None, report: Report) -> Format | None:
     place = locate(path, report)
     if place is None:
         return None
-    name = name or (registry.REPOSITORY if place.repository else registry.of_modes(place.modes))
+    name = name or (place.repository.format if place.repository else registry.of_modes(place.modes))
     form = registry.find_format(name) if name else registry.for_target(place.path.rstrip("/"))
     if form is None or not form.writable:
         suffix = f"the suffix of `{place.shown}`" if place.path else "standard output"
@@ -280,10 +281,9 @@ def _documents(form: Format, options: Options, report: Report) -> Format | None:
 
 def unmet_mode(place: Location, form: Format) -> str | None:
     """Return why a target cannot have its URL or the URL's modes; None if it can."""
-    if place.service:
-        from nczarr.stores.dataset_service import PROTOCOLS
-
-        return f"{PROTOCOLS[place.service].server} is read-only"
+    server = find_kind(place.kind).server if place.kind else ""
+    if server:
+        return f"{server} is read-only"
     if place.repository or form.commits:
         return _unmet_commit(place.repository, form)
     if place.remote and (fault := untidy(place.path)):
@@ -307,7 +307,7 @@ def _unmet_commit(repository: Repository | None, form: Format) -> str | None:
     if repository is None:
         return f"format `{form.name}` needs `{form.name}:` before the path or URL of a repository"
     if not form.commits:
-        return f"a repository has the format `{registry.REPOSITORY}`, not `{form.name}`"
+        return f"a repository has the format `{repository.format}`, not `{form.name}`"
     return None if repository.kind == "branch" else f"a commit needs a branch, and this is a {repository.kind}"
 
 

@@ -15,13 +15,14 @@ from nczarr.diagnostics.report import CompileError, Report, Source
 from nczarr.diagnostics.secrets import StorageOptions, show
 from nczarr.options import Options
 from nczarr.stores import documents, extension
+from nczarr.stores import open as store_opening
 from nczarr.stores.base import JOURNAL, Store
 from nczarr.stores.commitment import note_commit
 from nczarr.stores.documents import DocumentPatch, Undo
 from nczarr.stores.extension import ExtendJournal
 from nczarr.stores.file_patch import PreparedFilePatch
 from nczarr.stores.lock import report_changed
-from nczarr.stores.open import is_repository, open_path
+from nczarr.stores.open import open_path
 from nczarr.stores.url import Repository, location, trim
 from nczarr.stores.zip_patch import patch_archive
 
@@ -91,7 +92,9 @@ class PreparedCommit(PreparedDocumentPatch):
 
     def commit(self) -> None:
         """Make the commit. Raises OSError, CompileError with busy-target if the branch has moved."""
-        form = registry.find_format(registry.REPOSITORY)
+        repository = find_repository(self.path)
+        assert repository is not None
+        form = registry.find_format(repository.format)
         assert form is not None
         assert form.extends is not None
         message = self.options.message or "Edit the header"
@@ -106,7 +109,9 @@ class PreparedCommit(PreparedDocumentPatch):
 
     def abandon(self) -> None:
         """Make a commit with the old documents. Raises as `commit`."""
-        store = open_repository(self.path, Report(), self.options)
+        repository = find_repository(self.path)
+        assert repository is not None
+        store = open_repository(repository, Report(), self.options)
         if store is not None:
             reverse = self._undo.reverse(store)
             PreparedCommit(self.path, store, reverse, self.options, self._undo).commit()
@@ -119,17 +124,18 @@ class PreparedCommit(PreparedDocumentPatch):
 def find_repository(path: str) -> Repository | None:
     """Return the repository at a path or URL; None for other targets. Raises BadURLError."""
     place = location(path)
-    if place.repository is not None or place.remote or not is_repository(place.path):
+    if place.repository is not None or place.remote:
         return place.repository
-    return Repository(place.path)
+    return store_opening.find_repository(place.path)
 
 
-def open_repository(path: str, report: Report, options: Options) -> Store | None:
+def open_repository(repository: Repository, report: Report, options: Options) -> Store | None:
     """Return the content of a branch; None after an error. Raises OSError, BadURLError."""
-    form = registry.find_format(registry.REPOSITORY)
+    form = registry.find_format(repository.format)
     assert form is not None
     assert form.opens is not None
-    opened: Store | None = registry.load(form.opens)(open_path(path, options.storage.of("target")), report, options)
+    closed = open_path(repository.text, options.storage.of("target"))
+    opened: Store | None = registry.load(form.opens)(closed, report, options)
     return opened
 
 
@@ -158,7 +164,7 @@ def prepare_undo(
     repository = find_repository(path)
     store: Store | Source | None = None
     if repository is not None:
-        store = open_repository(repository.text, report, options)
+        store = open_repository(repository, report, options)
     elif undo is not None:
         store = open_path(path, options.storage.of("target"))
     if undo is None or store is None or isinstance(store, Source):

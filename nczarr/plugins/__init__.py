@@ -45,10 +45,10 @@ OFFERS: dict[str, tuple[str, ...]] = {
         *("comparison combine", "expansion aggregated_data", "codes"),
     ),
     "edit": ("command edit", "command migrate", "name edit", "name migrate", "codes"),
-    "icechunk": ("format icechunk",),
+    "icechunk": ("format icechunk", "location icechunk", "folder snapshots"),
     "lsp": ("command lsp",),
-    "ncstream": ("format ncstream", "name ncstream", "codes"),
-    "opendap": ("format dap2", "format dap4", "format dmrpp", "codes"),
+    "ncstream": ("format ncstream", "name ncstream", "location cdmremote", "codes"),
+    "opendap": ("format dap2", "format dap4", "format dmrpp", "location dap2", "location dap4", "codes"),
     "pygments": (),
     "readers": (
         "check netcdf-c",

@@ -12,17 +12,15 @@ from typing import TYPE_CHECKING, NamedTuple, cast
 
 from nczarr.diagnostics.report import HEAD, Buffer, Source
 from nczarr.diagnostics.secrets import NO_OPTIONS, StorageOptions
-from nczarr.stores.base import ROOT_KEYS, Store
+from nczarr.names.plugin_index import find_place, list_offered, load_part
+from nczarr.stores.base import Store
 from nczarr.stores.commitment import note_commit
 from nczarr.stores.local_paths import add_path_to_errors, is_folder
-from nczarr.stores.url import BadURLError, is_remote, location
+from nczarr.stores.url import BadURLError, Location, Repository, find_kind, is_remote, location
 
 if TYPE_CHECKING:
     from nczarr.stores.connection import FileConnection
     from nczarr.stores.remote_file import RemoteFile
-
-REPOSITORY_MAGIC = "ICE🧊CHUNK".encode()
-"""First bytes of the documents of an icechunk repository, by which it is known without its library."""
 
 MAPS_NO_FILES = Event()
 """Set in processes that map no files, such as servers."""
@@ -124,14 +122,8 @@ def open_path(
     Raises OSError, BadURLError, MissingProtocolError.
     """
     place = location(path)
-    if place.repository:
-        from nczarr.stores.repository.session_store import RepositoryStore
-
-        return RepositoryStore(place.repository, storage)
-    if place.service:
-        from nczarr.stores.dataset_service import read_served
-
-        return read_served(path, storage)
+    if place.kind:
+        return find_kind(place.kind).open(path, place, storage)
     if place.remote:
         return _open_remote(path, storage, is_ranged)
     path = place.path
@@ -140,43 +132,25 @@ def open_path(
     return open_file(path, path)
 
 
-def _open_folder(path: str, storage: StorageOptions) -> Store:
+def _open_folder(path: str, storage: StorageOptions) -> Source | Store:
     """Open a folder: the branch `main` if it is a repository, else its files."""
-    if is_repository(path):
-        from nczarr.stores.repository.session_store import RepositoryStore
-        from nczarr.stores.url import Repository
-
-        return RepositoryStore(Repository(path), storage)
+    repository = find_repository(path)
+    if repository is not None:
+        place = Location(path, repository=repository, kind=repository.format)
+        return find_kind(place.kind).open(path, place, storage)
     from nczarr.stores.directory import DirectoryStore
 
     return DirectoryStore(path)
 
 
-def is_repository(folder: str) -> bool:
-    """Return whether a local folder is an icechunk repository; False if it is inaccessible.
-
-    Version 2 has the document `repo`, version 1 a folder `refs/branch.NAME` for each
-    branch; both have snapshots. A folder with the root document of a store is a store.
-    """
-    if not os.path.isdir(os.path.join(folder, "snapshots")):
-        return False
-    if any(os.path.lexists(os.path.join(folder, key)) for key in ROOT_KEYS):
-        return False
-    return _has_document(folder) or _has_branch(folder)
-
-
-def _has_document(folder: str) -> bool:
-    """Return whether a folder has the document of version 2."""
-    with suppress(OSError), open(os.path.join(folder, "repo"), "rb") as file:
-        return file.read(len(REPOSITORY_MAGIC)) == REPOSITORY_MAGIC
-    return False
-
-
-def _has_branch(folder: str) -> bool:
-    """Return whether a folder has a branch of version 1."""
-    with suppress(OSError):
-        return any(name.startswith("branch.") for name in os.listdir(os.path.join(folder, "refs")))
-    return False
+def find_repository(folder: str) -> Repository | None:
+    """Return the repository that a local folder is; None for others, and if it is inaccessible."""
+    for name in list_offered("folder"):
+        place = find_place("folder", name) if os.path.lexists(os.path.join(folder, name)) else None
+        repository: Repository | None = None if place is None else load_part(place)(folder)
+        if repository is not None:
+            return repository
+    return None
 
 
 def open_file(path: str, name: str) -> Source | Store:
@@ -255,7 +229,7 @@ def is_store(path: str, storage: StorageOptions = NO_OPTIONS) -> bool:
     """Return whether a folder or archive is at a path or URL; False if inaccessible."""
     try:
         place = location(path)
-        if place.service or place.repository:
+        if place.kind:
             return place.repository is not None
         if place.remote:
             from nczarr.stores.probe import is_folder

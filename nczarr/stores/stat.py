@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from nczarr.diagnostics.secrets import NO_OPTIONS, StorageOptions
 from nczarr.stores import local_paths
 from nczarr.stores.ranges import describe_object
-from nczarr.stores.url import location
+from nczarr.stores.url import find_kind, location
 
 if TYPE_CHECKING:
     from nczarr.stores.connection import FileConnection
@@ -141,15 +141,11 @@ def identity(path: str, storage: StorageOptions = NO_OPTIONS) -> str | None:
 
     It is made from size and time of a file or all files in a folder, or from
     listed properties of objects. None if changes are not detectable: stores on
-    web servers, datasets of CDM Remote and OPeNDAP. Raises OSError if unreachable.
+    web servers, datasets of services. Raises OSError if unreachable.
     """
     place = location(path)
-    if place.repository:
-        from nczarr.stores.repository.sessions import snapshot_at
-
-        return snapshot_at(place.repository, storage)
-    if place.service:
-        return None
+    if place.kind:
+        return find_kind(place.kind).identify(place, storage)
     if place.remote:
         return _of_remote(path, storage)
     if not os.path.isdir(place.path):

@@ -4,25 +4,31 @@ The modes are those of the netCDF library: `nczarr` or `zarr` is the format,
 `file` or `zip` the kind of store, `consolidated` puts all metadata in one key,
 `noxarray` omits `_ARRAY_DIMENSIONS`, `s3` makes a web URL a bucket there. Other
 URLs than of local files are for `stores.remote`, chained ones too
-(`zip::s3://b/x.zip`). `cdmremote:`, `dap2:` or `dap4:` before a web URL, or instead
-of `http:`, is a dataset of a CDM Remote or OPeNDAP server. `icechunk:` before a path or URL is a repository of
-stores, `#branch=…`, `#tag=…` or `#snapshot=…` behind it one of them.
+(`zip::s3://b/x.zip`). Plugins add further kinds: a word and a colon before a path or
+URL is a repository of stores, or a dataset on a server.
 """
 
 from __future__ import annotations
 
 import re
-from typing import Literal, NamedTuple
+from collections.abc import Callable
+from functools import lru_cache
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from nczarr.diagnostics.secrets import show
+from nczarr.names.plugin_index import find_addition, list_offered, load_part
 from nczarr.stores import local_paths
+
+if TYPE_CHECKING:
+    from nczarr.diagnostics.report import Source
+    from nczarr.diagnostics.secrets import StorageOptions
+    from nczarr.names.plugin_index import LocationRow
+    from nczarr.stores.base import Store
 
 MODES = ("nczarr", "zarr", "file", "zip", "s3", "consolidated", "noxarray")
 """Modes of a netCDF URL."""
 
-_SERVICE = re.compile(r"(cdmremote|dap2|dap4):(?:(?=https?://)|(?=//))", re.IGNORECASE)
-_REPOSITORY = re.compile(r"icechunk:", re.IGNORECASE)
-_REVISION = r"(?s)(branch|tag|snapshot)=(.+)"
+_WORD = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*):")
 _SCHEME = re.compile(r"(?:[A-Za-z][A-Za-z0-9+.-]*::)*[A-Za-z][A-Za-z0-9+.-]+://")
 _PROTOCOL = r"[A-Za-z][A-Za-z0-9+.-]*"
 _EXCLUSIVE = (("file", "zip", "s3"),)
@@ -71,8 +77,8 @@ class Location(NamedTuple):
     """True for a URL that is not a local file."""
     server: str | None = None
     """Web server of a bucket, if named in the URL; None: the default."""
-    service: str = ""
-    """Protocol of a dataset on a server, which has no bytes of its own: `cdmremote`, `dap2` or `dap4`; or empty."""
+    kind: str = ""
+    """Name of the kind that a plugin adds, such as a protocol of datasets on servers; empty: a file or store."""
     repository: Repository | None = None
     """The repository and revision, if the text names one."""
 
@@ -85,6 +91,8 @@ class Location(NamedTuple):
 class Repository(NamedTuple):
     """One revision of a versioned store."""
 
+    format: str
+    """Format of the repository, and kind of its location."""
     place: str
     """Path or URL of the repository."""
     kind: Literal["branch", "tag", "snapshot"] = "branch"
@@ -105,12 +113,56 @@ class Repository(NamedTuple):
     @property
     def text(self) -> str:
         """Text that names the revision."""
-        return f"icechunk:{self.place}#{self.kind}={self.revision}"
+        return f"{self.format}:{self.place}#{self.kind}={self.revision}"
+
+
+class LocationKind(NamedTuple):
+    """Kind of location that a plugin adds. Its functions raise BadURLError, MissingProtocolError, OSError."""
+
+    locate: Callable[[str, str], Location]
+    """Returns the location of a text, and of its part behind the colon."""
+    open: Callable[[str, Location, StorageOptions], Source | Store]
+    """Opens what is at a text or path, with its location."""
+    identify: Callable[[Location, StorageOptions], str | None]
+    """Returns a text that changes with the content; None if changes are not detectable."""
+    server: str = ""
+    """Server in messages, such as `an OPeNDAP server`, if it holds no targets."""
+
+
+def find_kind(name: str) -> LocationKind:
+    """Return the kind of a location by its name."""
+    row = _find_row(name, is_url=False)
+    assert row is not None
+    kind: LocationKind = load_part(row.kind)
+    return kind
+
+
+@lru_cache(64)
+def _find_row(name: str, *, is_url: bool) -> LocationRow | None:
+    """Return the row of a kind of location.
+
+    `is_url`: the text is `NAME://…`, which no other distribution adds: to look for
+    these reads the metadata of all packages, and most such texts are plain URLs.
+    """
+    row: LocationRow | None = None
+    if not is_url or name in list_offered("location"):
+        row = find_addition("location", name)
+    return row
+
+
+def _split_kind(text: str) -> tuple[LocationRow, str, str] | None:
+    """Return the row of a text's kind, its name, and the text behind the colon; None for paths and plain URLs."""
+    word = _WORD.match(text)
+    if word is None:
+        return None
+    name, rest = word[1].lower(), text[word.end() :]
+    row = _find_row(name, is_url=rest.startswith("//"))
+    return None if row is None or not re.match(row.follows, rest, re.IGNORECASE) else (row, name, rest)
 
 
 def is_remote(text: str) -> bool:
     """Return whether a text is a URL of no local file."""
-    if _SERVICE.match(text) or _REPOSITORY.match(text):
+    if _split_kind(text) is not None:
         return True
     scheme = _SCHEME.match(text)
     return scheme is not None and scheme[0].lower() != "file://"
@@ -118,12 +170,11 @@ def is_remote(text: str) -> bool:
 
 def location(text: str) -> Location:
     """Return the location of a text; a path may contain `#`. Raises BadURLError."""
-    service = _SERVICE.match(text)
-    if service is not None:
-        return _service(service[1].lower(), text[service.end() :])
-    mark = _REPOSITORY.match(text)
-    if mark is not None:
-        return Location(text, remote=True, repository=_repository(text[mark.end() :]))
+    of_plugin = _split_kind(text)
+    if of_plugin is not None:
+        row, name, rest = of_plugin
+        kind: LocationKind = load_part(row.kind)
+        return kind.locate(text, rest)._replace(kind=name)
     scheme = _SCHEME.match(text)
     if scheme is None:
         return Location(text)
@@ -138,43 +189,20 @@ def location(text: str) -> Location:
     return Location(path, _modes_of(fragment))
 
 
-def _service(protocol: str, text: str) -> Location:
-    """Return the location of a dataset on a server."""
-    url = "http:" + text if text.startswith("//") else _lower(text)
-    if not url.partition("://")[2].partition("/")[0]:
-        raise BadURLError("the URL names no server")
-    return Location(url, remote=True, service=protocol)
-
-
-def _repository(text: str) -> Repository:
-    """Return the repository and revision that a text without its prefix names. Raises BadURLError."""
-    path, mark, fragment = text.rpartition("#")
-    revision = re.fullmatch(_REVISION, fragment) if mark else None
-    if mark and revision is None:
-        raise BadURLError(f"`{fragment}` follows `#`, where `branch=…`, `tag=…` or `snapshot=…` is expected")
-    place = location(path if mark else text)
-    if place.service or place.repository or place.modes or "::" in place.path:
-        raise BadURLError("a repository is in a folder or below the URL of an object store")
-    if not place.path or "\0" in place.path:
-        raise BadURLError("the URL names no repository")
-    where = trim(place.path)
-    return Repository(where) if revision is None else Repository(where, revision[1], revision[2])  # type: ignore[arg-type]
-
-
 def _remote(text: str) -> Location:
     """Return the location of a URL; keys may contain `#`, so only `#mode=` begins modes."""
     url, mark, fragment = text.rpartition("#mode=")
     modes = _modes_of(f"mode={fragment}") if mark else frozenset()
     if "s3" in modes and url.lower().startswith(("http://", "https://")):
         return _bucket(url, modes)
-    url = _lower(url if mark else text)
+    url = lower_protocols(url if mark else text)
     protocol, _, path = url.rpartition("::")[2].partition("://")
     if protocol in _BUCKETS and not path.partition("/")[0]:
         raise BadURLError("the URL names no bucket")
     return Location(url, modes, remote=True)
 
 
-def _lower(url: str) -> str:
+def lower_protocols(url: str) -> str:
     """Return a URL with lower-case protocols, as libraries require."""
     parts = [part.partition("://") for part in url.split("::")]
     if not (parts[-1][1] and all(re.fullmatch(_PROTOCOL, protocol) for protocol, _, _ in parts)):

@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING, cast
 
 from nczarr.diagnostics.report import Report, Source
 from nczarr.options import Options
+from nczarr.plugins.icechunk.sessions import UnknownRevisionError
 from nczarr.stores.base import Store
 from nczarr.stores.reference_policy import Policy
-from nczarr.stores.repository.sessions import UnknownRevisionError
 from nczarr.stores.url import BadURLError
 
 if TYPE_CHECKING:
-    from nczarr.stores.repository.session_store import RepositoryStore, SessionStore
+    from nczarr.plugins.icechunk.session_store import RepositoryStore, SessionStore
 
 
 def opens(source: Source | Store, report: Report, options: Options) -> SessionStore | None:

@@ -28,15 +28,10 @@ from nczarr.diagnostics.report import CompileError, Diagnostic, Report, Severity
 from nczarr.diagnostics.secrets import StorageOptions, show
 from nczarr.options import Options
 from nczarr.plan.plans import StorePlan
-from nczarr.stores import local_paths
-from nczarr.stores.base import Store, is_metadata, safe_key
-from nczarr.stores.commitment import note_commit
-from nczarr.stores.finish import delay_signals, obstacle, partial, put_in_place, unfinished
-from nczarr.stores.lock import report_changed
-from nczarr.stores.repository.library import failing, is_conflict, is_foreign, list_yielded, load_library, result
-from nczarr.stores.repository.sessions import configuration, is_repository, open_repository
-from nczarr.stores.repository.storage import forget, retrying, storage_of
-from nczarr.stores.repository.virtual_chunks import (
+from nczarr.plugins.icechunk.library import failing, is_conflict, is_foreign, list_yielded, load_library, result
+from nczarr.plugins.icechunk.sessions import configuration, is_repository, open_repository
+from nczarr.plugins.icechunk.storage import forget, retrying, storage_of
+from nczarr.plugins.icechunk.virtual_chunks import (
     Container,
     File,
     containers_for,
@@ -44,12 +39,17 @@ from nczarr.stores.repository.virtual_chunks import (
     find_unchanged_since,
     register,
 )
+from nczarr.stores import local_paths
+from nczarr.stores.base import Store, is_metadata, safe_key
+from nczarr.stores.commitment import note_commit
+from nczarr.stores.finish import delay_signals, obstacle, partial, put_in_place, unfinished
+from nczarr.stores.lock import report_changed
 from nczarr.stores.stat import facts
 from nczarr.stores.target_urls import UnnamedTargetError, UrlNaming
 from nczarr.stores.url import Repository, location
 
 if TYPE_CHECKING:
-    from nczarr.stores.repository.session_store import SessionStore
+    from nczarr.plugins.icechunk.session_store import SessionStore
 
 TOGETHER, HELD = 256, 4 << 20
 """Chunks, or bytes of chunks, that wait to be set together."""

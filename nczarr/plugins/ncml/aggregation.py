@@ -12,7 +12,6 @@ from nczarr.ast import Attribute, Constant, Dataset, Variable
 from nczarr.ast.types import is_number
 from nczarr.diagnostics.report import Label, Report
 from nczarr.diagnostics.secrets import show
-from nczarr.formats.common.xml_reader import XmlElement
 from nczarr.pipeline.phases import Input
 from nczarr.pipeline.select.selection import Subset
 from nczarr.pipeline.select.subset import restrict
@@ -20,6 +19,7 @@ from nczarr.plugins.combine.join import CombineSpec, Recoding, combine
 from nczarr.plugins.combine.join.combination import SAME_UNITS
 from nczarr.plugins.combine.join.recode import FINER_UNITS, units_of
 from nczarr.plugins.combine.join.sources import every_opened
+from nczarr.plugins.common.xml_reader import XmlElement
 from nczarr.plugins.ncml.file_dates import write_date
 from nczarr.plugins.ncml.members import AggregatedMember, list_members
 from nczarr.plugins.ncml.merge import TreeUnion, put_joined

@@ -9,8 +9,8 @@ from collections.abc import Iterator
 from nczarr import names, registry
 from nczarr.ast import Dataset
 from nczarr.diagnostics.report import HEAD, Report, Source
-from nczarr.formats.common.xml_reader import XmlElement, parse
 from nczarr.options import Following, Options
+from nczarr.plugins.common.xml_reader import XmlElement, parse
 from nczarr.plugins.ncml.aggregation import aggregate
 from nczarr.plugins.ncml.format import FORMAT
 from nczarr.plugins.ncml.members import (

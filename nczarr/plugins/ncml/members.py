@@ -14,8 +14,8 @@ from typing import NamedTuple
 from nczarr.arrays.values.time_units import parse_unit
 from nczarr.diagnostics.report import CompileError, Source
 from nczarr.diagnostics.secrets import show
-from nczarr.formats.common.xml_reader import XmlElement
 from nczarr.pipeline import endpoints, omissions, phases
+from nczarr.plugins.common.xml_reader import XmlElement
 from nczarr.plugins.ncml.file_dates import read_date
 from nczarr.plugins.ncml.vocabulary import NcmlDocument, is_true
 from nczarr.semantics.checked import Checked

@@ -13,8 +13,8 @@ from nczarr.ast import ATOMIC, Attribute, Dimension, EnumConstant, EnumType, Gro
 from nczarr.ast.dataset import building, map_groups
 from nczarr.ast.types import IntegerName, is_number
 from nczarr.diagnostics.report import suggest
-from nczarr.formats.common.xml_reader import XmlElement
 from nczarr.plugins.combine.join.recode import units_of
+from nczarr.plugins.common.xml_reader import XmlElement
 from nczarr.plugins.ncml.renames import rename_nodes
 from nczarr.plugins.ncml.values import (
     ENUM_BASES,

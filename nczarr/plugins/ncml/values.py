@@ -13,7 +13,7 @@ from nczarr.arrays.values.parts import Types, descr
 from nczarr.arrays.values.time_units import CALENDARS, Units, date
 from nczarr.ast import ATOMIC, Constant, EnumType
 from nczarr.ast.types import is_number
-from nczarr.formats.common.xml_reader import XmlElement
+from nczarr.plugins.common.xml_reader import XmlElement
 
 MOST_VALUES = 1 << 22
 """Maximum values of a variable that are computed or converted."""

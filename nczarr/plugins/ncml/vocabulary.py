@@ -6,8 +6,8 @@ from collections import Counter
 from typing import NamedTuple
 
 from nczarr.diagnostics.report import NOWHERE, Report, Source, Span, suggest
-from nczarr.formats.common.xml_reader import XmlElement
 from nczarr.options import Options
+from nczarr.plugins.common.xml_reader import XmlElement
 from nczarr.semantics.checked import Omission
 from nczarr.stores.reference_policy import Policy
 

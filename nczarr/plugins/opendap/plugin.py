@@ -2,7 +2,10 @@
 
 from pathlib import Path
 
-from nczarr.names.plugin_index import Plugin
+from nczarr.names.plugin_index import LocationRow, Plugin
+
+FOLLOWS = r"(?:https?:)?//"
+"""Pattern behind the name of a protocol: a web URL, or one without `http:`."""
 
 PLUGIN = Plugin(
     "opendap",
@@ -11,6 +14,10 @@ PLUGIN = Plugin(
         "dmrpp": "nczarr.plugins.opendap.dmrpp:FORMAT",
         "dap2": "nczarr.plugins.opendap.dap2:FORMAT",
         "dap4": "nczarr.plugins.opendap.dap4:FORMAT",
+    },
+    locations={
+        "dap2": LocationRow("nczarr.plugins.opendap.locations:DAP2", FOLLOWS),
+        "dap4": LocationRow("nczarr.plugins.opendap.locations:DAP4", FOLLOWS),
     },
     codes=str(Path(__file__).with_name("codes")),
 )

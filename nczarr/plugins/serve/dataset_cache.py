@@ -42,8 +42,8 @@ from nczarr.stores.ranges import BoundedCache
 
 if TYPE_CHECKING:
     from nczarr.diagnostics.secrets import StorageOptions
-    from nczarr.link.store_view import StoreView
     from nczarr.plan.plans import StorePlan
+    from nczarr.plugins.common.store_view import StoreView
     from nczarr.registry import Format
     from nczarr.semantics.checked import Checked
     from nczarr.stores.base import Store
@@ -117,7 +117,7 @@ class CachedDataset:
 
     def view(self, version: str, memory: int) -> StoreView:
         """Return the dataset in a Zarr version; cached. Raises CompileError if it cannot be represented, OSError."""
-        from nczarr.link import store_view
+        from nczarr.plugins.common import store_view
 
         with self.lock:
             view: StoreView | None = self.views.get(version)

@@ -26,7 +26,7 @@ from nczarr.plugins.xarray.data_store import DataStore
 from nczarr.plugins.xarray.values import OpenedDataset, warn
 from nczarr.registry import Format
 from nczarr.stores import local_paths
-from nczarr.stores.open import is_repository
+from nczarr.stores.open import find_repository
 from nczarr.stores.url import BadURLError, is_remote, location
 
 
@@ -105,7 +105,7 @@ def claims(path: str) -> bool:
     """
     try:
         place = location(path)
-        if place.service or place.repository:
+        if place.kind:
             return True
         if place.remote or not os.path.exists(place.path):
             return _by_suffix(place.path.partition("?")[0])
@@ -131,7 +131,7 @@ def _by_suffix(path: str) -> bool:
 
 def _is_claimed_store(path: str) -> bool:
     """Return whether a folder has a claimed format. Raises OSError."""
-    if is_repository(path):
+    if find_repository(path) is not None:
         return True
     from nczarr.stores.directory import DirectoryStore
 

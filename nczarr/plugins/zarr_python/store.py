@@ -13,9 +13,9 @@ from zarr.core.buffer import default_buffer_prototype
 from nczarr import names
 from nczarr.api.handle import DatasetHandle
 from nczarr.diagnostics.report import CompileError, Report
-from nczarr.link.store_view import StoreView, store_view
 from nczarr.options import Options
 from nczarr.plan.plans import Loss
+from nczarr.plugins.common.store_view import StoreView, store_view
 from nczarr.stores import ranges
 
 if TYPE_CHECKING:

@@ -12,7 +12,8 @@ from pathlib import Path
 import pytest
 
 import nczarr
-from nczarr.stores.open import REPOSITORY_MAGIC, is_repository
+from nczarr.plugins.icechunk.location import MAGIC
+from nczarr.stores.open import find_repository
 from tests.conftest import run_command
 from tests.support.repositories import FIRST, SECOND, TELLS_PLACES, make_repository
 
@@ -70,7 +71,7 @@ def test_append_needs_no_prefix(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("keys", "expected"),
     [
-        ({"repo": REPOSITORY_MAGIC + b"ic", "snapshots/A": b""}, True),
+        ({"repo": MAGIC + b"ic", "snapshots/A": b""}, True),
         ({"refs/branch.main/ref.json": b"{}", "snapshots/A": b""}, True),
         ({"refs/branch.main/ref.json": b"{}"}, False),
         ({"repo": b"another document", "snapshots/A": b""}, False),
@@ -82,7 +83,7 @@ def test_a_repository_is_recognized_by_its_layout(keys: dict[str, bytes], expect
     for key, data in keys.items():
         (tmp_path / key).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / key).write_bytes(data)
-    assert is_repository(str(tmp_path)) is expected
+    assert (find_repository(str(tmp_path)) is not None) is expected
 
 
 def test_virtual_chunks_in_a_reference_document(tmp_path: Path) -> None:

@@ -85,7 +85,7 @@ def test_a_missing_target_is_a_fault_of_the_dataset(kept: bool, tmp_path: Path) 
 
 
 def test_the_dataset_page_plans_stores_and_makes_no_documents(monkeypatch: pytest.MonkeyPatch) -> None:
-    from nczarr.link import store_view
+    from nczarr.plugins.common import store_view
 
     monkeypatch.setattr(store_view, "emit", None)
     reply = client().get("/browse/05-every-type.cdl?format=json")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from nczarr import registry
-from nczarr.stores.url import BadURLError, Location, Repository, is_remote, location, trim, untidy
+from nczarr.stores.url import BadURLError, Location, is_remote, location, trim, untidy
 
 
 @pytest.mark.parametrize("text", ["a.nc", "/p/a#mode=zarr", "C:x", "a b.zarr", "-", "./s3://x", "a:b"])
@@ -106,27 +106,3 @@ def test_slashes_at_the_end(text: str, path: str) -> None:
 )
 def test_keys_that_stores_take_differently(text: str, tidy: bool) -> None:
     assert (untidy(text) is None) == tidy
-
-
-@pytest.mark.parametrize(
-    ("text", "wanted"),
-    [
-        ("icechunk:repo", Repository("repo")),
-        ("icechunk:/a/repo/", Repository("/a/repo")),
-        ("Icechunk:file:///a/re%20po#tag=v1", Repository("/a/re po", "tag", "v1")),
-        ("icechunk:s3://b/r#snapshot=ABC", Repository("s3://b/r", "snapshot", "ABC")),
-        ("icechunk:a#b#branch=x/y=z", Repository("a#b", "branch", "x/y=z")),
-    ],
-)
-def test_repositories(text: str, wanted: Repository) -> None:
-    found = location(text)
-    assert found == Location(text, remote=True, repository=wanted)
-    assert is_remote(text)
-    assert location(location(wanted.text).repository.text) == location(wanted.text)  # type: ignore[union-attr]
-
-
-@pytest.mark.parametrize("text", ["icechunk:", "icechunk:#branch=x", "icechunk:r#branch=", "icechunk:r#x", "icechunk:s3://",
-                                  "icechunk:file:///r#mode=zarr", "icechunk:zip::s3://b/x"])  # fmt: skip
-def test_places_that_are_no_repositories(text: str) -> None:
-    with pytest.raises(BadURLError):
-        location(text)

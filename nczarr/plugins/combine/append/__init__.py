@@ -46,9 +46,9 @@ from nczarr.stores import extension
 from nczarr.stores.base import JOURNAL, Store
 from nczarr.stores.lock import Lock, NoLock, Unchanged
 from nczarr.stores.memory import MemoryStore
-from nczarr.stores.open import is_repository
+from nczarr.stores.open import find_repository
 from nczarr.stores.stat import identity
-from nczarr.stores.url import BadURLError, Repository, is_remote, real, trim
+from nczarr.stores.url import BadURLError, is_remote, real, trim
 
 
 def _rewrite_target(work: Extension) -> Appended | None:
@@ -167,11 +167,12 @@ def append(
 
         return extend(request, report, step)
     place = endpoints.locate(request.target, report)
-    if place is not None and not place.remote and is_repository(place.path):
-        place = endpoints.locate(Repository(place.path).text, report)
+    folder = None if place is None or place.remote else find_repository(place.path)
+    if folder is not None:
+        place = endpoints.locate(folder.text, report)
     if place is None:
         return None
-    repository_format = registry.find_format(registry.REPOSITORY) if place.repository else None
+    repository_format = registry.find_format(place.repository.format) if place.repository else None
     unmet = None if repository_format is None else endpoints.unmet_mode(place, repository_format)
     if unmet is not None:
         report.error("bad-url", f"`{show(request.target)}`: {unmet}")

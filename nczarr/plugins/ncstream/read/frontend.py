@@ -22,6 +22,7 @@ from nczarr.ast.dataset import building
 from nczarr.ast.node import TypeName
 from nczarr.diagnostics.report import Report, Source, Span
 from nczarr.options import Options
+from nczarr.plugins.common.dataset_service import Served
 from nczarr.plugins.ncstream._generated import ncstream_pb2 as pb
 from nczarr.plugins.ncstream.points import reader
 from nczarr.plugins.ncstream.read.decode import ORDER, is_by_flag
@@ -49,7 +50,6 @@ from nczarr.plugins.ncstream.wire.trees import opaque_sizes
 from nczarr.semantics.check_types import variable_fill
 from nczarr.semantics.checked import Tables, Unchecked, tables
 from nczarr.stores import remote_file
-from nczarr.stores.dataset_service import Served
 
 SMALL = 1 << 20
 """Bytes of a remote file that is fetched at once."""

@@ -29,7 +29,7 @@ from nczarr.ast import ATOMIC, EnumType
 from nczarr.ast.node import TypeName
 from nczarr.ast.values import Constant
 from nczarr.diagnostics.report import CompileError
-from nczarr.formats.common.remote_variable import each_at_once
+from nczarr.plugins.common.remote_variable import each_at_once
 from nczarr.plugins.ncstream._generated import ncstream_pb2 as pb
 from nczarr.plugins.ncstream.read.agreement import check_agreement
 from nczarr.plugins.ncstream.read.cell_values import Values, shape_parts, take, values_of

@@ -23,9 +23,10 @@ from nczarr.ast.frozen import frozen
 from nczarr.ast.node import TypeName
 from nczarr.ast.types import ATOMIC, CompoundType
 from nczarr.diagnostics.report import Report, Span
-from nczarr.formats.common.remote_variable import RemoteVariable
 from nczarr.options import Options
 from nczarr.pipeline.select.selection_syntax import write_section
+from nczarr.plugins.common.dataset_service import Served, Service, encode
+from nczarr.plugins.common.remote_variable import RemoteVariable
 from nczarr.plugins.ncstream._generated import ncstream_pb2 as pb
 from nczarr.plugins.ncstream.read.agreement import check_type_of
 from nczarr.plugins.ncstream.read.cell_values import values_of
@@ -40,7 +41,6 @@ from nczarr.plugins.ncstream.wire.limits import DEFAULT, UnreadableStreamError, 
 from nczarr.plugins.ncstream.wire.trees import Tree, opaque_sizes
 from nczarr.semantics.check_types import variable_fill
 from nczarr.semantics.checked import Tables, Unchecked
-from nczarr.stores.dataset_service import Served, Service, encode
 
 LOOKED_AT = 4096
 """Maximum cells of an opaque variable read to find its value size."""

@@ -26,7 +26,7 @@ from nczarr.ast import (
     VlenType,
 )
 from nczarr.ast.types import IntegerName
-from nczarr.formats.common.xml_reader import XmlElement
+from nczarr.plugins.common.xml_reader import XmlElement
 from nczarr.plugins.opendap.common.words import ATOMIC_OF_DAP4, VARIABLES, number_bytes
 
 MOST_DIGITS = 18

@@ -14,8 +14,8 @@ from nczarr.arrays.values.parts import Types
 from nczarr.ast import Attribute, Constant, Dataset, Dimension, Storage, Variable
 from nczarr.ast.node import members_of
 from nczarr.diagnostics.report import Diagnostic, Label, Report, Severity, Source, Span
-from nczarr.formats.common.xml_reader import XmlElement
 from nczarr.options import Options
+from nczarr.plugins.common.xml_reader import XmlElement
 from nczarr.plugins.opendap.common.declarations import (
     DmrScope,
     FaultError,

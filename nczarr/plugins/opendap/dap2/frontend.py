@@ -22,8 +22,9 @@ from nczarr.ast.dataset import building
 from nczarr.ast.frozen import frozen
 from nczarr.ast.node import TypeName
 from nczarr.diagnostics.report import Report, Source, Span
-from nczarr.formats.common.remote_variable import TEXT, RemoteVariable
 from nczarr.options import Options
+from nczarr.plugins.common.dataset_service import LONGEST_DOCUMENT, Served, encode, message
+from nczarr.plugins.common.remote_variable import TEXT, RemoteVariable
 from nczarr.plugins.opendap.common.columns import (
     BrokenValuesError,
     all_values,
@@ -38,7 +39,6 @@ from nczarr.plugins.opendap.dap2.tree import DataSlot, Declared, Tree, TreeVaria
 from nczarr.plugins.opendap.dap2.xdr import Xdr, narrow
 from nczarr.semantics.checked import Unchecked
 from nczarr.stores import local_paths
-from nczarr.stores.dataset_service import LONGEST_DOCUMENT, Served, encode, message
 
 LONGEST_DAS = 256 << 20
 """Maximum bytes of a DAS."""

@@ -18,16 +18,16 @@ from nczarr.ast.dataset import building
 from nczarr.ast.frozen import frozen
 from nczarr.ast.node import TypeName
 from nczarr.diagnostics.report import Report, Source, Span
-from nczarr.formats.common.remote_variable import RemoteVariable
-from nczarr.formats.common.xml_reader import XmlElement, parse
 from nczarr.options import Options
+from nczarr.plugins.common.dataset_service import Served, encode, message
+from nczarr.plugins.common.remote_variable import RemoteVariable
+from nczarr.plugins.common.xml_reader import XmlElement, parse
 from nczarr.plugins.opendap.common.columns import BrokenValuesError, all_values, check_size
 from nczarr.plugins.opendap.common.declarations import DmrScope, FaultError
 from nczarr.plugins.opendap.common.document_reader import DescribedVariable, DocumentReader
 from nczarr.plugins.opendap.common.words import PREFIXES, VARIABLES, dap4_name
 from nczarr.plugins.opendap.dap4.response import CHECKSUM, response, values_of
 from nczarr.semantics.checked import Unchecked
-from nczarr.stores.dataset_service import Served, encode, message
 
 TRANSPORT = frozenset({CHECKSUM, "_DAP4_Little_Endian", "_dap4.ce", "_NCProperties"})
 """Attributes of the response and the library that made it, which are not part of the dataset."""

@@ -20,7 +20,7 @@ from nczarr.arrays.sources.source import Parts
 from nczarr.arrays.sources.strided import FileBytes
 from nczarr.ast import ATOMIC
 from nczarr.diagnostics.report import Buffer, Source
-from nczarr.formats.common.xml_reader import XmlElement
+from nczarr.plugins.common.xml_reader import XmlElement
 from nczarr.plugins.opendap.common.columns import (
     BrokenValuesError,
     check_size,

@@ -17,7 +17,7 @@ from nczarr.arrays.sources.source import ArraySource, Descr, Layout, Parts, big_
 from nczarr.arrays.values.parts import descr, is_fixed
 from nczarr.ast import ATOMIC, Codec, Storage
 from nczarr.ast.dataset import DEFLATE, SHUFFLE
-from nczarr.formats.common.xml_reader import XmlElement
+from nczarr.plugins.common.xml_reader import XmlElement
 from nczarr.plugins.opendap.common.declarations import FaultError, whole
 from nczarr.plugins.opendap.common.document_reader import DescribedVariable
 from nczarr.plugins.opendap.dmrpp import elements, references

@@ -6,8 +6,8 @@ from nczarr.arrays.sources.source import Parts
 from nczarr.ast import Storage
 from nczarr.ast.dataset import building
 from nczarr.diagnostics.report import Diagnostic, Label, Report, Severity, Source, Span
-from nczarr.formats.common.xml_reader import XmlElement, parse
 from nczarr.options import Options
+from nczarr.plugins.common.xml_reader import XmlElement, parse
 from nczarr.plugins.opendap.common.document_reader import DescribedVariable, DocumentReader
 from nczarr.plugins.opendap.common.words import PREFIXES
 from nczarr.plugins.opendap.dmrpp.arrays import ArrayReader

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 from nczarr.arrays.regions import index_of, number_of
 from nczarr.ast import ATOMIC
 from nczarr.ast.dataset import DEFLATE, FLETCHER32, SHUFFLE
-from nczarr.formats.common.xml_reader import ChunkColumns, XmlElement
+from nczarr.plugins.common.xml_reader import ChunkColumns, XmlElement
 from nczarr.plugins.opendap.common.declarations import FaultError, whole
 from nczarr.plugins.opendap.common.words import number_bytes
 from nczarr.registry import ChunkKeys

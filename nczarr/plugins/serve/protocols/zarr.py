@@ -1,4 +1,4 @@
-"""Zarr: documents and chunks of one dataset, as a view (`link/store_view.py`) has them.
+"""Zarr: documents and chunks of one dataset, as a view (`plugins/common/store_view.py`) has them.
 
 At most one chunk of a dataset is made at a time per request.
 """
@@ -10,8 +10,8 @@ from functools import partial
 
 from nczarr import __version__
 from nczarr.arrays.regions import Index
-from nczarr.link import store_view
 from nczarr.link.tasks import WrittenPart
+from nczarr.plugins.common import store_view
 from nczarr.plugins.serve.answers import BYTES, JSON, HttpAnswer, answer_unchanged, conditional, is_had, tag_of
 from nczarr.plugins.serve.context import Answer, DatasetToOpen, ServerContext, trim
 from nczarr.plugins.serve.dataset_cache import CachedDataset, while_same

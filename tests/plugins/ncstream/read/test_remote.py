@@ -19,11 +19,10 @@ import pytest
 import nczarr
 from nczarr.api.handle import DatasetHandle
 from nczarr.diagnostics.report import CompileError, Report, Source
-from nczarr.formats.common import remote_variable
 from nczarr.options import Options
 from nczarr.pipeline import phases
+from nczarr.plugins.common import dataset_service, remote_variable
 from nczarr.plugins.ncstream.read import remote
-from nczarr.stores import dataset_service
 from nczarr.stores.url import BadURLError, is_remote, location
 from tests.conftest import Ran
 from tests.support.cdmremote import Asked, Reply, given, recorded, serving
@@ -87,11 +86,11 @@ def same(one: Any, other: Any) -> bool:
 def test_places_of_services() -> None:
     for text in ("cdmremote:http://h:1/a/b.nc", "CDMRemote:HTTP://h:1/a/b.nc", "cdmremote://h:1/a/b.nc"):
         assert is_remote(text)
-        assert location(text).service
+        assert location(text).kind
         assert location(text).path == "http://h:1/a/b.nc"
     assert location("cdmremote:https://h/a").path == "https://h/a"
-    assert not location("cdmremote:a").service, "a path"
-    assert not location("http://h/a").service
+    assert not location("cdmremote:a").kind, "a path"
+    assert not location("http://h/a").kind
     for text in ("cdmremote://", "cdmremote:http:///a"):
         with pytest.raises(BadURLError):
             location(text)

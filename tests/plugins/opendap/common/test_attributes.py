@@ -6,7 +6,7 @@ import pytest
 
 from nczarr.ast import Attribute, EnumType
 from nczarr.diagnostics.report import Report, Source
-from nczarr.formats.common.xml_reader import parse
+from nczarr.plugins.common.xml_reader import parse
 from nczarr.plugins.opendap.common.declarations import DmrScope, attributes, enum_of
 from nczarr.plugins.opendap.common.words import OURS, PREFIXES
 

@@ -10,8 +10,7 @@ import numpy as np
 import pytest
 
 import nczarr
-from nczarr.formats.common import remote_variable
-from nczarr.stores import dataset_service
+from nczarr.plugins.common import dataset_service, remote_variable
 from tests.conftest import run_command
 from tests.support.opendap_server import Change, Reply, serving
 

@@ -12,8 +12,8 @@ import pytest
 
 from nczarr import registry
 from nczarr.diagnostics.report import CompileError
-from nczarr.formats.common import xml_reader
 from nczarr.options import Following
+from nczarr.plugins.common import xml_reader
 from nczarr.plugins.opendap.dmrpp import FORMAT
 from tests.support.dmrpp_documents import HEAD, array, codes, document, read, target
 

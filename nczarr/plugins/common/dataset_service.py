@@ -1,6 +1,6 @@
-"""Datasets on servers that answer requests with whole documents: CDM Remote, DAP2 and DAP4.
+"""Datasets on servers that answer requests with whole documents.
 
-    cdmremote:http://host/path   dap2:http://host/path   dap4:http://host/path
+    PROTOCOL:http://host/path
 
 An open dataset is a source with its declarations (a header, DDS or DMR), and the
 service for the rest. Invariants: an answer is limited to its maximum size, and a
@@ -19,7 +19,7 @@ from nczarr.diagnostics.report import Source
 from nczarr.diagnostics.secrets import NO_OPTIONS, StorageOptions
 from nczarr.stores.connection import FileConnection, missing_library
 from nczarr.stores.ranges import BoundedCache
-from nczarr.stores.url import BadURLError
+from nczarr.stores.url import BadURLError, Location, LocationKind, lower_protocols
 
 if TYPE_CHECKING:
     from fsspec import AbstractFileSystem
@@ -59,21 +59,6 @@ class ServiceProtocol(NamedTuple):
         return not self.queries[0].startswith("?")
 
 
-PROTOCOLS = {
-    "cdmremote": ServiceProtocol(
-        "a CDM Remote server", "a stream of messages", ("?req=header",),
-        re.compile(rb"CDFS|\xad\xec\xce\xda|\xab\xec\xce\xba|\xab\xeb\xbe\xba|\xab\xad\xba\xda"), is_binary=True,
-    ),
-    "dap2": ServiceProtocol("an OPeNDAP server", "a DDS", (".dds",), re.compile(rb"\s*dataset\s*\{", re.IGNORECASE)),
-    "dap4": ServiceProtocol(
-        "an OPeNDAP server", "a DMR", (".dmr.xml", ".dmr"),  # Hyrax has the first, THREDDS the second
-        re.compile(rb"(?:\xef\xbb\xbf)?\s*(?:<\?(?:[^?]|\?(?!>))*\?>\s*)?<(?:\w+:)?Dataset\s[^>]*"
-                   rb"xml\.opendap\.org/ns/DAP/4", re.DOTALL),
-    ),
-}  # fmt: skip
-"""Protocols by their names in URLs."""
-
-
 class ServiceAnswer(NamedTuple):
     """Answer of a server."""
 
@@ -102,10 +87,27 @@ class Served(Source):
         self.service = service
 
 
-def read_served(url: str, storage: StorageOptions = NO_OPTIONS) -> Served:
+def make_kind(protocol: ServiceProtocol) -> LocationKind:
+    """Return the kind of location of datasets behind a protocol."""
+
+    def open_served(url: str, place: Location, storage: StorageOptions) -> Served:
+        return read_served(url, protocol, storage)
+
+    return LocationKind(_locate, open_served, lambda place, storage: None, protocol.server)
+
+
+def _locate(text: str, rest: str) -> Location:
+    """Return the location of a dataset on a server. Raises BadURLError."""
+    url = "http:" + rest if rest.startswith("//") else lower_protocols(rest)
+    if not url.partition("://")[2].partition("/")[0]:
+        raise BadURLError("the URL names no server")
+    return Location(url, remote=True)
+
+
+def read_served(url: str, protocol: ServiceProtocol, storage: StorageOptions = NO_OPTIONS) -> Served:
     """Return the dataset at a URL, with its declarations. Raises OSError, BadURLError, MissingProtocolError."""
-    service = Service(url, storage)
-    queries = service.served_by.queries
+    service = Service(url, protocol, storage)
+    queries = protocol.queries
     for query in queries[:-1]:
         try:
             answer = service.ask(query, LONGEST_DOCUMENT)
@@ -123,10 +125,13 @@ def read_served(url: str, storage: StorageOptions = NO_OPTIONS) -> Served:
 class Service(FileConnection):
     """A dataset on a server, picklable like all connections."""
 
-    @property
-    def served_by(self) -> ServiceProtocol:
-        """The protocol."""
-        return PROTOCOLS[self.place.service]
+    def __init__(self, url: str, protocol: ServiceProtocol, options: StorageOptions = NO_OPTIONS) -> None:
+        super().__init__(url, options)
+        self.served_by = protocol
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return only the description."""
+        return {**super().__getstate__(), "served_by": self.served_by}
 
     @cached_property
     def base(self) -> str:

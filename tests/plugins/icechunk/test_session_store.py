@@ -10,10 +10,10 @@ import pytest
 
 from nczarr.diagnostics.report import CompileError, Report
 from nczarr.options import Following
+from nczarr.plugins.icechunk.session_store import RepositoryStore, SessionStore
+from nczarr.plugins.icechunk.sessions import UnknownRevisionError, snapshot_at
 from nczarr.stores.base import UnsafeKeyError
 from nczarr.stores.reference_policy import Policy
-from nczarr.stores.repository.session_store import RepositoryStore, SessionStore
-from nczarr.stores.repository.sessions import UnknownRevisionError, snapshot_at
 from nczarr.stores.url import Repository
 from tests.support.repositories import make_repository
 
@@ -22,7 +22,7 @@ VIRTUAL = np.arange(1, 6, dtype="<i4").tobytes()
 
 def opened(path: Path, kind: str = "branch", revision: str = "main", roots: tuple[str, ...] = ()) -> SessionStore:
     report = Report()
-    repository = RepositoryStore(Repository(str(path), kind, revision))  # type: ignore[arg-type]
+    repository = RepositoryStore(Repository("icechunk", str(path), kind, revision))  # type: ignore[arg-type]
     store = repository.session(Policy(repository.home, Following(roots=roots)), report)
     assert report.errors == 0
     return store
@@ -60,7 +60,7 @@ def test_keys_that_leave_the_store(tmp_path: Path, key: str) -> None:
 def test_revisions(tmp_path: Path) -> None:
     path, (first, second) = make_repository(tmp_path)
     assert opened(path).snapshot == second
-    assert opened(path, "tag", "v1").snapshot == first == snapshot_at(Repository(str(path), "tag", "v1"))
+    assert opened(path, "tag", "v1").snapshot == first == snapshot_at(Repository("icechunk", str(path), "tag", "v1"))
     assert opened(path, "snapshot", first).snapshot == first
     for kind, name in (("branch", "mian"), ("tag", "main"), ("snapshot", "x"), ("snapshot", "0" * 20)):
         with pytest.raises(UnknownRevisionError, match=f"no {kind} `{name}`"):
@@ -73,7 +73,7 @@ def test_a_pickle_stays_at_its_snapshot(tmp_path: Path, monkeypatch: pytest.Monk
     store = opened(Path(path.name))
     monkeypatch.chdir("/")
     again = pickle.loads(pickle.dumps(store))
-    assert again.repository == Repository(str(path), "snapshot", second)
+    assert again.repository == Repository("icechunk", str(path), "snapshot", second)
     assert again.get("a/c/1") == VIRTUAL
 
 
@@ -81,7 +81,8 @@ def test_roots_decide_about_every_file(tmp_path: Path) -> None:
     path, _ = make_repository(tmp_path)
     assert opened(path, roots=(str(tmp_path),)).get("a/c/1") == VIRTUAL
     report = Report()
-    RepositoryStore(Repository(str(path))).session(Policy(str(tmp_path), Following(roots=(str(path),))), report)
+    policy = Policy(str(tmp_path), Following(roots=(str(path),)))
+    RepositoryStore(Repository("icechunk", str(path))).session(policy, report)
     (fault,) = report.list_sorted()
     assert fault.code == "forbidden-target"
     assert "outside all allowed roots" in fault.message
@@ -94,14 +95,14 @@ def test_a_symbolic_link_does_not_leave_a_root(tmp_path: Path) -> None:
     (tmp_path / "data.bin").symlink_to(tmp_path / "inside" / "other")
     report = Report()
     policy = Policy(str(tmp_path), Following(roots=(str(path), str(tmp_path / "data.bin"))))
-    RepositoryStore(Repository(str(path))).session(policy, report)
+    RepositoryStore(Repository("icechunk", str(path))).session(policy, report)
     assert [each.code for each in report.list_sorted()] == ["forbidden-target"]
 
 
 def test_a_repository_elsewhere_names_no_local_file(tmp_path: Path) -> None:
     """A chunk in a refused container is an error, and its neighbour is read."""
     path, _ = make_repository(tmp_path)
-    store = SessionStore(Repository(str(path)), Policy("s3://bucket"))
+    store = SessionStore(Repository("icechunk", str(path)), Policy("s3://bucket"))
     assert store.get("a/c/0") == np.full(5, 8, "<i4").tobytes()
     with pytest.raises(CompileError, match="local file, but the document is not local"):
         store.get("a/c/1")

@@ -10,8 +10,8 @@ from typing import Any
 
 from nczarr.diagnostics.report import suggest
 from nczarr.diagnostics.secrets import NO_OPTIONS, StorageOptions
-from nczarr.stores.repository.library import explain, failing, is_foreign, load_library
-from nczarr.stores.repository.storage import retrying, storage_of
+from nczarr.plugins.icechunk.library import explain, failing, is_foreign, load_library
+from nczarr.plugins.icechunk.storage import retrying, storage_of
 from nczarr.stores.url import Repository
 
 _NO_SNAPSHOT = re.compile(r"invalid snapshot id|snapshot (?:id )?not found", re.IGNORECASE)

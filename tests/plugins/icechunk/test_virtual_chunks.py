@@ -9,9 +9,7 @@ from pathlib import Path
 import pytest
 
 from nczarr.diagnostics.secrets import StorageOptions
-from nczarr.stores.connection import FileConnection
-from nczarr.stores.remote_file import RemoteFile
-from nczarr.stores.repository.virtual_chunks import (
+from nczarr.plugins.icechunk.virtual_chunks import (
     Container,
     File,
     containers_for,
@@ -20,6 +18,8 @@ from nczarr.stores.repository.virtual_chunks import (
     prefixes_of,
     register,
 )
+from nczarr.stores.connection import FileConnection
+from nczarr.stores.remote_file import RemoteFile
 from tests.support.ranged_server import RangedServer
 from tests.support.repositories import icechunk
 

@@ -37,7 +37,7 @@ from nczarr.arrays.sources.source import Parts
 from nczarr.arrays.values.parts import Types, is_fixed, parts, size
 from nczarr.ast.node import TypeName
 from nczarr.diagnostics.report import CompileError
-from nczarr.stores.dataset_service import MOST_BYTES, Service
+from nczarr.plugins.common.dataset_service import MOST_BYTES, Service
 
 LONGEST_HEAD = 16 << 20
 """Maximum bytes of an answer apart from its values: its document may declare all dimensions and attributes."""

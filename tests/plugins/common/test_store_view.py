@@ -10,9 +10,10 @@ import pytest
 
 from nczarr import registry
 from nczarr.diagnostics.report import Report
-from nczarr.link import chunk_pieces, store_view
+from nczarr.link import chunk_pieces
 from nczarr.options import Options
 from nczarr.pipeline import phases
+from nczarr.plugins.common import store_view
 
 LENGTH = 10**9
 

@@ -16,8 +16,8 @@ from urllib.parse import unquote
 
 from nczarr.diagnostics.report import Diagnostic, Label, Report, Severity
 from nczarr.diagnostics.secrets import StorageOptions, show
+from nczarr.plugins.icechunk.storage import store_and_credentials
 from nczarr.stores.reference_policy import ForbiddenTargetError, Policy
-from nczarr.stores.repository.storage import store_and_credentials
 
 MOST_FAULTS = 20
 """Maximum reported files."""
@@ -58,7 +58,7 @@ def allow(config: Any, policy: Policy, options: StorageOptions) -> Access:
 
 def make_container(prefix: str, store: Any, name: str | None) -> Any:
     """Return a container of icechunk. Raises ValueError for a prefix that the library refuses."""
-    from nczarr.stores.repository.library import load_library
+    from nczarr.plugins.icechunk.library import load_library
 
     ice = load_library()
     if name is not None:

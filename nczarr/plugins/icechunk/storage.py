@@ -12,8 +12,8 @@ from threading import Lock
 from typing import Any
 
 from nczarr.diagnostics.secrets import StorageOptions
+from nczarr.plugins.icechunk.library import load_library
 from nczarr.stores import local_paths
-from nczarr.stores.repository.library import load_library
 from nczarr.stores.url import BadURLError, Repository
 
 S3, GOOGLE, AZURE, WEB = ("s3", "s3a"), ("gs", "gcs"), ("az", "abfs", "abfss"), ("http", "https")

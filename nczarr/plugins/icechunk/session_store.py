@@ -15,13 +15,13 @@ from typing import Any
 
 from nczarr.diagnostics.report import CompileError, Diagnostic, Report, Severity
 from nczarr.diagnostics.secrets import NO_OPTIONS, StorageOptions, show
+from nczarr.plugins.icechunk.containers import Access, allow, check_locations
+from nczarr.plugins.icechunk.library import explain, failing, failure, is_foreign, list_yielded, load_library, result
+from nczarr.plugins.icechunk.sessions import configuration, open_repository, session_of
+from nczarr.plugins.icechunk.virtual_chunks import list_virtual_references
 from nczarr.stores import local_paths
 from nczarr.stores.base import Reference, Store, cut, next_segments, safe_key
 from nczarr.stores.reference_policy import Policy
-from nczarr.stores.repository.containers import Access, allow, check_locations
-from nczarr.stores.repository.library import explain, failing, failure, is_foreign, list_yielded, load_library, result
-from nczarr.stores.repository.sessions import configuration, open_repository, session_of
-from nczarr.stores.repository.virtual_chunks import list_virtual_references
 from nczarr.stores.url import Repository
 
 AT_ONCE = 64

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from nczarr.diagnostics.secrets import StorageOptions
-from nczarr.stores.repository import storage
-from nczarr.stores.repository.library import explain, failure
+from nczarr.plugins.icechunk import storage
+from nczarr.plugins.icechunk.library import explain, failure
 from nczarr.stores.url import BadURLError, Repository
 from tests.support.repositories import icechunk
 
@@ -33,11 +33,11 @@ def test_every_place_has_a_storage() -> None:
     icechunk()
     options = StorageOptions({"az.account_name": "a", "az.account_key": "aGk="})
     for place in ("/data/r", "s3://b/r", "s3://b", "gs://b/r", "az://c/r", "memory://r"):
-        assert storage.storage_of(Repository(place), options) is not None
-    assert storage.storage_of(Repository("memory://r"), options) is storage.storage_of(
-        Repository("memory://r"), options
+        assert storage.storage_of(Repository("icechunk", place), options) is not None
+    assert storage.storage_of(Repository("icechunk", "memory://r"), options) is storage.storage_of(
+        Repository("icechunk", "memory://r"), options
     )
-    storage.forget(Repository("memory://r"))
+    storage.forget(Repository("icechunk", "memory://r"))
 
 
 @pytest.mark.parametrize(
@@ -52,7 +52,7 @@ def test_every_place_has_a_storage() -> None:
 def test_what_icechunk_cannot_do(place: str, options: dict[str, object], text: str) -> None:
     icechunk()
     with pytest.raises(BadURLError, match=text):
-        storage.storage_of(Repository(place), StorageOptions(options))
+        storage.storage_of(Repository("icechunk", place), StorageOptions(options))
 
 
 def test_credentials_never_go_to_a_server_that_the_repository_names(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -15,10 +15,10 @@ from typing import Any, NamedTuple
 from urllib.parse import quote, unquote
 
 from nczarr.diagnostics.secrets import StorageOptions
+from nczarr.plugins.icechunk.containers import NAMED, make_container
+from nczarr.plugins.icechunk.library import load_library, result
+from nczarr.plugins.icechunk.storage import GOOGLE, S3, WEB, store_and_credentials
 from nczarr.stores.base import Reference
-from nczarr.stores.repository.containers import NAMED, make_container
-from nczarr.stores.repository.library import load_library, result
-from nczarr.stores.repository.storage import GOOGLE, S3, WEB, store_and_credentials
 from nczarr.stores.spool import origin
 from nczarr.stores.target_urls import FILE
 from nczarr.stores.url import is_remote

@@ -1,0 +1,1 @@
+"""Room of modules that several plugins share, and the compiler does not need. It imports no plugin."""
