@@ -7,8 +7,8 @@ from antlr4 import InputStream
 from antlr4.Token import Token
 
 from nczarr.diagnostics.report import Source
+from nczarr.plugins.opendap._generated.DAP2Lexer import DAP2Lexer
 from nczarr.plugins.opendap.dap2.parser import TextFaultError, scan
-from nczarr.syntax._generated.DAP2Lexer import DAP2Lexer
 
 TEXTS = [
     "Dataset { Grid { ARRAY: Int32 a[x = 2]; Maps :\n Byte x[2]; } g; } n;",
