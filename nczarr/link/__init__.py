@@ -16,7 +16,7 @@ from nczarr.plan.plans import StorePlan
 if TYPE_CHECKING:
     from nczarr.arrays.execution.counts import Counts, Step
     from nczarr.diagnostics.report import Report
-    from nczarr.link.cluster import Cluster
+    from nczarr.link.executor import Executor
     from nczarr.link.files import Inspect
     from nczarr.plan.plans import Plan
     from nczarr.stores.base import Store
@@ -59,13 +59,13 @@ def pieces(plan: Plan, report: Report) -> Iterator[bytes]:
     return files.pieces(plan, report)
 
 
-def _cluster(plan: StorePlan) -> AbstractContextManager[Cluster | None]:
+def _cluster(plan: StorePlan) -> AbstractContextManager[Executor | None]:
     """Return the cluster that runs the tasks; None: this process does. Raises OSError."""
     if plan.options.dask is None:
         return nullcontext()
-    from nczarr.link.cluster import Cluster
+    from nczarr.link.executor import connect
 
-    return Cluster(plan.options.dask)
+    return connect(plan.options.dask)
 
 
 def _write_store(
@@ -75,7 +75,7 @@ def _write_store(
     counts: Counts | None,
     inspect: Inspect | None,
     lock: Lock | None,
-    cluster: Cluster | None,
+    cluster: Executor | None,
 ) -> bool:
     """Make a new folder, or an archive if the path ends in `.zip`; as `write`."""
     from nczarr.link.target import begin_store, fill, has_room, warn_of_files

@@ -5,10 +5,8 @@ from __future__ import annotations
 import itertools
 import math
 import os
-import re
 from collections.abc import Iterable, Iterator
 from functools import partial
-from importlib.util import find_spec
 from itertools import groupby
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, cast
 
@@ -31,7 +29,7 @@ from nczarr.stores.finish import StoreJournal
 from nczarr.stores.url import is_remote
 
 if TYPE_CHECKING:
-    from nczarr.link.cluster import Cluster
+    from nczarr.link.executor import Executor
 
 
 class ReferringStore(Store, Protocol):
@@ -137,7 +135,7 @@ def _rest(
 
 
 def fill(
-    plan: StorePlan, store: Store, report: Report, counts: Counts | None = None, cluster: Cluster | None = None
+    plan: StorePlan, store: Store, report: Report, counts: Counts | None = None, cluster: Executor | None = None
 ) -> Counts:
     """Write the whole plan, on a cluster if one is given; return counts. Raises OSError if the store fails."""
     counts = Counts() if counts is None else counts
@@ -201,12 +199,10 @@ def _turn(entry: tuple[str, bytes]) -> tuple[int, bool]:
     return -entry[0].count("/"), entry[0] in ENTRANCES
 
 
-_ADDRESS = r"(?a:(?:[a-z]+://)?[^\s/@?#]+:[0-9]+/?|inproc://[^\s@?#]+)"
-"""Address of a scheduler: `tcp://host:port`, `tls://host:port`, `host:port`, or dask's name of one in this process."""
-
-
 def is_divisible(path: str, form: Format, address: str, report: Report) -> bool:
     """Return whether a cluster can make the target. Reports indivisible-run, bad-url, missing-library."""
+    from nczarr.link.executor import accepts_address
+
     if form.commits:
         indivisible(f"`{show(path)}`: a commit is made by one process", report)
         return False
@@ -216,19 +212,7 @@ def is_divisible(path: str, form: Format, address: str, report: Report) -> bool:
     if path.lower().endswith(".zip"):
         indivisible(f"`{show(path)}` is an archive, which only one process can write", report)
         return False
-    return is_scheduler(address, report)
-
-
-def is_scheduler(address: str, report: Report) -> bool:
-    """Return whether a scheduler may be at this address. Reports bad-url, missing-library."""
-    if re.fullmatch(_ADDRESS, address) is None:
-        report.error("bad-url", f"`{show(address)}` is not the address of a scheduler; write tcp://HOST:PORT")
-        return False
-    if find_spec("distributed") is None:
-        helps = ["run `pip install 'nczarr[dask]'`"]
-        report.error("missing-library", "`--dask` needs `distributed`, which is not installed", helps=helps)
-        return False
-    return True
+    return accepts_address(address, report)
 
 
 def indivisible(reason: str, report: Report) -> None:

@@ -119,6 +119,13 @@ class Plugin(NamedTuple):
 
     Only those of built-in plugins are asked, because every folder that is opened is looked at.
     """
+    lazy_arrays: Mapping[str, str] = NOTHING
+    """Arrays whose blocks are computed when they are read, by an attribute that they have.
+
+    `module:attribute` of a `LazyArrays`. Only those of built-in plugins are asked, for all data of variables.
+    """
+    executors: Mapping[str, str] = NOTHING
+    """Executors of tasks, by the option that names their address: `module:attribute` of an `ExecutorKind`."""
     objects: Mapping[str, str] = NOTHING
     """Objects that `nczarr.write` takes, by the package of their class: `module:attribute` of an `ObjectReader`."""
     protocols: Mapping[str, ProtocolRow] = NOTHING

@@ -44,6 +44,7 @@ OFFERS: dict[str, tuple[str, ...]] = {
         *("name append", "name combine", "name refs.append", "name refs.combine"),
         *("comparison combine", "expansion aggregated_data", "codes"),
     ),
+    "dask": ("lazy_array __dask_graph__", "executor dask"),
     "edit": ("command edit", "command migrate", "name edit", "name migrate", "codes"),
     "icechunk": ("format icechunk", "location icechunk", "folder snapshots"),
     "lsp": ("command lsp",),

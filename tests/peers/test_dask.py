@@ -96,7 +96,7 @@ def test_a_cluster_makes_the_same_bytes(case: str, cluster: Cluster, sources: di
 @pytest.mark.slow
 @pytest.mark.peer
 def test_values_in_memory_travel_or_stay(cluster: Cluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from nczarr.link import cluster as client
+    from nczarr.plugins.dask import cluster as client
 
     nczarr.convert(dataset(), tmp_path / "l.zarr")
     nczarr.convert(dataset(), tmp_path / "d.zarr", dask=cluster.url)
@@ -163,7 +163,7 @@ def test_no_log_has_a_storage_option(cluster: Cluster, damaged: Path, sources: d
     from distributed import Client
 
     from nczarr.diagnostics.secrets import StorageOptions
-    from nczarr.link import worker
+    from nczarr.plugins.dask import worker
     from nczarr.stores.remote import RemoteStore
 
     options = {"secret_key": "hunter22"}
@@ -197,7 +197,7 @@ def write(checked: Checked, target: Path, watch: Callable[[int], None] | None = 
 def test_a_lost_worker_changes_nothing(
     own_cluster: Cluster, sources: dict[str, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("nczarr.link.cluster.BATCH", 1 << 14)
+    monkeypatch.setattr("nczarr.plugins.dask.cluster.BATCH", 1 << 14)
     checked, seen = checked_at(sources["a.nc"]), []
 
     def watch(size: int) -> None:
@@ -216,7 +216,7 @@ def test_a_lost_worker_changes_nothing(
 def test_without_any_worker_a_run_ends(
     own_cluster: Cluster, sources: dict[str, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from nczarr.link import cluster as client
+    from nczarr.plugins.dask import cluster as client
 
     monkeypatch.setattr(client, "PATIENCE", 2.0)
     killed: list[int] = []
@@ -247,8 +247,8 @@ def test_without_any_worker_a_run_ends(
 def test_a_run_that_lost_its_workers_is_gone_on_with(
     own_cluster: Cluster, sources: dict[str, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("nczarr.link.cluster.BATCH", 1 << 14)
-    monkeypatch.setattr("nczarr.link.cluster.PATIENCE", 2.0)
+    monkeypatch.setattr("nczarr.plugins.dask.cluster.BATCH", 1 << 14)
+    monkeypatch.setattr("nczarr.plugins.dask.cluster.PATIENCE", 2.0)
     killed: list[int] = []
 
     def watch(size: int) -> None:

@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 import nczarr
-from nczarr.arrays.sources import dask_array
+from nczarr.plugins.dask import dask_array
 from tests.conftest import ROOT
 
 Load = Callable[[str], ModuleType]
@@ -270,7 +270,7 @@ def places(folder: Path) -> dict[str, bytes]:
 def test_an_active_cluster_does_the_work(client: Any, tmp_path: Path, da: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     import xarray as xr
 
-    from nczarr.link import cluster
+    from nczarr.plugins.dask import cluster
 
     base = da.arange(300_000, chunks=7000).reshape(600, 500).rechunk((70, 130))
     data = xr.Dataset(

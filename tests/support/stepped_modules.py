@@ -16,7 +16,7 @@ SKIPPED = (
         "nczarr.plugins.zarr_python",
         "nczarr.testing",
         "nczarr.__main__",
-        "nczarr.link.cluster",
+        "nczarr.plugins.dask.cluster",
     ),
     "nczarr.plugins.icechunk",  # their library has threads, which a fork does not copy
 )

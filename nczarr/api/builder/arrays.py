@@ -10,13 +10,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from nczarr.api.builder.foreign_arrays import ArrayData, compute, is_lazy
-from nczarr.api.builder.lazy_arrays import fill_bytes, numbers
+from nczarr.api.builder.foreign_arrays import ArrayData, compute, find_lazy
 from nczarr.api.builder.pieces import NO_FILL_VALUE, UnsuitedValueError
 from nczarr.api.builder.values import values
 from nczarr.arrays.lazy_numpy import NDArray, np
 from nczarr.arrays.regions import all_of
-from nczarr.arrays.sources.dask_array import Results
 from nczarr.arrays.sources.memory import ArrayInMemory
 from nczarr.arrays.sources.source import Layout, Parts, numpy_dtype
 from nczarr.arrays.values.parts import Types, descr, is_fixed
@@ -92,26 +90,50 @@ def parts_of(
     shape: Shape,
     fill: Constant | None,
     types: Types,
-    results: Results | None = None,
+    shared: dict[str, Any] | None = None,
 ) -> Parts:
     """Return the arrays of a variable of `shape` from data of shape `data_shape` at its origin.
 
     Raises UnsuitedValueError.
 
-    A dask array is read block by block later; `results` keeps what its tasks share.
+    A lazy array is read block by block later; `shared` keeps what those of a dataset share.
     """
-    if results is not None and is_lazy(data):
-        from nczarr.api.builder.lazy_arrays import lazy_parts
-
-        lazy = lazy_parts(data, type_name, shape, fill, types, results)
-        if lazy is not None:
-            return lazy
+    lazy = None if shared is None else find_lazy(data)
+    if lazy is not None and shared is not None:
+        parts = lazy.make_parts(data, type_name, shape, fill, types, shared)
+        if parts is not None:
+            return parts
         data = compute(data).values
     if is_fixed(type_name, types) or type_name == "string":
         array = _read_fixed(data, type_name, data_shape, types)
         return {"": ArrayInMemory(_layout(type_name, shape, fill, types), _pad(array, shape, fill))}
     elements = values(_leaves(data, len(data_shape)), type_name, types)
     return constant_parts(_spread(elements, data_shape, shape, fill), shape, types)
+
+
+def fill_bytes(fill: Constant | None) -> bytes | None:
+    """Return a fill value as the bytes of one element, or None."""
+    data = fill.data if fill is not None else None
+    if isinstance(data, tuple):
+        return data[0] if data and isinstance(data[0], bytes) else None
+    return data
+
+
+def numbers(array: NDArray[Any], type_name: str, dtype: np.dtype[Any]) -> NDArray[Any]:
+    """Convert an array to another numeric dtype without loss, except that doubles may be rounded to float."""
+    with np.errstate(all="ignore"):
+        out = array.astype(dtype)
+        if dtype.kind == "f" and array.dtype.kind == "f":
+            wrong = np.isfinite(array) & ~np.isfinite(out)
+        else:
+            wrong = (out.astype(array.dtype) != array) | ((out < 0) != (array < 0))
+            if dtype.kind == "f":  # the way back saturates
+                wrong |= np.abs(out) > float(np.iinfo(array.dtype).max)
+    if wrong.any():
+        first = tuple(int(i) for i in np.argwhere(wrong)[0]) if array.ndim else ()
+        value = array[first].item()
+        raise UnsuitedValueError("value-range", f"{value!r} at {list(first)} cannot be stored in type {type_name}")
+    return out
 
 
 def has_known_fill(type_name: str) -> bool:
@@ -129,7 +151,7 @@ def with_fill(
     *,
     declared: bool,
     no_fill: bool,
-    results: Results | None = None,
+    shared: dict[str, Any] | None = None,
 ) -> Parts:
     """Return the arrays of a variable with the fill value in masked cells.
 
@@ -143,12 +165,11 @@ def with_fill(
     if not declared and (no_fill or not has_known_fill(type_name)):
         text = f"some values are masked, and no fill value of type `{type_name}` is readable by all readers"
         raise UnsuitedValueError("type-mismatch", text, NO_FILL_VALUE)
-    if is_lazy(data.values):
-        from nczarr.api.builder.lazy_arrays import fill_masked
-
+    lazy = find_lazy(data.values)
+    if lazy is not None:
         if data.values.dtype.kind in "iuf" and type_name in ATOMIC and ATOMIC[type_name].size:
-            values = fill_masked(data.values, type_name, fill, types, declared=declared)
-            return parts_of(values, type_name, data_shape, shape, fill, types, results)
+            values = lazy.fill_masked(data.values, type_name, fill, types, declared=declared)
+            return parts_of(values, type_name, data_shape, shape, fill, types, shared)
         data = compute(data.values)
         if data.mask is None:
             return parts_of(data.values, type_name, data_shape, shape, fill, types)

@@ -12,7 +12,6 @@ from nczarr.api.builder.pieces import PendingAttribute, PendingVariable, Site, U
 from nczarr.api.builder.scope import BuilderScope, groups, survey
 from nczarr.api.builder.values import constant, infer
 from nczarr.arrays.lazy_numpy import np
-from nczarr.arrays.sources.dask_array import Results
 from nczarr.ast import ATOMIC, Attribute, Constant, Dataset, Dimension, Group, Variable
 from nczarr.ast.dataset import KIND_SPELLINGS
 from nczarr.ast.json_text import JsonText, narrow
@@ -109,8 +108,8 @@ class Assembly:
         self.fills: dict[str, Constant] = {}
         self.added: dict[str, dict[str, Constant]] = {}
         """Attributes that the data of variables need, by path and name."""
-        self.results = Results()
-        """Results that the tasks of dask arrays share, for all variables."""
+        self.shared: dict[str, Any] = {}
+        """State that the lazy arrays of all variables share."""
 
     def tree(self, data: dict[str, Any]) -> tuple[Dataset, dict[str, Parts]]:
         """Return the declared dataset, and the arrays of the variables with data."""
@@ -168,7 +167,7 @@ class Assembly:
         """Return dates and durations as numbers, and note the attributes that they need. Raises UnsuitedValueError."""
         if getattr(getattr(data.values, "dtype", None), "kind", "") not in ("M", "m"):
             return data
-        from nczarr.api.builder.foreign_arrays import DATES, ArrayData, is_lazy
+        from nczarr.api.builder.foreign_arrays import DATES, ArrayData, find_lazy
         from nczarr.api.builder.times import encode_times, units_of
 
         kind = self.scope.type(variable.type, group.path)
@@ -181,7 +180,7 @@ class Assembly:
             for name, text in (("units", units.text), ("calendar", units.calendar))
             if name not in attributes and text is not None
         }
-        if is_lazy(data.values):
+        if find_lazy(data.values) is not None:
             numbers, mask = encode_times(data.values, units), None  # the blocks are masked
         else:
             values = data.values if data.mask is None else np.ma.masked_array(data.values, data.mask)
@@ -245,14 +244,14 @@ class Assembly:
         declared_fill = self.fills.get(variable.path)
         fill = declared_fill or default_fill(kind, self.scope.types)
         lengths = tuple(length for length in shape if length is not None)
-        types, results = self.scope.types, self.results
+        types, shared = self.scope.types, self.shared
         try:
             if not _has_masked_cells(data):
-                return parts_of(data.values, kind, data_shape, lengths, fill, types, results)
+                return parts_of(data.values, kind, data_shape, lengths, fill, types, shared)
             no_fill = declared_fill is None and variable.storage.no_fill
             declared = declared_fill is not None
             return with_fill(
-                data, kind, data_shape, lengths, fill, types, declared=declared, no_fill=no_fill, results=results
+                data, kind, data_shape, lengths, fill, types, declared=declared, no_fill=no_fill, shared=shared
             )
         except UnsuitedValueError as refused:
             self._refuse(refused, f"variable `{variable.path}`", self.here)
@@ -334,11 +333,11 @@ class Assembly:
 
 
 def _has_masked_cells(data: ArrayData) -> bool:
-    """Return whether cells are masked, or may be in the blocks of a dask array."""
-    from nczarr.api.builder.foreign_arrays import is_lazy
-    from nczarr.api.builder.lazy_arrays import is_masked
+    """Return whether cells are masked, or may be in the blocks of a lazy array."""
+    from nczarr.api.builder.foreign_arrays import find_lazy
 
-    return data.mask is not None or (is_lazy(data.values) and is_masked(data.values))
+    lazy = None if data.mask is not None else find_lazy(data.values)
+    return data.mask is not None or (lazy is not None and lazy.is_masked(data.values))
 
 
 def _path(written: object) -> object:

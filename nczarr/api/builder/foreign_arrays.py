@@ -9,10 +9,16 @@ from __future__ import annotations
 
 import array
 import sys
-from typing import Any, NamedTuple
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from nczarr.api.builder.pieces import UnsuitedValueError
 from nczarr.arrays.lazy_numpy import NDArray, np
+
+if TYPE_CHECKING:
+    from nczarr.arrays.sources.source import Parts
+    from nczarr.arrays.values.parts import Types
+    from nczarr.ast import Constant
 
 DATES = (
     "give numbers and the attribute `units`: `(times - np.datetime64('1970-01-01')) / np.timedelta64(1, 's')` "
@@ -48,7 +54,7 @@ def convert_foreign(data: Any, *, times: bool = False) -> ArrayData:
     if type(data).__module__.partition(".")[0] == "xarray" and hasattr(data, "data"):
         data = data.data
     if hasattr(data, "__dask_graph__"):
-        if is_lazy(data):
+        if find_lazy(data) is not None:
             _refuse_dates(data.dtype, times=times)
             return ArrayData(data)
         data = _call(data, "compute")
@@ -61,12 +67,32 @@ def convert_foreign(data: Any, *, times: bool = False) -> ArrayData:
     return converted
 
 
-def is_lazy(data: Any) -> bool:
-    """Return whether data are a dask array of known shape, whose blocks are computed when they are read."""
-    if not (hasattr(data, "__dask_graph__") and hasattr(data, "map_blocks") and hasattr(data, "chunks")):
-        return False
-    lengths = [length for axis in data.chunks or () for length in axis]
-    return data.chunks is not None and hasattr(data, "blocks") and not any(length != length for length in lengths)
+class LazyArrays(NamedTuple):
+    """Arrays of another library, whose blocks are computed when they are read: an addition of a plugin."""
+
+    accepts: Callable[[Any], bool]
+    """Returns whether an array that has the attribute can be one of them."""
+    is_masked: Callable[[Any], bool]
+    """Returns whether blocks are masked."""
+    make_parts: Callable[[Any, str, tuple[int, ...], Constant | None, Types, dict[str, Any]], Parts | None]
+    """Returns the parts of `(array, type, shape, fill, types, shared)`; None if it must be computed first.
+
+    `shared` is empty at first, and the same for all arrays of a dataset.
+    """
+    fill_masked: Callable[..., Any]
+    """Returns a masked array `(array, type, fill, types, *, declared)` with the fill value in masked cells."""
+
+
+def find_lazy(data: Any) -> LazyArrays | None:
+    """Return what makes parts of an array whose blocks are computed when they are read; None for other data."""
+    from nczarr.names.plugin_index import find_place, list_offered, load_part
+
+    for attribute in list_offered("lazy_array"):
+        place = find_place("lazy_array", attribute) if hasattr(data, attribute) else None
+        lazy: LazyArrays | None = None if place is None else load_part(place)
+        if lazy is not None and lazy.accepts(data):
+            return lazy
+    return None
 
 
 def compute(data: Any) -> ArrayData:

@@ -5,14 +5,15 @@ from __future__ import annotations
 import linecache
 import operator
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
 from nczarr import names
 from nczarr.ast import Dimension, Storage, UserType
 from nczarr.ast.frozen import frozen
-from nczarr.diagnostics.report import Report, Source, Span
+from nczarr.diagnostics.report import CompileError, Diagnostic, Report, Severity, Source, Span
 
 _PACKAGE = "nczarr."
 """The modules between a program and the builder."""
@@ -60,6 +61,20 @@ class UnsuitedValueError(ValueError):
         self.code = code
         self.remedy = remedy
         super().__init__(message)
+
+
+def block_error(code: str, text: str, remedy: str = "") -> CompileError:
+    """Return the error of a block whose values are unsuitable; `remedy` is empty without one."""
+    return CompileError([Diagnostic(code, Severity.ERROR, f"a dask array: {text}", helps=(remedy,) if remedy else ())])
+
+
+@contextmanager
+def in_block() -> Iterator[None]:
+    """Raise the error of a dask block for values that are refused in the context."""
+    try:
+        yield
+    except UnsuitedValueError as refused:
+        raise block_error(refused.code, str(refused), refused.remedy) from None
 
 
 @frozen

@@ -6,8 +6,7 @@ from fractions import Fraction
 from functools import partial
 from typing import Any
 
-from nczarr.api.builder.lazy_arrays import in_block
-from nczarr.api.builder.pieces import UnsuitedValueError
+from nczarr.api.builder.pieces import UnsuitedValueError, in_block
 from nczarr.arrays.lazy_numpy import np
 from nczarr.arrays.values import time_units
 from nczarr.arrays.values.elements import time_attributes

@@ -125,6 +125,10 @@ class Deferred(Protocol):
     array: Any
     """The dask array."""
 
+    @property
+    def scheduler(self) -> str | None:
+        """Address of the scheduler of a cluster that computes the values; None if threads of this process do."""
+
     def region(self, selection: Selection, client: Any) -> Any:
         """Return the future of the values of a region, which the cluster of this client computes."""
 

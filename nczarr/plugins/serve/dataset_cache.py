@@ -240,7 +240,7 @@ class Shelf:
 
     def _find_forbidden(self, place: ServedPlace, form: Format) -> str | None:
         """Return a name in a file, or in one that a document names, that the library must not open. Raises OSError."""
-        from nczarr.pipeline.linked_files import find_forbidden
+        from nczarr.plugins.common.linked_files import find_forbidden
 
         following, files = self.options.following, [(place.path, form)]
         for path in _list_watched(place, form, following):

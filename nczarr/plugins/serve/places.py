@@ -3,7 +3,7 @@
 Invariant: no segment leads out of the root. `.`, `..`, path separators of any system, NUL, and links that leave the
 root find nothing. Hidden names and unfinished targets are invisible. References in documents are checked when they are
 opened (`stores/reference_policy.py`). The library itself opens files that an HDF5 file names, so these are checked
-first, against the same roots (`pipeline/linked_files.py`).
+first, against the same roots (`plugins/common/linked_files.py`).
 """
 
 from __future__ import annotations

@@ -12,8 +12,8 @@ from nczarr.ast.frozen import frozen
 from nczarr.diagnostics.report import CompileError, Diagnostic, Report, Severity
 from nczarr.diagnostics.secrets import show
 from nczarr.options import Options
-from nczarr.pipeline.linked_files import find_forbidden_link
 from nczarr.plugins.combine.aggregation.canonical_form import CanonicalForm, UnfitFragmentError, convert_fragment
+from nczarr.plugins.common.linked_files import find_forbidden_link
 from nczarr.semantics.checked import Checked
 from nczarr.stores.ranges import BoundedCache
 from nczarr.stores.url import is_remote

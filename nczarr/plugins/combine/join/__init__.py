@@ -354,11 +354,12 @@ def _for_writing(request: CombineRequest, *, addressable: int | None) -> Options
 
 def is_divisible(inputs: Sequence[Input], dask: str, report: Report) -> bool:
     """Return whether a cluster can read all sources. Reports indivisible-run, bad-url, missing-library."""
-    from nczarr.link.target import indivisible, is_scheduler
+    from nczarr.link.executor import accepts_address
+    from nczarr.link.target import indivisible
 
     for source in inputs:
         if not source.portable:
             what = "standard input" if source.name == "-" else "an open dataset"
             indivisible(f"{what} belongs to one process", report)
             return False
-    return is_scheduler(dask, report)
+    return accepts_address(dask, report)

@@ -221,9 +221,9 @@ def results(
     with ExitStack() as stack:
         batches_of_results: Iterator[Iterable[SourceResult]]
         if portable and dask is not None:
-            from nczarr.link.cluster import Cluster
+            from nczarr.link.executor import connect
 
-            cluster = stack.enter_context(Cluster(dask))
+            cluster = stack.enter_context(connect(dask))
             batches_of_results = stack.enter_context(closing(cluster.results(examine, calls)))
         elif portable and count > 1 and len(rest) > 1:
             from nczarr.plugins.combine.process_pool import Processes

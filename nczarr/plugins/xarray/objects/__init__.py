@@ -95,10 +95,7 @@ def _cluster(handle: DatasetHandle, form: Format, path: str) -> str | None:
     ]
     if not lazy or not form.emit or form.begins or path.lower().endswith(".zip"):
         return None
-    from nczarr.arrays.sources.dask_array import client_of
-
-    client = client_of(lazy[0].array)
-    return None if client is None else str(client.scheduler.address)
+    return lazy[0].scheduler
 
 
 def from_xarray(

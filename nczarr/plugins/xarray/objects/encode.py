@@ -12,9 +12,8 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 from uuid import uuid4
 
-from nczarr.api.builder.pieces import Site, UnsuitedValueError
+from nczarr.api.builder.pieces import Site, UnsuitedValueError, block_error
 from nczarr.arrays.lazy_numpy import NDArray, np
-from nczarr.arrays.sources.dask_array import block_error
 from nczarr.ast.dataset import MISSING_MARKS
 from nczarr.registry import ALL_ATOMIC, NETCDF_KINDS
 

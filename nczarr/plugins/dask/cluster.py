@@ -11,11 +11,13 @@ from __future__ import annotations
 import io
 import pickle
 import pkgutil
+import re
 import time
 from collections import deque
 from collections.abc import Callable, Generator, Iterable, Iterator
 from concurrent.futures import CancelledError
 from contextlib import ExitStack, contextmanager, suppress
+from importlib.util import find_spec
 from queue import Empty, SimpleQueue
 from secrets import token_hex
 from types import TracebackType
@@ -26,10 +28,13 @@ from nczarr.arrays.execution.counts import Counts
 from nczarr.arrays.regions import Selection
 from nczarr.arrays.sources.source import Deferred
 from nczarr.arrays.sources.windows import FETCHED
-from nczarr.link import worker
+from nczarr.diagnostics.report import Report
+from nczarr.diagnostics.secrets import show
+from nczarr.link.executor import ExecutorKind
 from nczarr.link.run import is_small, link
 from nczarr.link.tasks import MOST, Task, TaskSize, WrittenPart, is_far, tasks
 from nczarr.options import Options
+from nczarr.plugins.dask import worker
 from nczarr.stores.base import Store
 
 if TYPE_CHECKING:
@@ -55,6 +60,10 @@ BATCH = 8 << 20
 
 FAR_BATCH = 8 * FETCHED
 """`BATCH` for a distant source or target, where a worker has many requests under way."""
+
+
+_ADDRESS = r"(?a:(?:[a-z]+://)?[^\s/@?#]+:[0-9]+/?|inproc://[^\s@?#]+)"
+"""Address of a scheduler: `tcp://host:port`, `tls://host:port`, `host:port`, or dask's name of one in this process."""
 
 
 class Cluster:
@@ -369,3 +378,18 @@ class _Limited(io.BytesIO):
         if self.tell() + memoryview(data).nbytes > SHIPPED:
             raise _TooLargeError
         return super().write(data)
+
+
+def is_scheduler(address: str, report: Report) -> bool:
+    """Return whether a scheduler may be at this address. Reports bad-url, missing-library."""
+    if re.fullmatch(_ADDRESS, address) is None:
+        report.error("bad-url", f"`{show(address)}` is not the address of a scheduler; write tcp://HOST:PORT")
+        return False
+    if find_spec("distributed") is None:
+        helps = ["run `pip install 'nczarr[dask]'`"]
+        report.error("missing-library", "`--dask` needs `distributed`, which is not installed", helps=helps)
+        return False
+    return True
+
+
+KIND = ExecutorKind(Cluster, is_scheduler)

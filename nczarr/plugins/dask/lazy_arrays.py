@@ -1,4 +1,4 @@
-"""Exact conversion of numbers, and of dask arrays to the parts of a variable, block by block, when they are read.
+"""Conversion of dask arrays to the parts of a variable, block by block, when they are read.
 
 The conversions and their checks are those of arrays in memory. An unsuitable
 value raises CompileError when its block is read.
@@ -6,46 +6,28 @@ value raises CompileError when its block is read.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from functools import partial
 from typing import Any
 
-from nczarr.api.builder.pieces import NO_FILL_VALUE, UnsuitedValueError
+from nczarr.api.builder.arrays import fill_bytes, numbers
+from nczarr.api.builder.foreign_arrays import LazyArrays
+from nczarr.api.builder.pieces import NO_FILL_VALUE, block_error, in_block
 from nczarr.api.builder.values import string
 from nczarr.arrays.lazy_numpy import NDArray, np
-from nczarr.arrays.sources.dask_array import Results, block_error, lazy
 from nczarr.arrays.sources.source import Parts, numpy_dtype
 from nczarr.arrays.values.parts import Types, descr
 from nczarr.ast import ATOMIC, Constant, EnumType
-
-
-def fill_bytes(fill: Constant | None) -> bytes | None:
-    """Return a fill value as the bytes of one element, or None."""
-    data = fill.data if fill is not None else None
-    if isinstance(data, tuple):
-        return data[0] if data and isinstance(data[0], bytes) else None
-    return data
-
-
-def numbers(array: NDArray[Any], type_name: str, dtype: np.dtype[Any]) -> NDArray[Any]:
-    """Convert an array to another numeric dtype without loss, except that doubles may be rounded to float."""
-    with np.errstate(all="ignore"):
-        out = array.astype(dtype)
-        if dtype.kind == "f" and array.dtype.kind == "f":
-            wrong = np.isfinite(array) & ~np.isfinite(out)
-        else:
-            wrong = (out.astype(array.dtype) != array) | ((out < 0) != (array < 0))
-            if dtype.kind == "f":  # the way back saturates
-                wrong |= np.abs(out) > float(np.iinfo(array.dtype).max)
-    if wrong.any():
-        first = tuple(int(i) for i in np.argwhere(wrong)[0]) if array.ndim else ()
-        value = array[first].item()
-        raise UnsuitedValueError("value-range", f"{value!r} at {list(first)} cannot be stored in type {type_name}")
-    return out
-
+from nczarr.plugins.dask.dask_array import Results, lazy
 
 Shape = tuple[int, ...]
+
+
+def accepts(data: Any) -> bool:
+    """Return whether data are a dask array of known shape."""
+    if not (hasattr(data, "map_blocks") and hasattr(data, "chunks")):
+        return False
+    lengths = [length for axis in data.chunks or () for length in axis]
+    return data.chunks is not None and hasattr(data, "blocks") and not any(length != length for length in lengths)
 
 
 def is_masked(array: Any) -> bool:
@@ -54,13 +36,14 @@ def is_masked(array: Any) -> bool:
 
 
 def lazy_parts(
-    array: Any, type_name: str, shape: Shape, fill: Constant | None, types: Types, results: Results
+    array: Any, type_name: str, shape: Shape, fill: Constant | None, types: Types, shared: dict[str, Any]
 ) -> Parts | None:
     """Return the source of a dask array of the type's values; None if it must be computed first.
 
     `array`: any blocks, not masked; along an unlimited dimension it may be
-    shorter than `shape`.
+    shorter than `shape`. `shared`: what the arrays of one dataset share.
     """
+    results: Results = shared.setdefault("dask", Results())
     if type_name == "string":
         if array.shape != shape or array.dtype.kind not in "UTOS":
             return None
@@ -98,15 +81,6 @@ def fill_masked(array: Any, type_name: str, fill: Constant, types: Types, *, dec
     )
 
 
-@contextmanager
-def in_block() -> Iterator[None]:
-    """Raise the error of a dask block for values that are refused in the context."""
-    try:
-        yield
-    except UnsuitedValueError as refused:
-        raise block_error(refused.code, str(refused), refused.remedy) from None
-
-
 def _numbers(values: NDArray[Any], type_name: str) -> NDArray[Any]:
     with in_block():
         return numbers(np.asarray(values), type_name, numpy_dtype(descr(type_name, {})))
@@ -131,3 +105,6 @@ def _texts(values: Any) -> NDArray[Any]:
     with in_block():
         out.reshape(-1)[:] = [string(value) for value in np.asarray(values, object).reshape(-1)]
     return out
+
+
+LAZY = LazyArrays(accepts, is_masked, lazy_parts, fill_masked)

@@ -14,12 +14,12 @@ import pytest
 from nczarr.arrays.execution.counts import Counts
 from nczarr.ast import Dataset, Storage, Variable
 from nczarr.diagnostics.report import CompileError, Diagnostic, Label, Report, Severity, Source, Span
-from nczarr.link import cluster, worker
 from nczarr.link.run import perform
 from nczarr.link.target import is_divisible
 from nczarr.link.tasks import TaskSize, WrittenPart, arrays, tasks
 from nczarr.options import Options
 from nczarr.plan.planner import plan_target
+from nczarr.plugins.dask import cluster, worker
 from nczarr.registry import find_format
 from nczarr.stores.memory import MemoryStore
 from tests.support.making import checked
@@ -138,8 +138,18 @@ def test_what_a_cluster_can_do(path: str, form: str, address: str, code: str | N
 
 
 def test_without_distributed_there_is_no_cluster(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("nczarr.link.target.find_spec", lambda name: None)
+    monkeypatch.setattr("nczarr.plugins.dask.cluster.find_spec", lambda name: None)
     row, report = find_format("nczarr"), Report()
     assert row is not None
     assert not is_divisible("t.zarr", row, "tcp://127.0.0.1:8786", report)
     assert [each.code for each in report.list_sorted()] == ["missing-library"]
+
+
+def test_without_an_executor_the_option_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("nczarr.link.executor.find_place", lambda kind, name: None)
+    row, report = find_format("zarr2"), Report()
+    assert row is not None
+    assert not is_divisible("t.zarr", row, "tcp://127.0.0.1:8786", report)
+    assert [(each.code, each.message) for each in report.list_sorted()] == [
+        ("missing-library", "`--dask` needs an executor, and no plugin adds it")
+    ]

@@ -19,12 +19,12 @@ from secrets import token_hex
 from threading import RLock
 from typing import Any, NamedTuple, cast
 
+from nczarr.api.builder.pieces import block_error
 from nczarr.arrays.execution.thread_pool import run_each
 from nczarr.arrays.lazy_numpy import NDArray, np
 from nczarr.arrays.regions import Selection, lengths_of
 from nczarr.arrays.sources.source import ArraySource, Layout, itemsize, numpy_dtype
 from nczarr.ast.frozen import frozen
-from nczarr.diagnostics.report import CompileError, Diagnostic, Severity
 from nczarr.stores.ranges import BoundedCache
 
 RESULTS = 64 << 20
@@ -100,6 +100,12 @@ class Graph:
             return self._plain(self._compute(tasks, key, needed), index)
         with self._lock:  # another thread may have computed what both need
             return self._plain(self._compute(tasks, key, self._find_needed(tasks, key)), index)
+
+    @property
+    def scheduler(self) -> str | None:
+        """Address of the scheduler that computes the array; None if threads of this process do."""
+        client = client_of(self.array)
+        return None if client is None else str(client.scheduler.address)
 
     def region(self, selection: Selection, client: Any) -> Any:
         """Return the future of the values of a region, which the cluster of this client computes."""
@@ -181,11 +187,6 @@ def as_declared(value: Any, dtype: Any, shape: tuple[int, ...], what: str) -> ND
     if not np.can_cast(values.dtype, dtype, "equiv" if values.dtype.hasobject else "safe"):
         raise block_error("type-mismatch", f"{what} has the dtype {values.dtype}, and dask declares {dtype}")
     return values
-
-
-def block_error(code: str, text: str, remedy: str = "") -> CompileError:
-    """Return the error of a block whose values are unsuitable; `remedy` is empty without one."""
-    return CompileError([Diagnostic(code, Severity.ERROR, f"a dask array: {text}", helps=(remedy,) if remedy else ())])
 
 
 def _same(value: Any) -> Any:
