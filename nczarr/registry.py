@@ -235,8 +235,6 @@ class Format(NamedTuple):
     """`(str, StorePlan) -> (Store, str)`: a new store that `opens` would return, and its readable place."""
     document: str | None = None
     """`(StorePlan, (Store) -> None) -> Iterator[bytes]`: the text of such a store, filled by the second argument."""
-    patches: str | None = None
-    """`(path, DocumentPatch, removed prefixes) -> FilePatch`: the text of such a store with other documents."""
     inner: tuple[str, ...] = ()
     """Possible document formats of such a store, the default first."""
     second_reader: Literal["libnetcdf", "zarr", "references"] | None = None
@@ -263,15 +261,8 @@ class Format(NamedTuple):
     """`(str, Report, Options) -> bool`: whether a commit can be made at a place; None: targets are files or folders."""
     resizes: str | None = None
     """`(Store, shapes, lengths) -> {key: bytes}`: the documents of a store that change with its lengths."""
-    migrates: str | None = None
-    """`(Store, StorePlan, Format, Report) -> {key: bytes | None} | None`: documents that give a store this format.
-
-    The plan is that of the store in place, the format that which it has; None removes a document.
-    """
     extends: str | None = None
     """`(str, Options, Store) -> Store`: a commit on an opened revision, in which keys are replaced and removed."""
-    edits: str | None = None
-    """`(HeaderEdit, Report) -> PreparedEdit | None`: changes of the header in place; None after a reported error."""
     reformat: str | None = None
     """`(Source, Report) -> TextLayout | None`: a text in the one style of the format; None after faults of syntax."""
     isolates: str | None = None

@@ -65,6 +65,20 @@ class ProtocolRow(NamedTuple):
     """Type of its service in THREDDS catalogs; empty: they do not list it."""
 
 
+class EditRow(NamedTuple):
+    """Functions that change a format in place. The plugin `edit` alone loads them, so that they may import it."""
+
+    header: str = ""
+    """`(HeaderEdit, Report) -> PreparedEdit | None`: changes of the header; None after a reported error."""
+    documents: str = ""
+    """`(Store, StorePlan, Format, Report) -> {key: bytes | None} | None`: documents that give a store this format.
+
+    The plan is that of the store in place, the format that which it has; None removes a document.
+    """
+    text: str = ""
+    """`(path, DocumentPatch, removed prefixes) -> FilePatch`: the text of a store in one file with other documents."""
+
+
 class Plugin(NamedTuple):
     """Row of a plugin: its additions."""
 
@@ -105,6 +119,8 @@ class Plugin(NamedTuple):
     """Codecs of stores by their name in numcodecs and in Zarr: `module:attribute` of a `CodecKind`."""
     protocols: Mapping[str, ProtocolRow] = NOTHING
     """Protocols of the server by the first segment of their URLs."""
+    edits: Mapping[str, EditRow] = NOTHING
+    """Changes in place by the name of the format, of this plugin or another one, for the commands of `edit`."""
     extras: Mapping[str, str] = NOTHING
     """Extras of the package that install the libraries it imports, by their module."""
     requires: tuple[str, ...] = ()
@@ -134,7 +150,13 @@ def find_command(*names: str) -> tuple[str, CommandRow] | None:
 
 def find_place(kind: str, name: str) -> str | None:
     """Return the place of an addition, `module` or `module:attribute`; None without one."""
-    found: tuple[str, str] | None = _find(kind, (name,), lambda plugin: getattr(plugin, f"{kind}s"))
+    place: str | None = find_row(kind, name)
+    return place
+
+
+def find_row(kind: str, name: str) -> Any:
+    """Return an addition of a kind: its place or row; None without one."""
+    found = _find(kind, (name,), lambda plugin: getattr(plugin, f"{kind}s"))
     return None if found is None else found[1]
 
 

@@ -42,11 +42,14 @@ OFFERS: dict[str, tuple[str, ...]] = {
         *("name append", "name combine", "name refs.append", "name refs.combine"),
         *("comparison combine", "expansion aggregated_data", "codes"),
     ),
-    "edit": ("command edit", "command migrate", "name edit", "name migrate", "codes"),
+    "edit": (
+        *("command edit", "command migrate", "name edit", "name migrate", "codes"),
+        *("edit netcdf4", "edit netcdf3", "edit reference", "edit nczarr", "edit zarr2", "edit zarr3", "edit nczarr3"),
+    ),
     "icechunk": ("format icechunk",),
     "lsp": ("command lsp",),
     "ncstream": ("format ncstream", "name ncstream", "codes"),
-    "opendap": ("format dap2", "format dap4", "format dmrpp", "codes"),
+    "opendap": ("format dap2", "format dap4", "format dmrpp", "edit dmrpp", "codes"),
     "pygments": (),
     "readers": (
         "check netcdf-c",
@@ -68,7 +71,7 @@ OFFERS: dict[str, tuple[str, ...]] = {
     "testing": ("name testing",),
     "virtualizarr": ("name virtualizarr", "hint parser"),
     "xarray": (),
-    "zarr_drafts": ("format zarr3-2019", "name zarr3_2019", "codes"),
+    "zarr_drafts": ("format zarr3-2019", "name zarr3_2019", "edit zarr3-2019", "codes"),
     "zarr_python": ("name zarr_store",),
 }
 """Additions of each plugin: `command NAME`, `name NAME` of the package `nczarr`, and so on; see `Found.offers`."""

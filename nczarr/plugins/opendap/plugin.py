@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from nczarr.names.plugin_index import Plugin
+from nczarr.names.plugin_index import EditRow, Plugin
 
 PLUGIN = Plugin(
     "opendap",
@@ -12,5 +12,6 @@ PLUGIN = Plugin(
         "dap2": "nczarr.plugins.opendap.dap2:FORMAT",
         "dap4": "nczarr.plugins.opendap.dap4:FORMAT",
     },
+    edits={"dmrpp": EditRow("nczarr.plugins.opendap.dmrpp.edit:edit")},
     codes=str(Path(__file__).with_name("codes")),
 )

@@ -21,8 +21,6 @@ FORMAT = Format(
     read="nczarr.formats.zarr.nczarr.frontend:read",
     emit="nczarr.formats.zarr.nczarr.backend:emit",
     resizes="nczarr.formats.zarr.core.resize:resize",
-    edits="nczarr.formats.zarr.edit.edit:edit",
-    migrates="nczarr.formats.zarr.migration.documents:migrate",
     second_reader="zarr",
 )
 
@@ -36,7 +34,5 @@ FORMAT3 = Format(
     read="nczarr.formats.zarr.nczarr.frontend:read3",
     emit="nczarr.formats.zarr.nczarr.backend3:emit",
     resizes="nczarr.formats.zarr.core.resize:resize",
-    edits="nczarr.formats.zarr.edit.edit:edit",
-    migrates="nczarr.formats.zarr.migration.documents:migrate",
     second_reader="zarr",
 )

@@ -17,8 +17,6 @@ FORMAT = Format(
     read="nczarr.formats.zarr.v2.frontend:read",
     emit="nczarr.formats.zarr.v2.backend:emit",
     resizes="nczarr.formats.zarr.core.resize:resize",
-    edits="nczarr.formats.zarr.edit.edit:edit",
-    migrates="nczarr.formats.zarr.migration.documents:migrate",
     second_reader="zarr",
     served=True,
 )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 
-from nczarr.formats.netcdf4.edit.overlay_file import OverlayFile
+from nczarr.plugins.edit.netcdf4.overlay_file import OverlayFile
 
 
 def test_writes_are_read_and_become_patches() -> None:

@@ -14,12 +14,12 @@ from nczarr.formats.common.documents import DocumentCache, Json
 from nczarr.formats.zarr.core.array_metadata import ArrayMetadata
 from nczarr.formats.zarr.core.attributes import SKIPPED
 from nczarr.formats.zarr.core.reader import BadDocumentError, NodeReader
-from nczarr.formats.zarr.migration.array_document import CODE, array_members
 from nczarr.formats.zarr.v2.frontend import HIDDEN_NAMES, HIDDEN_OBJECTS, Zarr2Reader
 from nczarr.formats.zarr.v3 import DOCUMENT, dtypes
 from nczarr.formats.zarr.v3.frontend import Zarr3Reader
 from nczarr.plan.plans import StorePlan
 from nczarr.plan.requested_storage import find_fill
+from nczarr.plugins.edit.zarr.array_document import CODE, array_members
 from nczarr.registry import Format
 from nczarr.stores.base import Store, is_metadata
 from nczarr.syntax.json.positions import pointer

@@ -18,10 +18,10 @@ from nczarr.diagnostics.report import Report, Source
 from nczarr.diagnostics.secrets import show, word
 from nczarr.formats.netcdf3.backend import header
 from nczarr.formats.netcdf3.reader import ClassicHeader, VariableEntry, is_record, read_header
-from nczarr.plan.header_changes import DimensionChange, HeaderEdit, NodeAddition
+from nczarr.plugins.edit.header_changes import DimensionChange, HeaderEdit, NodeAddition
+from nczarr.plugins.edit.patches.file_patch import BytePatch, FilePatch, PreparedFilePatch, compare_bytes
 from nczarr.semantics.classic_layout import WIDTHS, ClassicLayout, VariablePlace, pad
 from nczarr.semantics.restore_json import note_json
-from nczarr.stores.file_patch import BytePatch, FilePatch, PreparedFilePatch, compare_bytes
 from nczarr.stores.url import is_remote
 
 LARGEST_FILL = 256 << 20

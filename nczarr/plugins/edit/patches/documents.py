@@ -18,6 +18,7 @@ from nczarr.stores.base import JOURNAL, Store, UnsafeKeyError, safe_key
 from nczarr.stores.directory import DirectoryStore
 from nczarr.stores.extension import ExtendJournal, Extensible, decode_text, encode_text
 from nczarr.stores.folder_moves import Moves, StoreWithMoves, move_key, reverse_moves
+from nczarr.stores.local_paths import join, parent_of
 from nczarr.stores.overlay import Overlay
 from nczarr.stores.url import is_remote, real
 
@@ -81,8 +82,8 @@ def commit(store: Extensible, patch: DocumentPatch, verb: str) -> ExtendJournal 
 def list_outer_groups(path: str) -> Iterator[str]:
     """Yield the folders above a local store that are groups of one store with it, the nearest first."""
     place = real(path)
-    while not is_remote(path) and (above := os.path.dirname(place)) != place:
-        if not any(os.path.lexists(os.path.join(above, name)) for name in (".zgroup", "zarr.json")):
+    while not is_remote(path) and (above := parent_of(place)) != place:
+        if not any(os.path.lexists(join(above, name)) for name in (".zgroup", "zarr.json")):
             return
         yield above
         place = above

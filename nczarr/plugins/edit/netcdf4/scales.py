@@ -19,8 +19,8 @@ from nczarr.formats.netcdf4.dimension_scales import (
     NAME,
     REFERENCE_LIST,
 )
-from nczarr.formats.netcdf4.edit.attributes import RefusedEditError
 from nczarr.formats.netcdf4.header_model import NO_VARIABLE
+from nczarr.plugins.edit.netcdf4.attributes import RefusedEditError
 
 Attachment = tuple[Any, int]
 """A dataset, and the number of the dimension of it that has a scale."""

@@ -7,9 +7,10 @@ FQNs afterwards. Attributes of added nodes are part of the node.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from nczarr.ast import Constant, Dimension, Group, UserType, Variable
+from nczarr.pipeline.rename_tree import NodeKind
 from nczarr.semantics.checked import Checked
 
 if TYPE_CHECKING:
@@ -17,12 +18,6 @@ if TYPE_CHECKING:
     from nczarr.options import Options
     from nczarr.registry import Format
     from nczarr.stores.base import Store
-
-NodeKind = Literal["group", "type", "dimension", "variable"]
-"""Kinds of nodes with a name."""
-
-NODE_KINDS: tuple[NodeKind, ...] = ("group", "type", "dimension", "variable")
-"""All kinds, in the order in which they refer to each other."""
 
 
 class AttributeChange(NamedTuple):

@@ -12,20 +12,20 @@ from typing import Any
 
 from nczarr import names
 from nczarr.ast import Dimension, Group, Variable
-from nczarr.formats.netcdf4.edit import scales
-from nczarr.formats.netcdf4.edit.attributes import AttributeEditor, RefusedEditError, store_value
-from nczarr.formats.netcdf4.edit.new_variable import create_group, create_variable, is_fully_written, read_fill
-from nczarr.formats.netcdf4.edit.open_objects import EditedObjects, coordinate_of, list_links
-from nczarr.formats.netcdf4.edit.scale_editor import ScaleEditor
 from nczarr.formats.netcdf4.header.datatypes import NON_COORDINATE
-from nczarr.plan.header_changes import (
+from nczarr.pipeline.rename_tree import NodeKind
+from nczarr.plugins.edit.header_changes import (
     AttributeChange,
     AttributeOrder,
     DimensionChange,
     HeaderEdit,
     NodeAddition,
-    NodeKind,
 )
+from nczarr.plugins.edit.netcdf4 import scales
+from nczarr.plugins.edit.netcdf4.attributes import AttributeEditor, RefusedEditError, store_value
+from nczarr.plugins.edit.netcdf4.new_variable import create_group, create_variable, is_fully_written, read_fill
+from nczarr.plugins.edit.netcdf4.open_objects import EditedObjects, coordinate_of, list_links
+from nczarr.plugins.edit.netcdf4.scale_editor import ScaleEditor
 
 FILL = "_FillValue"
 

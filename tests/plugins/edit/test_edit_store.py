@@ -13,7 +13,7 @@ import pytest
 
 import nczarr
 from nczarr.diagnostics.report import CompileError
-from nczarr.formats.zarr.edit.json_difference import apply_difference
+from nczarr.plugins.edit.zarr.json_difference import apply_difference
 from nczarr.stores.extension import ExtensibleFolder
 from tests.conftest import run_command
 from tests.support.work import counted

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from nczarr.stores.file_patch import BytePatch, FilePatch, PreparedFilePatch, compare_bytes, recover
+from nczarr.plugins.edit.patches.file_patch import BytePatch, FilePatch, PreparedFilePatch, compare_bytes, recover
 from nczarr.stores.finish import edit_journal, is_edit_unfinished
 
 OLD = bytes(range(256)) * 40
@@ -101,8 +101,8 @@ def test_a_link_leads_to_the_file(file: Path, tmp_path: Path) -> None:
 
 KILL = """
 import os, sys
-from nczarr.stores import file_patch
-from tests.unit.stores.test_file_patch import PATCH
+from nczarr.plugins.edit.patches import file_patch
+from tests.plugins.edit.test_file_patch import PATCH
 path, limit = sys.argv[1], int(sys.argv[2])
 calls = 0
 def count(function):

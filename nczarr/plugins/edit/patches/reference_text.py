@@ -11,8 +11,8 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from nczarr.formats.reference.target import text_of
-from nczarr.stores.documents import DocumentPatch
-from nczarr.stores.file_patch import BytePatch, FilePatch
+from nczarr.plugins.edit.patches.documents import DocumentPatch
+from nczarr.plugins.edit.patches.file_patch import BytePatch, FilePatch
 from nczarr.stores.folder_moves import move_key
 
 STYLES: tuple[dict[str, Any], ...] = tuple(

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from nczarr import names
-from nczarr.formats.netcdf4.edit import scales
-from nczarr.formats.netcdf4.edit.attributes import RefusedEditError
-from nczarr.formats.netcdf4.edit.open_objects import EditedObjects, coordinate_of
-from nczarr.plan.header_changes import DimensionChange
+from nczarr.plugins.edit.header_changes import DimensionChange
+from nczarr.plugins.edit.netcdf4 import scales
+from nczarr.plugins.edit.netcdf4.attributes import RefusedEditError
+from nczarr.plugins.edit.netcdf4.open_objects import EditedObjects, coordinate_of
 
 ASIDE = "_nczarr_edit_scale"
 """Name of the link of a scale that exists only during the edit."""

@@ -7,11 +7,11 @@ from __future__ import annotations
 
 from nczarr.diagnostics.report import Report, Source
 from nczarr.diagnostics.secrets import show, word
-from nczarr.formats.netcdf4.edit.attributes import RefusedEditError
-from nczarr.formats.netcdf4.edit.editor import HeaderEditor
-from nczarr.formats.netcdf4.edit.overlay_file import OverlayFile
-from nczarr.plan.header_changes import HeaderEdit
-from nczarr.stores.file_patch import FilePatch, PreparedFilePatch
+from nczarr.plugins.edit.header_changes import HeaderEdit
+from nczarr.plugins.edit.netcdf4.attributes import RefusedEditError
+from nczarr.plugins.edit.netcdf4.editor import HeaderEditor
+from nczarr.plugins.edit.netcdf4.overlay_file import OverlayFile
+from nczarr.plugins.edit.patches.file_patch import FilePatch, PreparedFilePatch
 from nczarr.stores.url import is_remote
 
 

@@ -10,7 +10,7 @@ from nczarr.arrays.regions import grid_of
 from nczarr.arrays.values.parts import NUMPY
 from nczarr.ast import ATOMIC, Group
 from nczarr.ast.dataset import DEFLATE, FLETCHER32, SHUFFLE
-from nczarr.formats.netcdf4.edit.attributes import AttributeEditor, RefusedEditError, store_value
+from nczarr.plugins.edit.netcdf4.attributes import AttributeEditor, RefusedEditError, store_value
 from nczarr.semantics.checked import Checked
 
 CHUNK = 4 << 20

@@ -315,7 +315,7 @@ def _read_journal(place: str) -> FilePatch:
 def _sync_folder(path: str) -> None:
     """Wait until the entries of a file's folder are on the disk, where the system can."""
     with suppress(OSError):
-        number = os.open(os.path.dirname(path) or ".", os.O_RDONLY)
+        number = os.open(local_paths.parent_of(path) or ".", os.O_RDONLY)
         try:
             os.fsync(number)
         finally:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from nczarr.stores.file_patch import BytePatch, FilePatch, compare_bytes
+from nczarr.plugins.edit.patches.file_patch import BytePatch, FilePatch, compare_bytes
 from nczarr.stores.raw_file import SeekableFile
 
 PAGE = 1 << 12

@@ -15,20 +15,21 @@ from nczarr.ast.json_text import write_json
 from nczarr.diagnostics.report import Report, Source
 from nczarr.diagnostics.secrets import show, word
 from nczarr.formats.common.documents import Json
-from nczarr.formats.zarr.edit.json_difference import apply_difference
-from nczarr.formats.zarr.migration.documents import CONSOLIDATED, emit, encode
 from nczarr.formats.zarr.v3 import DOCUMENT
-from nczarr.plan.document_commit import find_repository, prepare_patch
-from nczarr.plan.header_changes import HeaderEdit, NodeAddition, NodeRemoval, NodeRename, PreparedEdit
-from nczarr.plan.in_place import plan_in_place
 from nczarr.plan.losses import losses
 from nczarr.plan.plans import PartTarget, StorePlan
 from nczarr.plan.requested_storage import find_fill
+from nczarr.plugins.edit.edit_rows import find_row
+from nczarr.plugins.edit.header_changes import HeaderEdit, NodeAddition, NodeRemoval, NodeRename, PreparedEdit
+from nczarr.plugins.edit.in_place import plan_in_place
+from nczarr.plugins.edit.patches.document_commit import find_repository, prepare_patch
+from nczarr.plugins.edit.patches.documents import DocumentPatch, is_consolidated, list_outer_groups
+from nczarr.plugins.edit.patches.file_patch import PreparedFilePatch
+from nczarr.plugins.edit.zarr.json_difference import apply_difference
+from nczarr.plugins.edit.zarr.migrate import CONSOLIDATED, emit, encode
 from nczarr.semantics import check
 from nczarr.semantics.checked import Checked
 from nczarr.stores.base import Store, is_metadata
-from nczarr.stores.documents import DocumentPatch, is_consolidated, list_outer_groups
-from nczarr.stores.file_patch import PreparedFilePatch
 from nczarr.stores.folder_moves import move_key, reverse_moves
 from nczarr.stores.url import is_remote, trim
 from nczarr.syntax.json.tolerant import parse
@@ -64,10 +65,9 @@ def _prepare_text(
     """Return the edit of the text that holds the references. Reports uneditable-target. Raises OSError."""
     form = registry.find_format(registry.REFERENCE)
     assert form is not None
-    assert form.patches is not None
     path = trim(work.target)
     try:
-        return PreparedFilePatch(path, registry.load(form.patches)(path, patch, removed))
+        return PreparedFilePatch(path, registry.load(find_row(form.name).text)(path, patch, removed))
     except ValueError as error:
         helps = [f"write a new document: `nczarr convert {word(work.target)} NEW`, and edit that"]
         report.error(CODE, f"`{show(work.target)}`: {error}", helps=helps)

@@ -14,16 +14,17 @@ from nczarr import registry
 from nczarr.diagnostics.report import CompileError, Report, Source
 from nczarr.diagnostics.secrets import StorageOptions, show
 from nczarr.options import Options
-from nczarr.stores import documents, extension
+from nczarr.plugins.edit.patches import documents
+from nczarr.plugins.edit.patches.documents import DocumentPatch, Undo
+from nczarr.plugins.edit.patches.file_patch import PreparedFilePatch
+from nczarr.plugins.edit.patches.zip_patch import patch_archive
+from nczarr.stores import extension
 from nczarr.stores.base import JOURNAL, Store
 from nczarr.stores.commitment import note_commit
-from nczarr.stores.documents import DocumentPatch, Undo
 from nczarr.stores.extension import ExtendJournal
-from nczarr.stores.file_patch import PreparedFilePatch
 from nczarr.stores.lock import report_changed
 from nczarr.stores.open import is_repository, open_path
 from nczarr.stores.url import Repository, location, trim
-from nczarr.stores.zip_patch import patch_archive
 
 
 class PreparedDocumentPatch:
