@@ -54,7 +54,6 @@ PROGRAMS = {"nczarr.pipeline.compare.foreign_reader"}
 
 LONGEST = 400
 DOORS = {
-    "nczarr.api.refs": "nczarr.formats.reference",
     "nczarr.plugins.zarr_drafts.api": "nczarr.formats.zarr",
     "nczarr.plugins.virtualizarr.parser": "nczarr.formats.reference",
 }
@@ -66,6 +65,7 @@ BUILT_ON = {
     "nczarr.plugins.edit.netcdf4": "nczarr.formats.netcdf4",
     "nczarr.plugins.edit.patches.reference_text": "nczarr.formats.reference",
     "nczarr.plugins.edit.zarr": "nczarr.formats.zarr",
+    "nczarr.plugins.refs": "nczarr.formats.reference",
 }
 """Plugins, or parts of them, that are a variety of a format or change its files."""
 

@@ -37,7 +37,6 @@ OTHER_NAMES = {
     "cmp": "diff",
     "checksum": "digest",
     "hash": "digest",
-    "verify": "refs verify",
     "version": "--version",
 }
 """Commands of the compiler by the name that other programs give them."""

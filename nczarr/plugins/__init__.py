@@ -16,6 +16,7 @@ if TYPE_CHECKING:  # public names of `nczarr`, for type checkers
     from nczarr.plugins.edit.api_edit import edit as edit  # noqa: TC004
     from nczarr.plugins.edit.api_migrate import migrate as migrate  # noqa: TC004
     from nczarr.plugins.ncstream import api as ncstream  # noqa: TC004
+    from nczarr.plugins.refs import api as refs  # noqa: TC004
     from nczarr.plugins.virtualizarr import parser as virtualizarr  # noqa: TC004
     from nczarr.plugins.zarr_drafts import api as zarr3_2019  # noqa: TC004
     from nczarr.plugins.zarr_python.open import zarr_store as zarr_store  # noqa: TC004
@@ -27,6 +28,7 @@ if TYPE_CHECKING:  # public names of `nczarr`, for type checkers
         "edit",
         "migrate",
         "ncstream",
+        "refs",
         "testing",
         "virtualizarr",
         "zarr3_2019",
@@ -67,6 +69,7 @@ OFFERS: dict[str, tuple[str, ...]] = {
         "demand cmip7",
         "codes",
     ),
+    "refs": ("command refs verify", "command refs expand", "command refs compact", "name refs"),
     "serve": ("command serve",),
     "testing": ("name testing",),
     "virtualizarr": ("name virtualizarr", "hint parser"),

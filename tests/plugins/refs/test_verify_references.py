@@ -11,7 +11,7 @@ import pytest
 
 from nczarr.diagnostics.report import Report, Source
 from nczarr.formats.reference.lookup import CheckedReferences, open_document
-from nczarr.pipeline.verify import Looked, look_at
+from nczarr.plugins.refs.verify import Looked, look_at
 from nczarr.stores.stat import Facts
 
 SIZES = {"a": 10, "b": 0, "odd": None}

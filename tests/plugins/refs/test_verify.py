@@ -12,7 +12,7 @@ import pytest
 
 import nczarr
 from nczarr import refs
-from nczarr.api.refs import Following
+from nczarr.options import Following
 from tests.conftest import Ran
 
 TEXT = """netcdf t {

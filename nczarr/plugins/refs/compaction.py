@@ -14,9 +14,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from nczarr.arrays.lazy_numpy import NDArray, np
-from nczarr.formats.reference import grouping
 from nczarr.formats.reference.expansion import encode, quote
 from nczarr.formats.reference.expressions import quote_text
+from nczarr.plugins.refs import grouping
 
 if TYPE_CHECKING:
     Integers = NDArray[np.int64]

@@ -120,8 +120,8 @@ def _run(arguments: argparse.Namespace, messages: Messages) -> None:
 
 def _rewrite(arguments: argparse.Namespace, messages: Messages) -> None:
     """Read and write, with the target locked. Raises OSError, CompileError."""
-    from nczarr import refs
     from nczarr.pipeline import endpoints
+    from nczarr.plugins.refs import api as refs
 
     report, options, place = messages.report, options_of(arguments), None
     storage = options.storage

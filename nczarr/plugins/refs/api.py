@@ -186,7 +186,7 @@ def verify(
         If `chunks` or `sample` has an invalid value.
     """
     from nczarr.diagnostics.secrets import StorageOptions
-    from nczarr.pipeline.verify import verify as verified
+    from nczarr.plugins.refs.verify import verify as verified
 
     if chunks not in ("none", "sample", "all") or sample < 1:
         raise ValueError(f"{chunks!r}, {sample!r}: `chunks` must be none, sample or all, and `sample` at least 1")
@@ -222,7 +222,8 @@ def compact_source(source: Source | Store, report: Report, limits: Limits) -> di
 
     Recorded target properties remain.
     """
-    from nczarr.formats.reference import compaction, expansion, parquet, wire
+    from nczarr.formats.reference import expansion, parquet, wire
+    from nczarr.plugins.refs import compaction
 
     if not isinstance(source, Source):
         return compaction.compact(dict(parquet.entries(source, report, limits)))
@@ -235,7 +236,7 @@ def compact_source(source: Source | Store, report: Report, limits: Limits) -> di
 
 def write_document(document: Mapping[str, Any]) -> Iterator[bytes]:
     """Yield the JSON text of a document from `compact`."""
-    from nczarr.formats.reference import compaction
+    from nczarr.plugins.refs import compaction
 
     return compaction.write_document(document)
 

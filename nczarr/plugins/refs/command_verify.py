@@ -12,7 +12,7 @@ from nczarr.diagnostics.secrets import show
 from nczarr.options import ARGUMENTS, RUN
 
 if TYPE_CHECKING:
-    from nczarr.pipeline.verify import Summary
+    from nczarr.plugins.refs.verify import Summary
 
 EXAMPLES = (
     ("check targets, ranges and a sample of chunks", "refs verify refs.json"),
@@ -61,7 +61,7 @@ def parser() -> Command:
 def _run(arguments: argparse.Namespace, messages: Messages, summaries: list[Summary]) -> None:
     """Verify. Raises OSError, CompileError."""
     from nczarr.pipeline import endpoints
-    from nczarr.pipeline.verify import verify
+    from nczarr.plugins.refs.verify import verify
 
     options = options_of(arguments)
     path = arguments.source
