@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from nczarr.api.node_handles import GroupHandle as GroupHandle
     from nczarr.api.node_handles import VariableHandle as VariableHandle
     from nczarr.api.rechunk import rechunk as rechunk
-    from nczarr.api.reformat import reformat as reformat
     from nczarr.api.xarray_objects import from_xarray as from_xarray
     from nczarr.diagnostics.report import CompileError as CompileError
     from nczarr.diagnostics.report import DataWarning as DataWarning
@@ -54,7 +53,6 @@ _PLACES = {
     "info": "nczarr.api.info:info",
     "open": "nczarr.api.handle:open_dataset",
     "rechunk": "nczarr.api.rechunk:rechunk",
-    "reformat": "nczarr.api.reformat:reformat",
     "write": "nczarr.api.convert:write",
 }
 """Public names of the compiler by `module:attribute`, and its public modules."""

@@ -263,16 +263,12 @@ class Format(NamedTuple):
     """`(Store, shapes, lengths) -> {key: bytes}`: the documents of a store that change with its lengths."""
     extends: str | None = None
     """`(str, Options, Store) -> Store`: a commit on an opened revision, in which keys are replaced and removed."""
-    reformat: str | None = None
-    """`(Source, Report) -> TextLayout | None`: a text in the one style of the format; None after faults of syntax."""
     isolates: str | None = None
     """`(way | None) -> None`: make library calls in another process from now on."""
     written_by: str | None = None
     """Command that alone writes this format, whose files name their values in others; None: every one that writes."""
     after: str = ""
     """Format behind which lists have it; empty, and without that format: at the end."""
-    language: str | None = None
-    """`Language` (`formats/common/language.py`): names and words of a text that people write, for editors."""
 
     @property
     def readable(self) -> bool:

@@ -29,8 +29,6 @@ OTHER_NAMES = {
     "subset": "convert",
     "ncks": "convert",
     "ncgen": "compile",
-    "format": "fmt",
-    "reformat": "fmt",
     "validate": "check",
     "lint": "check",
     "compare": "diff",

@@ -121,6 +121,13 @@ class Plugin(NamedTuple):
     """Protocols of the server by the first segment of their URLs."""
     edits: Mapping[str, EditRow] = NOTHING
     """Changes in place by the name of the format, of this plugin or another one, for the commands of `edit`."""
+    styles: Mapping[str, str] = NOTHING
+    """Styles of texts by the name of the format, for `fmt`: `module:function`, `(Source, Report) -> TextLayout | None`.
+
+    It returns the text in the one style of the format; None after faults of syntax.
+    """
+    languages: Mapping[str, str] = NOTHING
+    """Names and words of texts that people write, for editors, by the name of the format: a `Language`."""
     extras: Mapping[str, str] = NOTHING
     """Extras of the package that install the libraries it imports, by their module."""
     requires: tuple[str, ...] = ()

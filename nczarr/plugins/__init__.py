@@ -15,6 +15,7 @@ if TYPE_CHECKING:  # public names of `nczarr`, for type checkers
     from nczarr.plugins.combine.api_combine import combine as combine  # noqa: TC004
     from nczarr.plugins.edit.api_edit import edit as edit  # noqa: TC004
     from nczarr.plugins.edit.api_migrate import migrate as migrate  # noqa: TC004
+    from nczarr.plugins.fmt.api_reformat import reformat as reformat  # noqa: TC004
     from nczarr.plugins.ncstream import api as ncstream  # noqa: TC004
     from nczarr.plugins.refs import api as refs  # noqa: TC004
     from nczarr.plugins.virtualizarr import parser as virtualizarr  # noqa: TC004
@@ -28,6 +29,7 @@ if TYPE_CHECKING:  # public names of `nczarr`, for type checkers
         "edit",
         "migrate",
         "ncstream",
+        "reformat",
         "refs",
         "testing",
         "virtualizarr",
@@ -48,7 +50,9 @@ OFFERS: dict[str, tuple[str, ...]] = {
         *("command edit", "command migrate", "name edit", "name migrate", "codes"),
         *("edit netcdf4", "edit netcdf3", "edit reference", "edit nczarr", "edit zarr2", "edit zarr3", "edit nczarr3"),
     ),
+    "fmt": ("command fmt", "name reformat", "style cdl", "style notation"),
     "icechunk": ("format icechunk",),
+    "languages": ("language cdl", "language notation"),
     "lsp": ("command lsp",),
     "ncstream": ("format ncstream", "name ncstream", "codes"),
     "opendap": ("format dap2", "format dap4", "format dmrpp", "edit dmrpp", "codes"),

@@ -14,11 +14,12 @@ from nczarr import registry
 from nczarr.ast.dataset import building
 from nczarr.diagnostics.report import HEAD, Report, Source, Span
 from nczarr.diagnostics.secrets import NO_OPTIONS, show
+from nczarr.names import plugin_index
 from nczarr.options import Options
 from nczarr.stores import local_paths
 
 if TYPE_CHECKING:
-    from nczarr.formats.common.text_layout import TextLayout
+    from nczarr.plugins.fmt.text_layout import TextLayout
     from nczarr.registry import Format
     from nczarr.semantics.checked import Unchecked
 
@@ -33,8 +34,7 @@ def reformat(source: Source, report: Report) -> bytes | None:
     form = _find_format(source, report)
     if form is None:
         return None
-    assert form.reformat is not None
-    lay_out = registry.load(form.reformat)
+    lay_out = registry.load(find_style(form) or "")
     with building():
         layout: TextLayout | None = lay_out(source, report)
         if layout is None:
@@ -47,6 +47,11 @@ def reformat(source: Source, report: Report) -> bytes | None:
     notes = ["this is a fault of nczarr; please report it with the input", "nothing was written"]
     report.error("internal-error", message, Span(source, 0, 0), notes=notes)
     return None
+
+
+def find_style(form: Format) -> str | None:
+    """Return the place of the style of a format; None for one that is not formatted."""
+    return plugin_index.find_place("style", form.name)
 
 
 def _is_equal(one: Source, other: Source, form: Format) -> bool:
@@ -68,10 +73,10 @@ def _is_equal(one: Source, other: Source, form: Format) -> bool:
 def _find_format(source: Source, report: Report) -> Format | None:
     """Return the format of a text that can be formatted; None after a reported error."""
     form = registry.detect(source.name, bytes(source.data[:HEAD]))
-    if form is not None and form.reformat:
+    if form is not None and find_style(form):
         return form
     what = "its format is unknown" if form is None else f"its format is {form.name}"
-    texts = " and ".join(f"`{name}`" for name in registry.list_names_with("reformat"))
+    texts = " and ".join(f"`{name}`" for name in plugin_index.list_own("style"))
     text = f"`{show(source.name)}` cannot be formatted: {what}"
     report.error("unknown-format", text, helps=[f"formatted are {texts}"])
     return None

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from nczarr.diagnostics.report import Source
-from nczarr.formats.cdl.language import LANGUAGE as CDL
-from nczarr.formats.common.language import Language
-from nczarr.formats.notation.language import LANGUAGE as NOTATION
+from nczarr.plugins.languages.cdl import LANGUAGE as CDL
+from nczarr.plugins.languages.language import Language
+from nczarr.plugins.languages.notation import LANGUAGE as NOTATION
 
 
 def list_names(language: Language, text: str) -> list[str]:

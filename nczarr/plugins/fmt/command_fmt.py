@@ -69,7 +69,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _format_one(arguments: argparse.Namespace, messages: Messages, done: list[FormattedText], path: str) -> None:
     """Format one source. Raises OSError."""
-    from nczarr.pipeline.reformat import reformat, replace_text
+    from nczarr.plugins.fmt.reformat import reformat, replace_text
     from nczarr.stores.open import open_source
 
     source = standard_input() if path == "-" else open_source(path)

@@ -11,7 +11,9 @@ import re
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import Literal, NamedTuple, cast
 
+from nczarr import registry
 from nczarr.diagnostics.report import Source
+from nczarr.names import plugin_index
 
 Role = Literal[
     "dataset", "group", "type", "atomic", "dimension", "variable", "attribute", "field", "constant", "owner",
@@ -113,6 +115,12 @@ class Language(NamedTuple):
     """Words of the language by class, such as `types`, which are the atomic ones."""
     documents: dict[str, str]
     """Meaning of the words of the language."""
+
+
+def find_language(name: str) -> Language | None:
+    """Return the language of the format of a name; None for a format that people do not write."""
+    place = plugin_index.find_place("language", name)
+    return None if place is None else cast("Language", registry.load(place))
 
 
 def split_text(

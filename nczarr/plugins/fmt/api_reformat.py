@@ -37,7 +37,7 @@ def reformat(text: str) -> str:
     """
     from nczarr.api.inputs import raise_errors
     from nczarr.diagnostics.report import CompileError, Report, Source
-    from nczarr.pipeline.reformat import reformat as run
+    from nczarr.plugins.fmt.reformat import reformat as run
 
     report = Report()
     result = run(Source("text", text.encode("utf-8", "surrogateescape")), report)

@@ -13,7 +13,7 @@ from typing import NamedTuple, cast
 
 from nczarr import names
 from nczarr.diagnostics.report import Source
-from nczarr.formats.common.language import Mention, Role, SectionStart, TextMap
+from nczarr.plugins.languages.language import Mention, Role, SectionStart, TextMap
 from nczarr.syntax.tokens import Token
 
 ATOMIC = "a"

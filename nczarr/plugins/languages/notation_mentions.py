@@ -8,9 +8,9 @@ from nczarr import names
 from nczarr.ast import ATOMIC as ATOMIC_TYPES
 from nczarr.ast.types import MAX_DEPTH
 from nczarr.diagnostics.report import Report, Source
-from nczarr.formats.common.language import Role, TextMap
-from nczarr.formats.common.mentions import ATOMIC, MentionReader, StatementPatterns
 from nczarr.formats.notation.tokens import WORDS, EscapeError, read_fqn, read_name, scan
+from nczarr.plugins.languages.language import Role, TextMap
+from nczarr.plugins.languages.mentions import ATOMIC, MentionReader, StatementPatterns
 from nczarr.syntax._generated.NCZarrParser import NCZarrParser as P
 from nczarr.syntax.tokens import Token
 

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from functools import lru_cache
 
 from nczarr.formats.cdl.write.value_texts import fold
-from nczarr.formats.common.text_layout import TokenPlace
+from nczarr.plugins.fmt.text_layout import TokenPlace
 
 WIDEST = 120
 """Columns of a line of values that is left as it is."""

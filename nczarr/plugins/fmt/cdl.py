@@ -14,8 +14,8 @@ from nczarr.diagnostics.report import Report, Source
 from nczarr.formats.cdl.read.frontend import check_syntax
 from nczarr.formats.cdl.read.patterns import PRIMITIVES, SECTIONS
 from nczarr.formats.cdl.read.tokens import FastTokens
-from nczarr.formats.cdl.write.reformat_values import place_values, value_tokens
-from nczarr.formats.common.text_layout import TextComposer, TextLayout, TokenPlace
+from nczarr.plugins.fmt.cdl_values import place_values, value_tokens
+from nczarr.plugins.fmt.text_layout import TextComposer, TextLayout, TokenPlace
 from nczarr.syntax._generated.CDLParser import CDLParser as P
 from nczarr.syntax.tokens import Token
 

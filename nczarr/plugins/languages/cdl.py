@@ -8,9 +8,10 @@ from collections.abc import Sequence
 from functools import partial
 
 from nczarr.formats.cdl import spelling
-from nczarr.formats.cdl.read.mentions import read_mentions
 from nczarr.formats.cdl.read.patterns import PRIMITIVES, SECTIONS, WORDS
-from nczarr.formats.common.language import (
+from nczarr.names import escape_cdl, unescape_cdl
+from nczarr.plugins.languages.cdl_mentions import read_mentions
+from nczarr.plugins.languages.language import (
     Completion,
     Language,
     Lexeme,
@@ -21,7 +22,6 @@ from nczarr.formats.common.language import (
     split_text,
     statement_before,
 )
-from nczarr.names import escape_cdl, unescape_cdl
 from nczarr.syntax._generated.CDLParser import CDLParser as P
 
 _LEXEME = re.compile(

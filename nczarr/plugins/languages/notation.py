@@ -8,7 +8,8 @@ from functools import partial
 
 from nczarr.ast import ATOMIC
 from nczarr.ast.dataset import FILTER_NUMBERS
-from nczarr.formats.common.language import (
+from nczarr.formats.notation.tokens import WORDS, EscapeError, read_name, write_fqn, write_name
+from nczarr.plugins.languages.language import (
     Completion,
     Language,
     Lexeme,
@@ -18,8 +19,7 @@ from nczarr.formats.common.language import (
     split_text,
     statement_before,
 )
-from nczarr.formats.notation.mentions import read_mentions
-from nczarr.formats.notation.tokens import WORDS, EscapeError, read_name, write_fqn, write_name
+from nczarr.plugins.languages.notation_mentions import read_mentions
 
 _CHARACTER = rb"(?:[!#-.0-\[\]-z|~\x80-\xff]|\\[ -~])"
 _LEXEME = re.compile(

@@ -8,8 +8,8 @@ from nczarr.diagnostics.report import Report, Source
 from nczarr.formats.cdl.read.patterns import PRIMITIVES, PUNCTUATION
 from nczarr.formats.cdl.read.tokens import FastTokens
 from nczarr.formats.cdl.spelling import Words
-from nczarr.formats.common.language import Role, TextMap
-from nczarr.formats.common.mentions import ATOMIC, MentionReader, StatementPatterns
+from nczarr.plugins.languages.language import Role, TextMap
+from nczarr.plugins.languages.mentions import ATOMIC, MentionReader, StatementPatterns
 from nczarr.syntax._generated.CDLParser import CDLParser as P
 from nczarr.syntax.tokens import Token
 
