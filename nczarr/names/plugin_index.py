@@ -54,6 +54,17 @@ class FactForm(NamedTuple):
     """Purpose of a command line, and the command line without `nczarr`."""
 
 
+class DeclarationRow(NamedTuple):
+    """A convention that targets declare (`--declare`), and its form in the attributes of Zarr v3 documents."""
+
+    declaration: str
+    """`module:attribute` of a `ConventionDeclaration`."""
+    declare: str
+    """`module:function`, `(attributes, declared, is_group) -> attributes`: those of a node with its declarations."""
+    undeclare: str
+    """`module:function`, `(attributes) -> attributes`: its inverse; attributes of other writers are unchanged."""
+
+
 class ProtocolRow(NamedTuple):
     """A protocol of the server: all URLs of datasets below a first segment, which is its name."""
 
@@ -103,8 +114,8 @@ class Plugin(NamedTuple):
 
     They return the dataset with the arrays that such variables stand for, or report why not.
     """
-    declarations: Mapping[str, str] = NOTHING
-    """Conventions that targets declare, by the word of `--declare`: `module:attribute` of a `ConventionDeclaration`."""
+    declarations: Mapping[str, DeclarationRow] = NOTHING
+    """Conventions that targets declare, by the word of `--declare`."""
     demands: Mapping[str, str] = NOTHING
     """Functions `(Checked, Report)` that report what variables lack for a layout, by the word of `--layout`."""
     fact_forms: Mapping[str, FactForm] = NOTHING

@@ -30,7 +30,8 @@ from nczarr.formats.zarr.nczarr.pull_request_3068 import (
     unread_members,
     without_types,
 )
-from nczarr.formats.zarr.v3 import DOCUMENT, dtypes, geo, nz
+from nczarr.formats.zarr.v3 import DOCUMENT, dtypes
+from nczarr.formats.zarr.v3.declared_attributes import undeclare
 from nczarr.formats.zarr.v3.read_codecs import Chain, read_chain, split_name
 from nczarr.options import Options
 from nczarr.registry import ChunkKeys
@@ -132,7 +133,7 @@ class Zarr3Reader(NodeReader):
         """Return `attributes`, without the types of netCDF-C's draft."""
         document = self._read_node(prefix)
         written = document.get("attributes")
-        attributes = unpack_attributes(geo.undeclare(nz.undeclare(written))) if isinstance(written, dict) else {}
+        attributes = unpack_attributes(undeclare(written)) if isinstance(written, dict) else {}
         if prefix not in self._announced:
             self._announced.add(prefix)
             self._report_members(prefix + DOCUMENT, document, attributes)

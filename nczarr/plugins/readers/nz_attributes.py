@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from nczarr.formats.zarr.core.fill_values import Json
+from nczarr.formats.common.documents import Json
 
 NAME = "NZ-1.0"
 LIST, TEXT, USUAL_TEXT = "zarr_conventions", "conventions", "Conventions"
@@ -24,7 +24,7 @@ _ADDED = "Structural interoperability layer for scientific array conventions on 
 _EXTENDED = f"{_ADDED} before the conventions of the dataset"
 
 
-def declare(attributes: Json, *, group: bool) -> Json:
+def declare(attributes: Json, declared: Json | None, is_group: bool) -> Json:
     """Return the attributes of a node with the declarations.
 
     A group's own `conventions` are extended. Without them, those of
@@ -32,9 +32,9 @@ def declare(attributes: Json, *, group: bool) -> Json:
     """
     declared_attributes = dict(attributes)
     description = _ADDED
-    if group and TEXT in declared_attributes:
+    if is_group and TEXT in declared_attributes:
         declared_attributes[TEXT], description = f"{NAME} {declared_attributes[TEXT]}", _EXTENDED
-    elif group:
+    elif is_group:
         declared_attributes[TEXT] = _text(declared_attributes)
     declared_attributes[LIST] = [{**_ENTRY, "description": description}]
     return declared_attributes

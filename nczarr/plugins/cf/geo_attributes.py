@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from nczarr.ast.json_text import JsonText
-from nczarr.formats.zarr.core.fill_values import Json
+from nczarr.formats.common.documents import Json
 
 LIST = "zarr_conventions"
 _ADDED = "; declared by nczarr"
@@ -44,7 +44,7 @@ ENTRIES: Mapping[str, Json] = {
 """Entries of `zarr_conventions` by name."""
 
 
-def declare(attributes: Json, declared: Json | None) -> Json:
+def declare(attributes: Json, declared: Json | None, is_group: bool) -> Json:
     """Return the attributes of a node with those that are declared, and the entries of their conventions."""
     if not declared:
         return attributes
