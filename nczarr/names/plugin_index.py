@@ -132,6 +132,8 @@ class Plugin(NamedTuple):
     """Protocols of the server by the first segment of their URLs."""
     edits: Mapping[str, EditRow] = NOTHING
     """Changes in place by the name of the format, of this plugin or another one, for the commands of `edit`."""
+    dialects: Mapping[str, str] = NOTHING
+    """Readers of other forms of NCZarr's metadata in Zarr v3: a `DialectMetadata` by the name of the form."""
     styles: Mapping[str, str] = NOTHING
     """Styles of texts by the name of the format, for `fmt`: `module:function`, `(Source, Report) -> TextLayout | None`.
 

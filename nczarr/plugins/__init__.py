@@ -78,7 +78,7 @@ OFFERS: dict[str, tuple[str, ...]] = {
     "testing": ("name testing",),
     "virtualizarr": ("name virtualizarr", "hint parser"),
     "xarray": (),
-    "zarr_drafts": ("format zarr3-2019", "name zarr3_2019", "edit zarr3-2019", "codes"),
+    "zarr_drafts": ("format zarr3-2019", "name zarr3_2019", "dialect pull_request_3068", "edit zarr3-2019", "codes"),
     "zarr_python": ("name zarr_store",),
 }
 """Additions of each plugin: `command NAME`, `name NAME` of the package `nczarr`, and so on; see `Found.offers`."""

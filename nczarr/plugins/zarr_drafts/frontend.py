@@ -16,7 +16,6 @@ from nczarr.arrays.sources.source import Descr
 from nczarr.ast.types import MAX_DEPTH
 from nczarr.diagnostics.report import Report, Severity
 from nczarr.formats.common.documents import Json
-from nczarr.formats.common.strict_json import StrictDocuments
 from nczarr.formats.zarr.core import hierarchy
 from nczarr.formats.zarr.core.array_metadata import ArrayMetadata, chain
 from nczarr.formats.zarr.core.reader import NodeReader
@@ -26,6 +25,7 @@ from nczarr.plugins.zarr_drafts import protocol_extension as extension
 from nczarr.plugins.zarr_drafts.keys import Kind
 from nczarr.plugins.zarr_drafts.protocol import Hierarchy, Nodes, nodes_of
 from nczarr.plugins.zarr_drafts.protocol_extension import ExtensionObject
+from nczarr.plugins.zarr_drafts.strict_json import StrictDocuments
 from nczarr.registry import ChunkKeys
 from nczarr.semantics.checked import Foreign, Unchecked
 from nczarr.stores.base import Store

@@ -15,9 +15,9 @@ from typing import Any, NamedTuple
 
 from nczarr.arrays.regions import grid_of
 from nczarr.diagnostics.report import CompileError, Diagnostic, Label, Severity
-from nczarr.formats.common.strict_json import StrictError, parse
 from nczarr.plugins.zarr_drafts import keys, wire
 from nczarr.plugins.zarr_drafts.keys import Kind
+from nczarr.plugins.zarr_drafts.strict_json import StrictError, parse
 from nczarr.stores.keyvalue import KeyValues, NotListedError, Operations, operations
 
 MOST_CHUNKS = 1 << 20

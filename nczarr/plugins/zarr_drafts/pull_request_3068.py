@@ -13,7 +13,7 @@ Types have Zarr names. `char` is stored as `uint8`, `json` is text, and `string`
 is stored as raw bytes of the longest length. A `fill_value` of null stands for
 "no fill".
 
-A root is of the draft if its superblock lacks our `nczarr` member. A group or
+A root is of the draft (`formats/zarr/v3/draft_marks.py`) if its superblock lacks our `nczarr` member. A group or
 array without a superblock, opened alone, is of the draft if its metadata have a
 form that only the draft has. Nodes of a draft below another root are read as
 that root's dialect, and their own metadata are reported (`unread_members`).
@@ -29,13 +29,10 @@ from nczarr.arrays.sources.source import Descr, itemsize
 from nczarr.ast.plain import HIDDEN, encode
 from nczarr.formats.common.documents import DocumentCache, Json
 from nczarr.formats.zarr.core.fill_values import show
-from nczarr.formats.zarr.core.reader import name_list, unread_message
+from nczarr.formats.zarr.core.reader import name_list
 from nczarr.formats.zarr.v3 import DOCUMENT, dtypes
+from nczarr.formats.zarr.v3.draft_marks import ALIASES, ATTRIBUTE_TYPES, find_misplaced
 from nczarr.syntax.json.positions import pointer
-
-ATTRIBUTE_TYPES = "_nczarr_attrs"
-
-_ALIASES = ("nczarr_type", "type_alias")
 
 _Values = tuple[object, ...] | str | None
 
@@ -43,7 +40,7 @@ _MEMBERS: dict[str, dict[str, _Values]] = {
     "_nczarr_superblock": {"version": "3.", "format": (3,)},
     "_nczarr_group": dict.fromkeys(("dimensions", "arrays", "groups", "subgroups", "nczarr")),
     "_nczarr_array": {
-        **dict.fromkeys(("dimension_references", "nczarr", *_ALIASES)),
+        **dict.fromkeys(("dimension_references", "nczarr", *ALIASES)),
         "scalar": (0, 1),
         "storage": ("chunked", "contiguous", "compact", "scalar"),
     },
@@ -58,53 +55,6 @@ _OWN_TYPES = {"char": ">S1", "json": "|J0", "string": "|S1"}
 
 _LIKE = {"V": "|S1", "b": "|u1"}
 """Names in released NCZarr of types that it does not have, by NumPy kind."""
-
-
-def is_draft(document: Json) -> bool:
-    """Return whether a root's `zarr.json` is of the draft."""
-    attributes = _object(document.get("attributes"))
-    superblock = attributes.get("_nczarr_superblock")
-    if isinstance(superblock, dict):
-        return "nczarr" not in superblock
-    if has_types(attributes):
-        return True
-    group, array = (_object(attributes.get(f"_nczarr_{what}")) for what in ("group", "array"))
-    return (
-        "subgroups" in group or isinstance(group.get("dimensions"), list) or any(alias in array for alias in _ALIASES)
-    )
-
-
-def has_types(attributes: Json) -> bool:
-    """Return whether `_nczarr_attrs` has the draft's form, not a user's value."""
-    return isinstance(_object(attributes.get(ATTRIBUTE_TYPES)).get("attribute_types"), dict | list)
-
-
-def without_types(attributes: Json) -> Json:
-    """Return a node's attributes without the draft's types."""
-    return {name: value for name, value in attributes.items() if name != ATTRIBUTE_TYPES}
-
-
-def unread_members(document: Json, attributes: Json) -> Iterator[tuple[str, str]]:
-    """Yield (message, pointer) for metadata of the draft in a node of another dialect."""
-    yield from find_misplaced(document)
-    if has_types(attributes):
-        types = attributes[ATTRIBUTE_TYPES]["attribute_types"]
-        yield unread_message("types of attributes", types), pointer("attributes", ATTRIBUTE_TYPES)
-    array = _object(attributes.get("_nczarr_array"))
-    for alias in _ALIASES:
-        if array.get(alias, document.get("data_type")) not in (None, document.get("data_type")):
-            yield unread_message("a type", array[alias]), pointer("attributes", "_nczarr_array", alias)
-
-
-def find_misplaced(document: Json) -> Iterator[tuple[str, str]]:
-    """Yield (message, pointer) for netCDF-C's members outside of the attributes."""
-    for name in document:
-        if name.startswith("_nczarr_"):
-            yield f"member `{name}` is outside `attributes` and is not read", pointer(name)
-
-
-def _object(value: Any) -> Json:
-    return value if isinstance(value, dict) else {}
 
 
 class DraftMetadata:
@@ -138,7 +88,7 @@ class DraftMetadata:
             return f"|S{stored[2:]}"
         text = isinstance(stored, str) and stored[1] in "SOU"
         if kind is not None and kind != written and not (kind == "string" and text):
-            where = next(alias for alias in _ALIASES if alias in _object(attributes["_nczarr_array"]))
+            where = next(alias for alias in ALIASES if alias in _object(attributes["_nczarr_array"]))
             message = f"type {show(kind)} does not suit data type {show(written)}, which is read"
             self._conflict(message, prefix, pointer("_nczarr_array", where))
         return stored
@@ -315,7 +265,7 @@ class DraftMetadata:
     def _alias(self, attributes: Json) -> Any:
         """Return the declared type of an array, or None."""
         array = _object(attributes.get("_nczarr_array"))
-        return next((array[alias] for alias in _ALIASES if alias in array), None)
+        return next((array[alias] for alias in ALIASES if alias in array), None)
 
     def _read_array(self, prefix: str, document: Json) -> Json:
         """Return `_nczarr_array`, with fill mode and layout in our extension."""
@@ -324,7 +274,7 @@ class DraftMetadata:
             pointer("_nczarr_array"),
             document.get("shape"),
         )
-        if len({repr(array[alias]) for alias in _ALIASES if alias in array}) > 1:
+        if len({repr(array[alias]) for alias in ALIASES if alias in array}) > 1:
             text = f"`type_alias` {show(array['type_alias'])} differs from `nczarr_type`, which is read"
             self._conflict(text, prefix, where + pointer("type_alias"))
         extension: Json = {}
@@ -355,6 +305,10 @@ class DraftMetadata:
                 group = _parent(group)
             references.append(f"/{group}{name}")
         return references
+
+
+def _object(value: Any) -> Json:
+    return value if isinstance(value, dict) else {}
 
 
 def _parent(prefix: str) -> str:

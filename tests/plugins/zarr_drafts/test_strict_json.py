@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from nczarr.ast.json_text import Real, write_json
-from nczarr.formats.common.strict_json import StrictError, parse, place
+from nczarr.plugins.zarr_drafts.strict_json import StrictError, parse, place
 
 
 @pytest.mark.parametrize(
