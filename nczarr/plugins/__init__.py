@@ -73,7 +73,7 @@ OFFERS: dict[str, tuple[str, ...]] = {
         "demand cmip7",
         "codes",
     ),
-    "refs": ("command refs verify", "command refs expand", "command refs compact", "name refs"),
+    "refs": ("command refs verify", "command refs expand", "command refs compact", "name refs", "codes"),
     "serve": ("command serve",),
     "testing": ("name testing",),
     "virtualizarr": ("name virtualizarr", "hint parser"),

@@ -1,5 +1,7 @@
 """Reference documents: the commands `refs verify`, `refs expand` and `refs compact`, and the module `nczarr.refs`."""
 
+from pathlib import Path
+
 from nczarr.names.plugin_index import CommandRow, Plugin
 
 _TASK = "work with reference documents"
@@ -29,4 +31,5 @@ PLUGIN = Plugin(
         ),
     },
     names={"refs": "nczarr.plugins.refs.api"},
+    codes=str(Path(__file__).with_name("codes")),
 )
