@@ -259,8 +259,6 @@ class Format(NamedTuple):
     """`() -> Any`: load the libraries that `read` needs; with `isolates`."""
     commits: str | None = None
     """`(str, Report, Options) -> bool`: whether a commit can be made at a place; None: targets are files or folders."""
-    resizes: str | None = None
-    """`(Store, shapes, lengths) -> {key: bytes}`: the documents of a store that change with its lengths."""
     extends: str | None = None
     """`(str, Options, Store) -> Store`: a commit on an opened revision, in which keys are replaced and removed."""
     isolates: str | None = None

@@ -132,6 +132,11 @@ class Plugin(NamedTuple):
     """Protocols of the server by the first segment of their URLs."""
     edits: Mapping[str, EditRow] = NOTHING
     """Changes in place by the name of the format, of this plugin or another one, for the commands of `edit`."""
+    resizes: Mapping[str, str] = NOTHING
+    """Functions `(Store, shapes, lengths) -> {key: bytes}` by the name of the format, for `append`.
+
+    They return the documents of a store that change with its lengths.
+    """
     dialects: Mapping[str, str] = NOTHING
     """Readers of other forms of NCZarr's metadata in Zarr v3: a `DialectMetadata` by the name of the form."""
     styles: Mapping[str, str] = NOTHING

@@ -45,6 +45,7 @@ OFFERS: dict[str, tuple[str, ...]] = {
         *("format cfa", "command append", "command combine", "command refs combine", "command refs append"),
         *("name append", "name combine", "name refs.append", "name refs.combine"),
         *("comparison combine", "expansion aggregated_data", "codes"),
+        *("resize nczarr", "resize zarr2", "resize zarr3", "resize nczarr3"),
     ),
     "edit": (
         *("command edit", "command migrate", "name edit", "name migrate", "codes"),

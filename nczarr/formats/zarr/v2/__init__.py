@@ -16,7 +16,6 @@ FORMAT = Format(
     holds="nczarr.formats.zarr.v2.frontend:holds",
     read="nczarr.formats.zarr.v2.frontend:read",
     emit="nczarr.formats.zarr.v2.backend:emit",
-    resizes="nczarr.formats.zarr.core.resize:resize",
     second_reader="zarr",
     served=True,
 )

@@ -30,7 +30,6 @@ FORMAT = Format(
     holds="nczarr.formats.zarr.v3.frontend:holds",
     read="nczarr.formats.zarr.v3.frontend:read",
     emit="nczarr.formats.zarr.v3.backend:emit",
-    resizes="nczarr.formats.zarr.core.resize:resize",
     second_reader="zarr",
     served=True,
     declares=("nz", "geo"),

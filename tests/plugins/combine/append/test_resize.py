@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from nczarr.formats.zarr.core.resize import edit_integers, resize
+from nczarr.plugins.combine.append.resize import edit_integers, resize
 from nczarr.stores.memory import MemoryStore
 from nczarr.syntax.json.positions import Path, Places
 
