@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
-    from nczarr.api import refs as refs
     from nczarr.api.builder import DatasetBuilder as DatasetBuilder
     from nczarr.api.compare import check as check
     from nczarr.api.compare import diff as diff
@@ -25,7 +24,6 @@ if TYPE_CHECKING:
     from nczarr.api.node_handles import GroupHandle as GroupHandle
     from nczarr.api.node_handles import VariableHandle as VariableHandle
     from nczarr.api.rechunk import rechunk as rechunk
-    from nczarr.api.reformat import reformat as reformat
     from nczarr.diagnostics.report import CompileError as CompileError
     from nczarr.diagnostics.report import DataWarning as DataWarning
     from nczarr.diagnostics.report import Diagnostic as Diagnostic
@@ -53,20 +51,18 @@ _PLACES = {
     "info": "nczarr.api.info:info",
     "open": "nczarr.api.handle:open_dataset",
     "rechunk": "nczarr.api.rechunk:rechunk",
-    "reformat": "nczarr.api.reformat:reformat",
     "write": "nczarr.api.convert:write",
-    "refs": "nczarr.api.refs",
 }
 """Public names of the compiler by `module:attribute`, and its public modules."""
 
 
 def _list_public_folders() -> list[str]:
-    """Return the folders `public` of `api` and of plugins: a file for each public module (`import nczarr.refs`)."""
+    """Return the folders `public` of plugins: a file for each public module (`import nczarr.refs`)."""
     import os
 
     package = os.path.dirname(__file__)
     plugins = os.listdir(f"{package}/plugins") if os.path.isdir(f"{package}/plugins") else []
-    folders = [f"{package}/{room}/public" for room in ("api", *(f"plugins/{name}" for name in sorted(plugins)))]
+    folders = [f"{package}/plugins/{name}/public" for name in sorted(plugins)]
     return [folder for folder in folders if os.path.isdir(folder)]
 
 

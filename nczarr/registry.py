@@ -235,8 +235,6 @@ class Format(NamedTuple):
     """`(str, StorePlan) -> (Store, str)`: a new store that `opens` would return, and its readable place."""
     document: str | None = None
     """`(StorePlan, (Store) -> None) -> Iterator[bytes]`: the text of such a store, filled by the second argument."""
-    patches: str | None = None
-    """`(path, DocumentPatch, removed prefixes) -> FilePatch`: the text of such a store with other documents."""
     inner: tuple[str, ...] = ()
     """Possible document formats of such a store, the default first."""
     second_reader: Literal["libnetcdf", "zarr", "references"] | None = None
@@ -261,27 +259,14 @@ class Format(NamedTuple):
     """`() -> Any`: load the libraries that `read` needs; with `isolates`."""
     commits: str | None = None
     """`(str, Report, Options) -> bool`: whether a commit can be made at a place; None: targets are files or folders."""
-    resizes: str | None = None
-    """`(Store, shapes, lengths) -> {key: bytes}`: the documents of a store that change with its lengths."""
-    migrates: str | None = None
-    """`(Store, StorePlan, Format, Report) -> {key: bytes | None} | None`: documents that give a store this format.
-
-    The plan is that of the store in place, the format that which it has; None removes a document.
-    """
     extends: str | None = None
     """`(str, Options, Store) -> Store`: a commit on an opened revision, in which keys are replaced and removed."""
-    edits: str | None = None
-    """`(HeaderEdit, Report) -> PreparedEdit | None`: changes of the header in place; None after a reported error."""
-    reformat: str | None = None
-    """`(Source, Report) -> TextLayout | None`: a text in the one style of the format; None after faults of syntax."""
     isolates: str | None = None
     """`(way | None) -> None`: make library calls in another process from now on."""
     written_by: str | None = None
     """Command that alone writes this format, whose files name their values in others; None: every one that writes."""
     after: str = ""
     """Format behind which lists have it; empty, and without that format: at the end."""
-    language: str | None = None
-    """`Language` (`formats/common/language.py`): names and words of a text that people write, for editors."""
 
     @property
     def readable(self) -> bool:

@@ -16,7 +16,9 @@ SDK_VERSION = 1
 
 PLACES: dict[str, tuple[str, ...]] = {
     # rows
-    "nczarr.names.plugin_index": ("CommandRow", "FactForm", "LocationRow", "Plugin", "ProtocolRow"),
+    "nczarr.names.plugin_index": (
+        *("CommandRow", "DeclarationRow", "EditRow", "FactForm", "LocationRow", "Plugin", "ProtocolRow"),
+    ),
     "nczarr.registry": ("ALL_ATOMIC", "CLASSIC_ATOMIC", "PURE_ZARR", "Arrays", "Capabilities", "ChunkKeys", "Format"),
     "nczarr.ast.frozen": ("freeze", "frozen"),
     # diagnostics
@@ -151,6 +153,8 @@ if TYPE_CHECKING:
     from nczarr.diagnostics.secrets import StorageOptions as StorageOptions
     from nczarr.diagnostics.secrets import show as show
     from nczarr.names.plugin_index import CommandRow as CommandRow
+    from nczarr.names.plugin_index import DeclarationRow as DeclarationRow
+    from nczarr.names.plugin_index import EditRow as EditRow
     from nczarr.names.plugin_index import FactForm as FactForm
     from nczarr.names.plugin_index import LocationRow as LocationRow
     from nczarr.names.plugin_index import Plugin as Plugin

@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from nczarr import registry
+from nczarr.plugins.languages.language import find_language
 from tests.conftest import ROOT
 
 EDITORS = ROOT / "editors"
@@ -74,8 +75,9 @@ def test_the_extension_names_files_that_are_there() -> None:
 def test_the_words_are_those_of_the_package() -> None:
     form = registry.for_target("a.cdl")
     assert form is not None
-    assert form.language is not None
-    words = registry.load(form.language).words
+    language = find_language(form.name)
+    assert language is not None
+    words = language.words
     for path in ("vscode/syntaxes/cdl.tmLanguage.json", "vim/syntax/cdl.vim"):
         text = (EDITORS / path).read_text("utf-8")
         for word in (word for group in words.values() for word in group):

@@ -54,14 +54,25 @@ PROGRAMS = {"nczarr.pipeline.compare.foreign_reader"}
 
 LONGEST = 400
 DOORS = {
-    "nczarr.api.refs": "nczarr.formats.reference",
     "nczarr.plugins.zarr_drafts.api": "nczarr.formats.zarr",
     "nczarr.plugins.virtualizarr.parser": "nczarr.formats.reference",
 }
 """Public doors to single formats: who may import which by name."""
 
-BUILT_ON = {"nczarr.plugins.zarr_drafts": "nczarr.formats.zarr"}
-"""Plugins that are a variety of a format."""
+BUILT_ON = {
+    "nczarr.plugins.zarr_drafts": "nczarr.formats.zarr",
+    "nczarr.plugins.edit.netcdf3": "nczarr.formats.netcdf3",
+    "nczarr.plugins.edit.netcdf4": "nczarr.formats.netcdf4",
+    "nczarr.plugins.edit.patches.reference_text": "nczarr.formats.reference",
+    "nczarr.plugins.edit.zarr": "nczarr.formats.zarr",
+    **dict.fromkeys(("nczarr.plugins.fmt.cdl", "nczarr.plugins.fmt.cdl_values"), "nczarr.formats.cdl"),
+    "nczarr.plugins.fmt.notation": "nczarr.formats.notation",
+    **dict.fromkeys(("nczarr.plugins.languages.cdl", "nczarr.plugins.languages.cdl_mentions"), "nczarr.formats.cdl"),
+    "nczarr.plugins.languages.notation": "nczarr.formats.notation",
+    "nczarr.plugins.languages.notation_mentions": "nczarr.formats.notation",
+    "nczarr.plugins.refs": "nczarr.formats.reference",
+}
+"""Plugins, or parts of them, that are a variety of a format or change its files."""
 
 SHARED = "nczarr.formats.common"
 """Room of what several families of formats share."""
@@ -181,9 +192,10 @@ def test_formats_do_not_import_each_other() -> None:
     for module in modules():
         name = module.name
         home = folder_of_format(name)
+        base = next((form for part, form in BUILT_ON.items() if f"{name}.".startswith(f"{part}.")), None)
         for used in module.imported():
             other = folder_of_format(used)
-            if other is None or other in {home, SHARED, DOORS.get(name), BUILT_ON.get(".".join(name.split(".")[:3]))}:
+            if other is None or other in {home, SHARED, DOORS.get(name), base}:
                 continue
             wrong.append(f"{name} imports {used}")
     assert not wrong, "formats are reached through the registry alone"
@@ -422,12 +434,12 @@ BUFFERS = {
     "nczarr.ast.values": "as long as bytes at hand",
     "nczarr.plugins.ncstream.wire.framing": "bytes at hand",
     "nczarr.formats.netcdf3.backend": "a piece of records",
-    "nczarr.formats.netcdf4.edit.overlay_file": "within an open file, or a page",
+    "nczarr.plugins.edit.netcdf4.overlay_file": "within an open file, or a page",
     "nczarr.formats.netcdf4.object_headers": "bytes at hand",
     "nczarr.plugins.opendap.dmrpp.elements": "a record, whose size is limited",
     "nczarr.stores.local_file": "within an open file",
     "nczarr.stores.ranges": "asks the gate, or a constant",
-    "nczarr.stores.zip_patch": "bytes at hand",
+    "nczarr.plugins.edit.patches.zip_patch": "bytes at hand",
 }
 """Modules that make buffers without NumPy, and what bounds them."""
 

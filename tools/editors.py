@@ -12,6 +12,7 @@ ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
 from nczarr import registry  # noqa: E402
+from nczarr.plugins.languages.language import find_language  # noqa: E402
 
 EDITORS = ROOT / "editors"
 NAME = r"(?:[A-Za-z_]|[^\x00-\x7f]|\\[ -~])(?:[A-Za-z0-9_.@+%-]|[^\x00-\x7f]|\\.)*"
@@ -26,8 +27,9 @@ def list_words(suffix: str) -> Words:
     """Return the words of the text format of a suffix."""
     form = registry.for_target(f"a{suffix}")
     assert form is not None
-    assert form.language is not None
-    table: Words = registry.load(form.language).words
+    language = find_language(form.name)
+    assert language is not None
+    table: Words = language.words
     return table
 
 

@@ -6,8 +6,8 @@ from typing import Any
 
 from griffe import Alias, Extension, Module
 
-from nczarr.api import refs
 from nczarr.names.plugin_index import load_all
+from nczarr.plugins.refs import api as refs
 
 
 class PublicNames(Extension):

@@ -22,6 +22,7 @@ WHOLE = (
         "nczarr.names.plugin_index.Plugin",
         "nczarr.names.plugin_index.CommandRow",
         "nczarr.names.plugin_index.ProtocolRow",
+        "nczarr.names.plugin_index.EditRow",
     ),
     *("nczarr.registry.Format", "nczarr.registry.Capabilities", "nczarr.semantics.checked.Unchecked"),
     *("nczarr.diagnostics.report.Report", "nczarr.diagnostics.report.Diagnostic", "nczarr.diagnostics.report.Source"),

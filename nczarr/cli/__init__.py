@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from nczarr.names.plugin_index import CommandRow
 
 
-TASKS = WRITE, INSPECT, SCHEMAS, REFERENCES, ABOUT = (
+TASKS = WRITE, INSPECT, *_, ABOUT = (
     "write datasets",
     "inspect datasets",
     "write schemas",
@@ -42,10 +42,6 @@ COMMANDS: dict[str, tuple[str, str, str]] = {
     "check": ("nczarr.cli.check:parser", "report errors of datasets, and faults of other readers", INSPECT),
     "diff": ("nczarr.cli.diff:parser", "print the differences between two datasets", INSPECT),
     "digest": ("nczarr.cli.digest:parser", "print one hash of model and values, for any format", INSPECT),
-    "fmt": ("nczarr.cli.fmt:parser", "format CDL and NCZarr notation in one style", SCHEMAS),
-    "refs verify": ("nczarr.cli.refs_verify:parser", "verify the targets and ranges of references", REFERENCES),
-    "refs expand": ("nczarr.cli.refs:expand", "write templates and generators out", REFERENCES),
-    "refs compact": ("nczarr.cli.refs:compact", "find templates and generators", REFERENCES),
     "help": ("nczarr.cli.help:parser", "explain a command or a topic", ABOUT),
     "explain": ("nczarr.cli.explain:parser", "explain a diagnostic code", ABOUT),
     "formats": ("nczarr.cli.formats:parser", "list the formats that can be read and written", ABOUT),

@@ -29,15 +29,12 @@ OTHER_NAMES = {
     "subset": "convert",
     "ncks": "convert",
     "ncgen": "compile",
-    "format": "fmt",
-    "reformat": "fmt",
     "validate": "check",
     "lint": "check",
     "compare": "diff",
     "cmp": "diff",
     "checksum": "digest",
     "hash": "digest",
-    "verify": "refs verify",
     "version": "--version",
 }
 """Commands of the compiler by the name that other programs give them."""

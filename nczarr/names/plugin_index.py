@@ -54,6 +54,17 @@ class FactForm(NamedTuple):
     """Purpose of a command line, and the command line without `nczarr`."""
 
 
+class DeclarationRow(NamedTuple):
+    """A convention that targets declare (`--declare`), and its form in the attributes of Zarr v3 documents."""
+
+    declaration: str
+    """`module:attribute` of a `ConventionDeclaration`."""
+    declare: str
+    """`module:function`, `(attributes, declared, is_group) -> attributes`: those of a node with its declarations."""
+    undeclare: str
+    """`module:function`, `(attributes) -> attributes`: its inverse; attributes of other writers are unchanged."""
+
+
 class LocationRow(NamedTuple):
     """A kind of location, whose texts begin with its name and a colon, as in `NAME:PATH`."""
 
@@ -72,6 +83,20 @@ class ProtocolRow(NamedTuple):
     """Its name on the page of a dataset."""
     service: str = ""
     """Type of its service in THREDDS catalogs; empty: they do not list it."""
+
+
+class EditRow(NamedTuple):
+    """Functions that change a format in place. The plugin `edit` alone loads them, so that they may import it."""
+
+    header: str = ""
+    """`(HeaderEdit, Report) -> PreparedEdit | None`: changes of the header; None after a reported error."""
+    documents: str = ""
+    """`(Store, StorePlan, Format, Report) -> {key: bytes | None} | None`: documents that give a store this format.
+
+    The plan is that of the store in place, the format that which it has; None removes a document.
+    """
+    text: str = ""
+    """`(path, DocumentPatch, removed prefixes) -> FilePatch`: the text of a store in one file with other documents."""
 
 
 class Plugin(NamedTuple):
@@ -98,8 +123,8 @@ class Plugin(NamedTuple):
 
     They return the dataset with the arrays that such variables stand for, or report why not.
     """
-    declarations: Mapping[str, str] = NOTHING
-    """Conventions that targets declare, by the word of `--declare`: `module:attribute` of a `ConventionDeclaration`."""
+    declarations: Mapping[str, DeclarationRow] = NOTHING
+    """Conventions that targets declare, by the word of `--declare`."""
     demands: Mapping[str, str] = NOTHING
     """Functions `(Checked, Report)` that report what variables lack for a layout, by the word of `--layout`."""
     fact_forms: Mapping[str, FactForm] = NOTHING
@@ -130,6 +155,22 @@ class Plugin(NamedTuple):
     """Objects that `nczarr.write` takes, by the package of their class: `module:attribute` of an `ObjectReader`."""
     protocols: Mapping[str, ProtocolRow] = NOTHING
     """Protocols of the server by the first segment of their URLs."""
+    edits: Mapping[str, EditRow] = NOTHING
+    """Changes in place by the name of the format, of this plugin or another one, for the commands of `edit`."""
+    resizes: Mapping[str, str] = NOTHING
+    """Functions `(Store, shapes, lengths) -> {key: bytes}` by the name of the format, for `append`.
+
+    They return the documents of a store that change with its lengths.
+    """
+    dialects: Mapping[str, str] = NOTHING
+    """Readers of other forms of NCZarr's metadata in Zarr v3: a `DialectMetadata` by the name of the form."""
+    styles: Mapping[str, str] = NOTHING
+    """Styles of texts by the name of the format, for `fmt`: `module:function`, `(Source, Report) -> TextLayout | None`.
+
+    It returns the text in the one style of the format; None after faults of syntax.
+    """
+    languages: Mapping[str, str] = NOTHING
+    """Names and words of texts that people write, for editors, by the name of the format: a `Language`."""
     extras: Mapping[str, str] = NOTHING
     """Extras of the package that install the libraries it imports, by their module."""
     requires: tuple[str, ...] = ()
@@ -159,12 +200,12 @@ def find_command(*names: str) -> tuple[str, CommandRow] | None:
 
 def find_place(kind: str, name: str) -> str | None:
     """Return the place of an addition, `module` or `module:attribute`; None without one."""
-    place: str | None = find_addition(kind, name)
+    place: str | None = find_row(kind, name)
     return place
 
 
-def find_addition(kind: str, name: str) -> Any:
-    """Return an addition: the place or row of a name; None without one."""
+def find_row(kind: str, name: str) -> Any:
+    """Return an addition of a kind: its place or row; None without one."""
     found: tuple[str, Any] | None = _find(kind, (name,), lambda plugin: getattr(plugin, f"{kind}s"))
     return None if found is None else found[1]
 

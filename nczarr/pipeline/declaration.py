@@ -31,12 +31,12 @@ def find_declaration(form: Format, options: Options, report: Report) -> Conventi
     """Return the convention that a target declares; None without any. Reports undeclarable-convention."""
     if options.declare is None:
         return None
-    place = plugin_index.list_own("declaration").get(options.declare)
-    if place is None:
+    row = plugin_index.list_own("declaration").get(options.declare)
+    if row is None:
         text = f"no plugin of this installation makes declarations of `{options.declare}`"
         report.error("undeclarable-convention", text)
         return None
-    found: ConventionDeclaration = registry.load(place)
+    found: ConventionDeclaration = registry.load(row.declaration)
     if options.declare in form.declares:
         return found
     format_names = ", ".join(f"`{name}`" for name in registry.list_names_with("declares"))

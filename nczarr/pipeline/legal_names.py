@@ -19,8 +19,7 @@ from nczarr.ast import Attribute, CompoundType, Constant, Dataset, EnumType, Gro
 from nczarr.ast.dataset import ORIGINAL_NAMES, RESERVED_ATTRIBUTES, groups, map_groups
 from nczarr.ast.plain import plain
 from nczarr.diagnostics.report import Report
-from nczarr.pipeline.rename_tree import complete_renames, rename_arrays, rename_tree
-from nczarr.plan.header_changes import NODE_KINDS, NodeKind
+from nczarr.pipeline.rename_tree import NODE_KINDS, NodeKind, complete_renames, rename_arrays, rename_tree
 from nczarr.semantics import check
 from nczarr.semantics.checked import Checked, Unchecked, tables_of
 

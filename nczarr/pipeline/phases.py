@@ -219,14 +219,6 @@ def plan_store(checked: Checked, form: Format, report: Report, options: Options)
     return planned if isinstance(planned, StorePlan) else None
 
 
-def plan_in_place(checked: Checked, source: Format, form: Format, report: Report, options: Options) -> StorePlan | None:
-    """Return the plan of a store that gets another format where it is; None after an error."""
-    from nczarr.plan import in_place
-
-    omissions.refuse(checked, options, report)
-    return in_place.plan_in_place(checked, source, form, options, report)
-
-
 def write(
     checked: Checked,
     path: str,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, TypeVar
+from typing import Any, Literal, TypeVar
 
 from nczarr import names
 from nczarr.ast import (
@@ -18,8 +18,13 @@ from nczarr.ast import (
     VlenType,
 )
 from nczarr.ast.dataset import map_groups
-from nczarr.plan.header_changes import NODE_KINDS, NodeKind
 from nczarr.semantics.checked import Checked, Unchecked
+
+NodeKind = Literal["group", "type", "dimension", "variable"]
+"""Kinds of nodes with a name."""
+
+NODE_KINDS: tuple[NodeKind, ...] = ("group", "type", "dimension", "variable")
+"""All kinds, in the order in which they refer to each other."""
 
 Named = TypeVar("Named", Dimension, CompoundType, VlenType, Variable)
 

@@ -15,7 +15,9 @@ if TYPE_CHECKING:  # public names of `nczarr`, for type checkers
     from nczarr.plugins.combine.api_combine import combine as combine  # noqa: TC004
     from nczarr.plugins.edit.api_edit import edit as edit  # noqa: TC004
     from nczarr.plugins.edit.api_migrate import migrate as migrate  # noqa: TC004
+    from nczarr.plugins.fmt.api_reformat import reformat as reformat  # noqa: TC004
     from nczarr.plugins.ncstream import api as ncstream  # noqa: TC004
+    from nczarr.plugins.refs import api as refs  # noqa: TC004
     from nczarr.plugins.virtualizarr import parser as virtualizarr  # noqa: TC004
     from nczarr.plugins.xarray.objects import from_xarray as from_xarray  # noqa: TC004
     from nczarr.plugins.zarr_drafts import api as zarr3_2019  # noqa: TC004
@@ -29,6 +31,8 @@ if TYPE_CHECKING:  # public names of `nczarr`, for type checkers
         "from_xarray",
         "migrate",
         "ncstream",
+        "reformat",
+        "refs",
         "testing",
         "virtualizarr",
         "zarr3_2019",
@@ -43,13 +47,21 @@ OFFERS: dict[str, tuple[str, ...]] = {
         *("format cfa", "command append", "command combine", "command refs combine", "command refs append"),
         *("name append", "name combine", "name refs.append", "name refs.combine"),
         *("comparison combine", "expansion aggregated_data", "codes"),
+        *("resize nczarr", "resize zarr2", "resize zarr3", "resize nczarr3"),
     ),
     "dask": ("lazy_array __dask_graph__", "executor dask"),
-    "edit": ("command edit", "command migrate", "name edit", "name migrate", "codes"),
+    "edit": (
+        *("command edit", "command migrate", "name edit", "name migrate", "codes"),
+        *("edit netcdf4", "edit netcdf3", "edit reference", "edit nczarr", "edit zarr2", "edit zarr3", "edit nczarr3"),
+    ),
+    "fmt": ("command fmt", "name reformat", "style cdl", "style notation"),
     "icechunk": ("format icechunk", "location icechunk", "folder snapshots"),
+    "languages": ("language cdl", "language notation"),
     "lsp": ("command lsp",),
     "ncstream": ("format ncstream", "name ncstream", "location cdmremote", "codes"),
-    "opendap": ("format dap2", "format dap4", "format dmrpp", "location dap2", "location dap4", "codes"),
+    "opendap": (
+        *("format dap2", "format dap4", "format dmrpp", "location dap2", "location dap4", "edit dmrpp", "codes"),
+    ),
     "pygments": (),
     "readers": (
         "check netcdf-c",
@@ -67,11 +79,12 @@ OFFERS: dict[str, tuple[str, ...]] = {
         "demand cmip7",
         "codes",
     ),
+    "refs": ("command refs verify", "command refs expand", "command refs compact", "name refs", "codes"),
     "serve": ("command serve",),
     "testing": ("name testing",),
     "virtualizarr": ("name virtualizarr", "hint parser"),
     "xarray": ("name from_xarray", "object xarray", "codes"),
-    "zarr_drafts": ("format zarr3-2019", "name zarr3_2019", "codes"),
+    "zarr_drafts": ("format zarr3-2019", "name zarr3_2019", "dialect pull_request_3068", "edit zarr3-2019", "codes"),
     "zarr_python": ("name zarr_store",),
 }
 """Additions of each plugin: `command NAME`, `name NAME` of the package `nczarr`, and so on; see `Found.offers`."""

@@ -7,7 +7,7 @@
     apply    staged chunks move to their places; documents are put, those of the
              root last; the journal is removed
 
-A change of documents alone begins with the commit (`documents.py`).
+A change of documents alone begins with the commit.
 
 The commit is one write. Before it, the store reads as before; after it, our
 readers take the documents and staged chunks from the journal until they are in

@@ -16,7 +16,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from nczarr.diagnostics.secrets import show
-from nczarr.names.plugin_index import find_addition, list_offered, load_part
+from nczarr.names.plugin_index import find_row, list_offered, load_part
 from nczarr.stores import local_paths
 
 if TYPE_CHECKING:
@@ -146,7 +146,7 @@ def _find_row(name: str, *, is_url: bool) -> LocationRow | None:
     """
     row: LocationRow | None = None
     if not is_url or name in list_offered("location"):
-        row = find_addition("location", name)
+        row = find_row("location", name)
     return row
 
 

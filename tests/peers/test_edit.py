@@ -498,7 +498,7 @@ def test_new_variables_of_a_classic_file(kind: str, tmp_path: Path, readers_of_f
 
 
 def test_a_large_group_moves_few_links(tmp_path: Path, readers_of_files: None, monkeypatch: pytest.MonkeyPatch) -> None:
-    from nczarr.formats.netcdf4.edit import editor
+    from nczarr.plugins.edit.netcdf4 import editor
 
     monkeypatch.setattr(editor, "MOST_MOVED", 2)
     edited = compile_cdl(DEEP, tmp_path / "edited.nc", "nc4")

@@ -497,7 +497,7 @@ def test_formatting_is_that_of_fmt() -> None:
     from lsprotocol import types
 
     from nczarr.diagnostics.report import Report, Source
-    from nczarr.pipeline.reformat import reformat
+    from nczarr.plugins.fmt.reformat import reformat
 
     async def scenario(s: Any) -> None:
         for text, name in ((CDL, "a.cdl"), (NOTATION, "a.ncz"), (CDL.replace(" ;", ";").replace("  ", "\t"), "b.cdl")):

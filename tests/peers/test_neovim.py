@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from nczarr.diagnostics.report import Report, Source
-from nczarr.pipeline.reformat import reformat
+from nczarr.plugins.fmt.reformat import reformat
 from tests.conftest import ROOT
 
 pytestmark = pytest.mark.peer

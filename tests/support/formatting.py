@@ -6,7 +6,7 @@ import random
 import re
 
 from nczarr.diagnostics.report import Report, Source
-from nczarr.pipeline.reformat import reformat
+from nczarr.plugins.fmt.reformat import reformat
 
 _PIECE = re.compile(
     rb"""(?P<comment>//[^\r\n]*|/\*.*?\*/)|(?P<text>"(?:\\.|[^"\\])*"|'(?:\\.|[^'\\])*'|\\.)"""

@@ -13,7 +13,6 @@ FORMAT = Format(
     detects=r"CDF[\x00-\x1f]",
     read="nczarr.formats.netcdf3.frontend:read",
     write="nczarr.formats.netcdf3.backend:write",
-    edits="nczarr.formats.netcdf3.edit:edit",
     kinds={"nc3": "netcdf3", "nc6": "netcdf3", "nc5": "netcdf3"},
     binary=True,
     ranged=True,

@@ -14,7 +14,6 @@ FORMAT = Format(
     read="nczarr.formats.netcdf4.frontend:read",
     build="nczarr.formats.netcdf4.backend:build",
     steps="nczarr.formats.netcdf4.backend:steps",
-    edits="nczarr.formats.netcdf4.edit:edit",
     kinds={"nc4": "netcdf4", "nc7": "netcdf4"},
     binary=True,
     ranged=True,

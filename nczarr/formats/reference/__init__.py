@@ -33,7 +33,6 @@ FORMAT = Format(
     begins="nczarr.formats.reference.target:begin",
     inner=("nczarr", "zarr2", "nczarr3", "zarr3"),
     document="nczarr.formats.reference.target:text",
-    patches="nczarr.formats.reference.document_patch:patch_text",
     resident=5,
     only_reader=True,
     second_reader="references",

@@ -2,13 +2,19 @@
 
 from pathlib import Path
 
-from nczarr.names.plugin_index import FactForm, Plugin
+from nczarr.names.plugin_index import DeclarationRow, FactForm, Plugin
 
 PLUGIN = Plugin(
     "cf",
     "the CF conventions: rules, declarations, catalogue items",
     conventions={"cf": "nczarr.plugins.cf.convention:CF"},
-    declarations={"geo": "nczarr.plugins.cf.geo_conventions:GEO"},
+    declarations={
+        "geo": DeclarationRow(
+            "nczarr.plugins.cf.geo_conventions:GEO",
+            "nczarr.plugins.cf.geo_attributes:declare",
+            "nczarr.plugins.cf.geo_attributes:undeclare",
+        )
+    },
     fact_forms={
         "stac": FactForm(
             "nczarr.plugins.cf.stac:make_item",

@@ -44,6 +44,7 @@ PLUGIN = Plugin(
     },
     comparisons={"combine": "nczarr.plugins.combine.source_comparison:COMPARISON"},
     expansions={"aggregated_data": "nczarr.plugins.combine.aggregation:expand"},
+    resizes=dict.fromkeys(("nczarr", "zarr2", "zarr3", "nczarr3"), "nczarr.plugins.combine.append.resize:resize"),
     codes=str(Path(__file__).with_name("codes")),
     requires=("cf",),
 )

@@ -7,15 +7,13 @@ from typing import Any
 
 from nczarr import names
 from nczarr.ast import Attribute, Dataset
-from nczarr.pipeline.rename_tree import Renames, rename_tree
-from nczarr.plan.header_changes import (
-    NODE_KINDS,
+from nczarr.pipeline.rename_tree import NODE_KINDS, NodeKind, Renames, rename_tree
+from nczarr.plugins.edit.header_changes import (
     AttributeChange,
     AttributeOrder,
     DimensionChange,
     HeaderChange,
     NodeAddition,
-    NodeKind,
     NodeRemoval,
 )
 

@@ -16,7 +16,7 @@ from collections.abc import Callable
 from contextlib import nullcontext, suppress
 
 from nczarr.diagnostics.secrets import word
-from nczarr.plan.header_changes import PreparedEdit
+from nczarr.plugins.edit.header_changes import PreparedEdit
 from nczarr.stores.commitment import CommittedError
 from nczarr.stores.finish import delay_signals
 from nczarr.stores.url import is_remote

@@ -15,15 +15,13 @@ from nczarr.ast import Attribute, Dataset, Group, Variable
 from nczarr.ast.dataset import DEFAULT_STORAGE, KIND_NAMES
 from nczarr.diagnostics.report import Report
 from nczarr.pipeline.compare.diff import definition
-from nczarr.pipeline.rename_tree import Renames, complete_renames, rename_tree
-from nczarr.plan.header_changes import (
-    NODE_KINDS,
+from nczarr.pipeline.rename_tree import NODE_KINDS, NodeKind, Renames, complete_renames, rename_tree
+from nczarr.plugins.edit.header_changes import (
     AttributeChange,
     AttributeOrder,
     DimensionChange,
     HeaderChange,
     NodeAddition,
-    NodeKind,
     NodeRemoval,
     NodeRename,
 )

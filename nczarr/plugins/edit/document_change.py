@@ -18,12 +18,13 @@ from nczarr.diagnostics.report import Report, Source
 from nczarr.diagnostics.secrets import show
 from nczarr.options import Options
 from nczarr.pipeline import endpoints
-from nczarr.plan.document_commit import prepare_patch, report_interrupted
 from nczarr.plugins.edit.carry_out import carry_out
+from nczarr.plugins.edit.patches import documents, file_patch
+from nczarr.plugins.edit.patches.document_commit import prepare_patch, report_interrupted
+from nczarr.plugins.edit.patches.documents import Action, DocumentPatch
 from nczarr.plugins.edit.undo_file import FORMS, can_write_undo, parse_undo, write_undo
-from nczarr.stores import documents, extension, file_patch
+from nczarr.stores import extension
 from nczarr.stores.base import Store
-from nczarr.stores.documents import Action, DocumentPatch
 from nczarr.stores.memory import pretty
 
 LARGEST_TEXT = 1 << 16

@@ -2,7 +2,7 @@
 
 The new header is compiled and checked as any dataset, compared with the present
 one, and only the differences are written, by the format of the target
-(`Format.edits`). What needs values written again is refused. After the commit
+(`EditRow.header`). What needs values written again is refused. After the commit
 the header is read again; a target that does not read as expected is restored.
 """
 
@@ -17,7 +17,12 @@ from nczarr.options import Options
 from nczarr.pipeline import endpoints, phases
 from nczarr.pipeline.compare.diff import model
 from nczarr.pipeline.rename_tree import complete_renames, rename_arrays
-from nczarr.plan.header_changes import (
+from nczarr.plugins.edit.apply_changes import apply_changes
+from nczarr.plugins.edit.carry_out import carry_out
+from nczarr.plugins.edit.compare_headers import HeaderComparison, RewriteNeed, compare_headers
+from nczarr.plugins.edit.edit_rows import find_row
+from nczarr.plugins.edit.header_cdl import compile_header, print_header, read_value
+from nczarr.plugins.edit.header_changes import (
     AttributeOrder,
     DimensionChange,
     HeaderChange,
@@ -25,10 +30,6 @@ from nczarr.plan.header_changes import (
     NodeRemoval,
     PreparedEdit,
 )
-from nczarr.plugins.edit.apply_changes import apply_changes
-from nczarr.plugins.edit.carry_out import carry_out
-from nczarr.plugins.edit.compare_headers import HeaderComparison, RewriteNeed, compare_headers
-from nczarr.plugins.edit.header_cdl import compile_header, print_header, read_value
 from nczarr.plugins.edit.instructions import (
     AttributeAssignment,
     Instruction,
@@ -103,7 +104,7 @@ def _edit(request: EditRequest, report: Report) -> EditResult | None:
     """Change a target that is locked; as `edit`."""
     recovered = False
     if not request.rehearsal:
-        from nczarr.stores import file_patch
+        from nczarr.plugins.edit.patches import file_patch
 
         recovered = file_patch.recover(request.target)
         if not _complete(request, report):
@@ -125,8 +126,9 @@ def _complete(request: EditRequest, report: Report) -> bool:
 
     Raises OSError.
     """
-    from nczarr.plan.document_commit import report_interrupted
-    from nczarr.stores import documents, extension
+    from nczarr.plugins.edit.patches import documents
+    from nczarr.plugins.edit.patches.document_commit import report_interrupted
+    from nczarr.stores import extension
 
     storage = request.options.storage
     source = endpoints.open_source(request.target, Report(), request.options._replace(storage=storage.of("target")))
@@ -155,9 +157,9 @@ def _open_target(path: str, report: Report, options: Options) -> _Target | None:
     checked = phases.read(source, report, reading, form)
     if checked is None or form is None:
         return None
-    if form.edits is None:
+    if not find_row(form.name).header:
         text = f"`{show(path)}` has the format `{form.name}`, whose headers cannot be edited"
-        editable = ", ".join(row.name for row in registry.formats() if row.edits)
+        editable = ", ".join(row.name for row in registry.formats() if find_row(row.name).header)
         report.error("uneditable-target", text, helps=[f"formats that can be edited: {editable}"])
         return None
     return _Target(source, form, checked)
@@ -181,8 +183,7 @@ def _change(request: EditRequest, target: _Target, report: Report) -> EditResult
     )
     if not work.changes:
         return EditResult(request.target, (), ())
-    assert target.form.edits is not None
-    prepared: PreparedEdit | None = registry.load(target.form.edits)(work, report)
+    prepared: PreparedEdit | None = registry.load(find_row(target.form.name).header)(work, report)
     if prepared is None or report.errors:
         return None
     lines = (*patch_lines(work.changes, compared.detected), *prepared.describe())

@@ -17,7 +17,7 @@ from typing import NamedTuple
 from nczarr import names
 from nczarr.ast import ATOMIC, Constant
 from nczarr.diagnostics.report import Diagnostic, Label, Report, Source, Span
-from nczarr.plan.header_changes import NodeKind
+from nczarr.pipeline.rename_tree import NodeKind
 
 
 class AttributeAssignment(NamedTuple):

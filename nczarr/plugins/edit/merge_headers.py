@@ -16,20 +16,18 @@ from nczarr.ast import Variable
 from nczarr.diagnostics.report import Report
 from nczarr.pipeline.compare.difference import show_constant
 from nczarr.pipeline.compare.values import values
-from nczarr.pipeline.rename_tree import Renames, complete_renames, rename_arrays
-from nczarr.plan.header_changes import (
-    NODE_KINDS,
+from nczarr.pipeline.rename_tree import NODE_KINDS, NodeKind, Renames, complete_renames, rename_arrays
+from nczarr.plugins.edit.apply_changes import apply_changes
+from nczarr.plugins.edit.compare_headers import ORDER, HeaderComparison, compare_headers
+from nczarr.plugins.edit.header_changes import (
     AttributeChange,
     AttributeOrder,
     DimensionChange,
     HeaderChange,
     NodeAddition,
-    NodeKind,
     NodeRemoval,
     NodeRename,
 )
-from nczarr.plugins.edit.apply_changes import apply_changes
-from nczarr.plugins.edit.compare_headers import ORDER, HeaderComparison, compare_headers
 from nczarr.semantics import check
 from nczarr.semantics.checked import Checked
 

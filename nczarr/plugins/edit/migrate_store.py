@@ -15,16 +15,18 @@ from nczarr import registry
 from nczarr.diagnostics.report import Report, Severity
 from nczarr.diagnostics.secrets import show
 from nczarr.options import Options
-from nczarr.pipeline import endpoints, phases
+from nczarr.pipeline import endpoints, omissions, phases
 from nczarr.pipeline.compare.diff import model
 from nczarr.plan.plans import StorePlan
 from nczarr.plugins.edit import document_change
 from nczarr.plugins.edit.document_change import DocumentChange
+from nczarr.plugins.edit.edit_rows import find_row
+from nczarr.plugins.edit.in_place import plan_in_place
+from nczarr.plugins.edit.patches import documents
+from nczarr.plugins.edit.patches.documents import DocumentPatch
 from nczarr.registry import Format
 from nczarr.semantics.checked import Checked
-from nczarr.stores import documents
 from nczarr.stores.base import Store
-from nczarr.stores.documents import DocumentPatch
 from nczarr.stores.lock import Lock, NoLock, assure
 from nczarr.stores.url import trim
 
@@ -65,8 +67,8 @@ def migrate(request: MigrateRequest, report: Report) -> Migration | None:
     what reading and planning report.
     """
     form = registry.find_format(request.form)
-    if form is None or form.migrates is None:
-        names = ", ".join(registry.list_names_with("migrates"))
+    if form is None or not find_row(form.name).documents:
+        names = ", ".join(name for name in registry.own_rows() if find_row(name).documents)
         text = f"`{request.form}` is not a format that a store can get in place"
         report.error("unknown-target", text, helps=[f"formats: {names}"])
         return None
@@ -88,14 +90,14 @@ def _migrate(request: MigrateRequest, form: Format, report: Report, lock: Lock) 
         return None
     source = registry.detect_store(store)
     checked = None if source is None else phases.read(store, report, request.options, source)
-    if source is None or source.migrates is None:
+    if source is None or not find_row(source.name).documents:
         what = "has no known format" if source is None else f"has the format `{source.name}`"
         report.error("unchangeable-store", f"`{show(request.target)}` {what}, which is not migrated")
     if checked is None or source is None or report.errors:
         return None
-    assert form.migrates is not None
-    plan = phases.plan_in_place(checked, source, form, report, request.options)
-    new = None if plan is None else registry.load(form.migrates)(store, plan, source, report)
+    omissions.refuse(checked, request.options, report)
+    plan = plan_in_place(checked, source, form, request.options, report)
+    new = None if plan is None else registry.load(find_row(form.name).documents)(store, plan, source, report)
     if plan is None or new is None:
         return None
     if request.keeps:

@@ -8,7 +8,7 @@ from nczarr.ast import Constant, Dimension, Group, Variable
 from nczarr.diagnostics.render import visible
 from nczarr.pipeline.compare.diff import definition
 from nczarr.pipeline.compare.difference import show_constant, show_pair
-from nczarr.plan.header_changes import (
+from nczarr.plugins.edit.header_changes import (
     AttributeChange,
     AttributeOrder,
     DimensionChange,

@@ -2,7 +2,9 @@
 
 from pathlib import Path
 
-from nczarr.names.plugin_index import CommandRow, Plugin
+from nczarr.names.plugin_index import CommandRow, EditRow, Plugin
+
+_ZARR = EditRow("nczarr.plugins.edit.zarr.edit:edit", "nczarr.plugins.edit.zarr.migrate:migrate")
 
 PLUGIN = Plugin(
     "edit",
@@ -26,6 +28,12 @@ PLUGIN = Plugin(
     names={
         "edit": "nczarr.plugins.edit.api_edit:edit",
         "migrate": "nczarr.plugins.edit.api_migrate:migrate",
+    },
+    edits={
+        "netcdf4": EditRow("nczarr.plugins.edit.netcdf4:edit"),
+        "netcdf3": EditRow("nczarr.plugins.edit.netcdf3:edit"),
+        "reference": EditRow(text="nczarr.plugins.edit.patches.reference_text:patch_text"),
+        **dict.fromkeys(("nczarr", "zarr2", "zarr3", "nczarr3"), _ZARR),
     },
     codes=str(Path(__file__).with_name("codes")),
 )

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from nczarr.diagnostics.report import Source
 from nczarr.options import Options
-from nczarr.plan.header_changes import HeaderChange
+from nczarr.plugins.edit.header_changes import HeaderChange
 from nczarr.plugins.edit.instructions import Instruction
 
 

@@ -9,7 +9,7 @@ from nczarr import names
 from nczarr.ast import Attribute, Constant, Dataset, Group, Variable
 from nczarr.ast.dataset import map_groups
 from nczarr.diagnostics.report import NOWHERE, Report, Span, suggest
-from nczarr.plan.header_changes import NODE_KINDS, NodeKind
+from nczarr.pipeline.rename_tree import NODE_KINDS, NodeKind
 from nczarr.plugins.edit.instructions import AttributeAssignment, Deletion, Instruction, NameAssignment
 from nczarr.semantics.check_names import clash
 from nczarr.semantics.checked import Checked

@@ -26,8 +26,8 @@ from nczarr.stores.url import is_remote, location, trim
 VERSION = 1
 
 FORMS: Mapping[str, str] = {
-    "bytes": "nczarr.stores.file_patch:prepare_undo",
-    "documents": "nczarr.plan.document_commit:prepare_undo",
+    "bytes": "nczarr.plugins.edit.patches.file_patch:prepare_undo",
+    "documents": "nczarr.plugins.edit.patches.document_commit:prepare_undo",
 }
 """Functions `(path, members, Report, Options) -> PreparedEdit | None` by form of undo file, as lazy strings."""
 

@@ -9,7 +9,7 @@ from lsprotocol.types import CodeAction, CodeActionKind, CodeActionParams, TextE
 from nczarr import names
 from nczarr.ast import ATOMIC
 from nczarr.diagnostics.report import Diagnostic, Fix, Span
-from nczarr.formats.common.language import Role
+from nczarr.plugins.languages.language import Role
 from nczarr.plugins.lsp.diagnostic_list import describe
 from nczarr.plugins.lsp.documents import View
 

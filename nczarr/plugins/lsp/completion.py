@@ -15,8 +15,8 @@ from lsprotocol.types import (
 
 from nczarr import names
 from nczarr.ast import ATOMIC
-from nczarr.formats.common.language import Completion, Role
 from nczarr.plugins.cf.standard_name_table import area_types, find_standard_name, standard_names
+from nczarr.plugins.languages.language import Completion, Role
 from nczarr.plugins.lsp.cf_attributes import ATTRIBUTES, UNITS
 from nczarr.plugins.lsp.documents import View, replace_invalid
 from nczarr.plugins.lsp.hover import explain_variable

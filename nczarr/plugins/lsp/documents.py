@@ -24,11 +24,11 @@ from lsprotocol.types import (
 from nczarr import registry
 from nczarr.ast import Dataset
 from nczarr.diagnostics.report import HEAD, Diagnostic, Report, Source
-from nczarr.formats.common.language import Language, Lexeme, TextMap
 from nczarr.pipeline.check import check
 from nczarr.pipeline.check_request import CheckRequest
 from nczarr.pipeline.code_filter import CheckSettings, CodeFilter, find_settings
 from nczarr.pipeline.endpoints import detect_format
+from nczarr.plugins.languages.language import Language, Lexeme, TextMap, find_language
 from nczarr.plugins.lsp.names_index import NameIndex
 from nczarr.plugins.lsp.positions import Lines
 from nczarr.registry import Format
@@ -52,7 +52,7 @@ def replace_invalid(text: str) -> str:
 
 def find_format(uri: str, language_id: str, data: bytes) -> Format | None:
     """Return the format of a document with a language: by its suffix, else by the client's word, else by content."""
-    written = [form for form in registry.formats() if form.language is not None]
+    written = [form for form in registry.formats() if find_language(form.name) is not None]
     suffix = PurePosixPath(unquote(urlsplit(uri).path)).suffix.lower()
     for form in written:
         if suffix in form.suffixes:
@@ -73,7 +73,9 @@ class TextVersion:
         self.data = data
         self.form = form
         self.encoding = encoding
-        self.language: Language = registry.load(form.language or "")
+        language = find_language(form.name)
+        assert language is not None
+        self.language: Language = language
 
     @cached_property
     def lines(self) -> Lines:

@@ -8,7 +8,7 @@ from lsprotocol.types import DocumentFormattingParams, TextEdit
 from pygls.exceptions import JsonRpcInternalError
 
 from nczarr.diagnostics.report import Report, Source
-from nczarr.pipeline.reformat import reformat
+from nczarr.plugins.fmt.reformat import find_style, reformat
 from nczarr.plugins.lsp.documents import View
 
 MANY_LINES = 2000
@@ -18,7 +18,7 @@ MANY_LINES = 2000
 def format_text(view: View, params: DocumentFormattingParams) -> list[TextEdit] | None:
     """Return the edits that format a text; None if it has errors. Raises JsonRpcInternalError after a fault of ours."""
     text, report = view.text, Report()
-    if text.form.reformat is None:
+    if find_style(text.form) is None:
         return None
     result = reformat(Source(text.uri, text.data), report)
     if result is None:

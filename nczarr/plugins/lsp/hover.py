@@ -14,8 +14,8 @@ from nczarr.ast import ATOMIC, Attribute, Dataset, EnumType, UserType, Variable
 from nczarr.ast.plain import plain
 from nczarr.ast.types import CompoundType, sound_types
 from nczarr.diagnostics.catalog import CODES
-from nczarr.formats.common.language import Mention
 from nczarr.plugins.cf.standard_name_table import find_standard_name
+from nczarr.plugins.languages.language import Mention
 from nczarr.plugins.lsp.cf_attributes import ATTRIBUTES
 from nczarr.plugins.lsp.documents import View
 from nczarr.plugins.lsp.names_index import IndexEntry, Key

@@ -14,8 +14,8 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from nczarr import names
-from nczarr.formats.common.language import Language, Mention, Role, TextMap, pieces_of_path
 from nczarr.pipeline.select.sections import RELATED
+from nczarr.plugins.languages.language import Language, Mention, Role, TextMap, pieces_of_path
 from nczarr.semantics.resolve import find_in_scope, list_scopes
 
 LONGEST_LIST = 1 << 20

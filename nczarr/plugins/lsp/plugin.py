@@ -12,6 +12,6 @@ PLUGIN = Plugin(
             "write schemas",
         )
     },
-    requires=("cf",),
+    requires=("cf", "fmt", "languages"),
     extras={"lsprotocol": "lsp", "pygls": "lsp"},
 )

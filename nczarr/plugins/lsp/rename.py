@@ -18,7 +18,7 @@ from pygls.exceptions import JsonRpcInvalidParams
 
 from nczarr import names
 from nczarr.diagnostics.report import Severity, Source
-from nczarr.formats.common.language import Role
+from nczarr.plugins.languages.language import Role
 from nczarr.plugins.lsp.documents import Analysis, TextVersion, View, analyze, replace_invalid
 from nczarr.plugins.lsp.names_index import IndexEntry, Key, NameIndex
 

@@ -12,7 +12,7 @@ from lsprotocol.types import (
 )
 
 from nczarr import names
-from nczarr.formats.common.language import Mention, Role
+from nczarr.plugins.languages.language import Mention, Role
 from nczarr.plugins.lsp.documents import View
 
 _KINDS: dict[Role, SymbolKind] = {

@@ -20,15 +20,15 @@ from pygments.token import (
 )
 
 from nczarr import registry
-from nczarr.formats.common.language import Language
+from nczarr.plugins.languages.language import find_language
 
 
 def _load_words(suffix: str) -> Mapping[str, tuple[str, ...]]:
     """Return the words of the text format of a suffix."""
     form = registry.for_target(suffix)
     assert form is not None
-    assert form.language is not None
-    language: Language = registry.load(form.language)
+    language = find_language(form.name)
+    assert language is not None
     return language.words
 
 

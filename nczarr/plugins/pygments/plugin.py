@@ -2,4 +2,4 @@
 
 from nczarr.names.plugin_index import Plugin
 
-PLUGIN = Plugin("pygments", "lexers of CDL and the notation for Pygments")
+PLUGIN = Plugin("pygments", "lexers of CDL and the notation for Pygments", requires=("languages",))

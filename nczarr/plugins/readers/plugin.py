@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from nczarr.names.plugin_index import Plugin
+from nczarr.names.plugin_index import DeclarationRow, Plugin
 
 PLUGIN = Plugin(
     "readers",
@@ -20,7 +20,13 @@ PLUGIN = Plugin(
         "cloud": "nczarr.plugins.readers.layouts:CLOUD",
         "cmip7": "nczarr.plugins.readers.layouts:CMIP7",
     },
-    declarations={"nz": "nczarr.plugins.readers.nz_declaration:NZ"},
+    declarations={
+        "nz": DeclarationRow(
+            "nczarr.plugins.readers.nz_declaration:NZ",
+            "nczarr.plugins.readers.nz_attributes:declare",
+            "nczarr.plugins.readers.nz_attributes:undeclare",
+        )
+    },
     demands={"cmip7": "nczarr.plugins.readers.cmip7:report_unmet"},
     codes=str(Path(__file__).with_name("codes")),
 )

@@ -26,5 +26,4 @@ FORMAT = Format(
     holds="nczarr.plugins.zarr_drafts.frontend:holds",
     read="nczarr.plugins.zarr_drafts.frontend:read",
     emit="nczarr.plugins.zarr_drafts.backend:emit",
-    edits="nczarr.formats.zarr.edit.edit:edit",
 )

@@ -197,6 +197,7 @@ class StrictDocuments(DocumentCache):
         self._faults: dict[str, StrictError] = {}
 
     def parse(self, key: str, data: bytes) -> Parsed | None:
+        """Parse a document; None after a reported fault, which stays known by its key."""
         self._sources[key] = Source(self.store.path, data, key=key)
         try:
             return parse(data)

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 import nczarr
-from nczarr.formats.zarr.v3.geo import ENTRIES
+from nczarr.plugins.cf.geo_attributes import ENTRIES
 from tests.conftest import run_command
 from tests.support.grids import WKT, write_grid
 

@@ -13,7 +13,7 @@ import pytest
 
 import nczarr
 from nczarr.formats.netcdf3.reader import read_header
-from nczarr.stores import file_patch
+from nczarr.plugins.edit.patches import file_patch
 from nczarr.stores.finish import is_edit_unfinished
 from tests.conftest import run_command
 
@@ -255,7 +255,7 @@ def count(function):
             os._exit(9)
         return function(*arguments, **others)
     return run
-from nczarr.stores import file_patch
+from nczarr.plugins.edit.patches import file_patch
 from nczarr.stores.finish import is_edit_unfinished
 file_patch.write_at = count(file_patch.write_at)
 for name in ("fsync", "replace", "unlink"):

@@ -16,7 +16,7 @@ from nczarr.diagnostics.report import Report
 from nczarr.options import Options
 from nczarr.plugins.edit import document_change
 from nczarr.plugins.edit.migrate_store import MigrateRequest, Migration, migrate
-from nczarr.stores import file_patch
+from nczarr.plugins.edit.patches import file_patch
 from nczarr.stores.extension import ExtensibleFolder
 from tests.conftest import ROOT, run_command
 from tests.support import stepped

@@ -15,7 +15,7 @@ from nczarr.ast.dataset import groups
 from nczarr.diagnostics.report import Report, Source
 from nczarr.options import Options
 from nczarr.pipeline import phases
-from nczarr.pipeline.reformat import reformat
+from nczarr.plugins.fmt.reformat import reformat
 from nczarr.plugins.lsp.diagnostic_list import list_diagnostics
 from nczarr.plugins.lsp.documents import TextVersion, View, analyze, find_format, to_bytes
 from nczarr.plugins.lsp.formatting import list_edits

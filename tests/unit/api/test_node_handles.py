@@ -261,7 +261,7 @@ def test_handles_of_texts_and_the_builder_are_pickled_by_value(ds: nczarr.Datase
 def test_a_url_with_credentials_is_not_pickled(url: str, ds: nczarr.DatasetHandle) -> None:
     from nczarr.api.handle import open_dataset
     from nczarr.api.pickling import opening
-    from nczarr.api.refs import Following
+    from nczarr.options import Following
 
     calls = [opening(open_dataset, url, Following()), opening(open_dataset, "/a", Following(base=url))]
     for call in calls:

@@ -8,9 +8,8 @@ import pytest
 
 import nczarr
 from nczarr.api.options import ConvertOptions, TargetOptions, WriteOptions, options_from, subset_from
-from nczarr.api.refs import Writing
 from nczarr.diagnostics.report import Report
-from nczarr.options import Options
+from nczarr.options import Options, Writing
 
 
 @pytest.mark.parametrize(

@@ -20,9 +20,6 @@ FORMAT = Format(
     holds="nczarr.formats.zarr.nczarr.frontend:holds",
     read="nczarr.formats.zarr.nczarr.frontend:read",
     emit="nczarr.formats.zarr.nczarr.backend:emit",
-    resizes="nczarr.formats.zarr.core.resize:resize",
-    edits="nczarr.formats.zarr.edit.edit:edit",
-    migrates="nczarr.formats.zarr.migration.documents:migrate",
     second_reader="zarr",
 )
 
@@ -35,8 +32,5 @@ FORMAT3 = Format(
     holds="nczarr.formats.zarr.nczarr.frontend:holds3",
     read="nczarr.formats.zarr.nczarr.frontend:read3",
     emit="nczarr.formats.zarr.nczarr.backend3:emit",
-    resizes="nczarr.formats.zarr.core.resize:resize",
-    edits="nczarr.formats.zarr.edit.edit:edit",
-    migrates="nczarr.formats.zarr.migration.documents:migrate",
     second_reader="zarr",
 )

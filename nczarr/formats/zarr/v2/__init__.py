@@ -16,9 +16,6 @@ FORMAT = Format(
     holds="nczarr.formats.zarr.v2.frontend:holds",
     read="nczarr.formats.zarr.v2.frontend:read",
     emit="nczarr.formats.zarr.v2.backend:emit",
-    resizes="nczarr.formats.zarr.core.resize:resize",
-    edits="nczarr.formats.zarr.edit.edit:edit",
-    migrates="nczarr.formats.zarr.migration.documents:migrate",
     second_reader="zarr",
     served=True,
 )

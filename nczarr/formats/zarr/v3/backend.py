@@ -17,7 +17,8 @@ from nczarr.diagnostics.report import Report
 from nczarr.formats.common.consolidated import join_documents
 from nczarr.formats.zarr.core.fill_values import Json
 from nczarr.formats.zarr.core.writer import Entry, Writer, encode
-from nczarr.formats.zarr.v3 import DOCUMENT, codecs, dtypes, geo, nz
+from nczarr.formats.zarr.v3 import DOCUMENT, codecs, dtypes
+from nczarr.formats.zarr.v3.declared_attributes import declare
 from nczarr.plan.plans import PartTarget, StorePlan
 from nczarr.stores.base import is_metadata
 
@@ -80,10 +81,12 @@ class Zarr3Writer(Writer):
 
     def finish(self, path: str, shown: Json, hidden: Json) -> Json:
         """Return the attributes, with declarations of conventions if requested."""
-        declared = (self.plan.options.declarations or {}).get(path)
-        if self.plan.options.declare == "nz":
-            return nz.declare(shown, group=path in self.plan.checked.groups)
-        return geo.declare(shown, dict(declared)) if declared else shown
+        options = self.plan.options
+        if options.declare is None:
+            return shown
+        declared = (options.declarations or {}).get(path)
+        is_group = path in self.plan.checked.groups
+        return declare(options.declare, shown, None if declared is None else dict(declared), is_group=is_group)
 
     def fill_form(self, constant: Constant) -> JsonConstant:
         return dtypes.fill_attribute(constant)

@@ -23,14 +23,9 @@ from nczarr.formats.zarr.core.array_metadata import ArrayMetadata, chain, chunk_
 from nczarr.formats.zarr.core.fill_values import FAULTS
 from nczarr.formats.zarr.core.reader import BadDocumentError, NodeReader, axes_of
 from nczarr.formats.zarr.extension.model import LARGEST_LENGTH, unpack_attributes
-from nczarr.formats.zarr.nczarr.pull_request_3068 import (
-    DraftMetadata,
-    has_types,
-    is_draft,
-    unread_members,
-    without_types,
-)
-from nczarr.formats.zarr.v3 import DOCUMENT, dtypes, geo, nz
+from nczarr.formats.zarr.v3 import DOCUMENT, dtypes
+from nczarr.formats.zarr.v3.declared_attributes import undeclare
+from nczarr.formats.zarr.v3.draft_marks import find_dialect, has_types, unread_members, without_types
 from nczarr.formats.zarr.v3.read_codecs import Chain, read_chain, split_name
 from nczarr.options import Options
 from nczarr.registry import ChunkKeys
@@ -80,7 +75,7 @@ class Zarr3Reader(NodeReader):
         if isinstance(members, dict):
             members = {f"{path}/{DOCUMENT}": member for path, member in members.items() if path}
         documents.consolidate(members, whole=True)
-        self._draft = DraftMetadata(documents, self._read_node) if is_draft(self._read_node("")) else None
+        self._draft = find_dialect(documents, self._read_node)
 
     @property
     def is_netcdf(self) -> bool:
@@ -132,7 +127,7 @@ class Zarr3Reader(NodeReader):
         """Return `attributes`, without the types of netCDF-C's draft."""
         document = self._read_node(prefix)
         written = document.get("attributes")
-        attributes = unpack_attributes(geo.undeclare(nz.undeclare(written))) if isinstance(written, dict) else {}
+        attributes = unpack_attributes(undeclare(written)) if isinstance(written, dict) else {}
         if prefix not in self._announced:
             self._announced.add(prefix)
             self._report_members(prefix + DOCUMENT, document, attributes)

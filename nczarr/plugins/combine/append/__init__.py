@@ -22,7 +22,7 @@ from nczarr.arrays.values.parts import descr, is_fixed
 from nczarr.diagnostics.report import Diagnostic, Report, Severity, Source
 from nczarr.diagnostics.secrets import show
 from nczarr.link.target import emit
-from nczarr.names import list_first
+from nczarr.names import list_first, plugin_index
 from nczarr.options import Options
 from nczarr.pipeline import endpoints, omissions, phases
 from nczarr.plan.plans import Conversion, FilePlan, conversion_of
@@ -285,7 +285,11 @@ def _refusal(
         return None if can else (f"has the format `{form.name}`, which cannot be extended", elsewhere)
     if source.archive:
         return "is an archive, whose entries cannot be replaced", ["convert it to a folder first", *elsewhere]
-    return None if form.resizes else (f"has the format `{form.name}`, which cannot be extended", elsewhere)
+    return (
+        None
+        if plugin_index.find_place("resize", form.name)
+        else (f"has the format `{form.name}`, which cannot be extended", elsewhere)
+    )
 
 
 def _join(target: ExtendableTarget, request: AppendRequest, report: Report) -> Extension | None:

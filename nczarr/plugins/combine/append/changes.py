@@ -24,6 +24,7 @@ from nczarr.ast.rectilinear import varies
 from nczarr.diagnostics.report import Report, Source
 from nczarr.diagnostics.secrets import show
 from nczarr.link.tasks import WrittenPart
+from nczarr.names import plugin_index
 from nczarr.options import Options, Writing
 from nczarr.pipeline import endpoints, phases
 from nczarr.pipeline.phases import Input, for_reading
@@ -144,9 +145,10 @@ def plan_changes(work: Extension) -> Changes | None:
         for path in way.dimensions
         for *groups, name in (names.split(path),)
     }
-    assert form.resizes is not None
+    place = plugin_index.find_place("resize", form.name)
+    assert place is not None
     try:
-        documents: dict[str, bytes] = registry.load(form.resizes)(store, shapes, lengths)
+        documents: dict[str, bytes] = registry.load(place)(store, shapes, lengths)
     except ValueError as error:
         report.error("unextendable-target", f"`{store.path}`: {error}")
         return None

@@ -20,7 +20,6 @@ FORMAT = Format(
     read="nczarr.plugins.opendap.dmrpp.frontend:read",
     write="nczarr.plugins.opendap.dmrpp.backend:write",
     losses="nczarr.plugins.opendap.dmrpp.link_plan:losses",
-    edits="nczarr.plugins.opendap.dmrpp.edit:edit",
     resident=2,
     only_reader=True,
 )

@@ -12,18 +12,12 @@ from nczarr import names
 from nczarr.ast import Attribute
 from nczarr.diagnostics.report import Report, Source
 from nczarr.diagnostics.secrets import show
-from nczarr.plan.header_changes import (
-    AttributeChange,
-    AttributeOrder,
-    HeaderEdit,
-    NodeKind,
-    NodeRemoval,
-    NodeRename,
-)
+from nczarr.pipeline.rename_tree import NodeKind
+from nczarr.plugins.edit.header_changes import AttributeChange, AttributeOrder, HeaderEdit, NodeRemoval, NodeRename
+from nczarr.plugins.edit.patches.file_patch import BytePatch, FilePatch, PreparedFilePatch
 from nczarr.plugins.opendap.common.dmr_writer import DmrWriter, Projection, attribute_lines
 from nczarr.plugins.opendap.common.words import OURS, VARIABLES, dap4_name, tag
 from nczarr.plugins.opendap.dmrpp.element_places import ElementPlace, encode_text, locate_elements, rename_in_tag
-from nczarr.stores.file_patch import BytePatch, FilePatch, PreparedFilePatch
 from nczarr.stores.url import is_remote
 
 FILL = "_FillValue"

@@ -13,10 +13,9 @@ import pytest
 
 import nczarr
 from nczarr import refs
-from nczarr.api.refs import Writing
 from nczarr.arrays.sources.source import fill_of
 from nczarr.diagnostics.report import Report
-from nczarr.options import Options
+from nczarr.options import Options, Writing
 from nczarr.pipeline import phases
 from tests.conftest import run_command
 

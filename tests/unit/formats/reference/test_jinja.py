@@ -12,9 +12,9 @@ from typing import Any
 import pytest
 
 from nczarr import CompileError, refs
-from nczarr.api.refs import Limits
 from nczarr.diagnostics.report import Diagnostic, Report, Source
 from nczarr.formats.reference import jinja
+from nczarr.formats.reference.limits import Limits
 from nczarr.formats.reference.lookup import open_document
 from nczarr.stores.base import Reference
 from tests.conftest import ROOT, Ran

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import nczarr
-from nczarr.api.refs import Writing
+from nczarr.options import Writing
 from nczarr.stores.target_urls import UrlNaming
 from tests.conftest import Ran
 

@@ -1,0 +1,88 @@
+"""Other documents in an archive, by new bytes at its end: new entries, and a directory without the old ones.
+
+The entries of chunks stay where they are; bytes of old documents stay too, without
+a name. The patch restores every byte of the archive.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, BinaryIO
+
+from nczarr.plugins.edit.patches.file_patch import BytePatch, FilePatch
+from nczarr.stores.raw_file import SeekableFile
+from nczarr.stores.zip import new_entry
+
+if TYPE_CHECKING:
+    from _typeshed import ReadableBuffer
+
+
+class FileWithTail(SeekableFile):
+    """File whose bytes from a place on are in memory, and may change there."""
+
+    def __init__(self, file: BinaryIO, start: int, tail: bytes) -> None:
+        super().__init__()
+        self.file = file
+        self.start = start
+        self.tail = bytearray(tail)
+
+    def writable(self) -> bool:
+        """Return True."""
+        return True
+
+    def size(self) -> int:
+        """Return the length of the file in bytes."""
+        return self.start + len(self.tail)
+
+    def read(self, size: int = -1) -> bytes:
+        """Return the next bytes. Raises OSError."""
+        end = self.size() if size < 0 else self.at + size
+        data = b""
+        if self.at < self.start:
+            self.file.seek(self.at)
+            data = self.file.read(min(end, self.start) - self.at)
+        first = max(self.at, self.start) - self.start
+        data += bytes(self.tail[first : max(first, end - self.start)])
+        self.at += len(data)
+        return data
+
+    def write(self, data: ReadableBuffer) -> int:
+        """Put bytes into the tail. Raises ValueError before it."""
+        if self.at < self.start:
+            raise ValueError("only the end of the file changes")
+        content = bytes(data)
+        first = self.at - self.start
+        self.tail[first : first + len(content)] = content
+        self.at += len(content)
+        return len(content)
+
+    def truncate(self, size: int | None = None) -> int:
+        """Cut the tail at a place, by default the present one."""
+        end = self.at if size is None else size
+        del self.tail[end - self.start :]
+        return end
+
+
+def patch_archive(path: str, documents: Mapping[str, bytes | None]) -> FilePatch:
+    """Return the change of an archive that gives it these documents; None removes one. Raises OSError."""
+    from zipfile import ZIP_STORED, ZipFile
+
+    from nczarr.stores.zip import ZipStore, read_directory
+
+    prefix = ZipStore(path).folder
+    with open(path, "rb") as file:
+        with read_directory(file, path) as archive:
+            start = archive.start_dir
+        file.seek(start)
+        old = file.read()
+        shown = FileWithTail(file, start, old)
+        with ZipFile(shown, "a", ZIP_STORED) as archive:
+            gone = {prefix + key for key in documents}
+            archive.filelist = [info for info in archive.filelist if info.filename not in gone]
+            archive.NameToInfo = {info.filename: info for info in archive.filelist}
+            for key, data in documents.items():
+                if data is not None:
+                    archive.writestr(new_entry(prefix + key), data)
+            archive._didModify = True  # type: ignore[attr-defined]
+        new = bytes(shown.tail)
+    return FilePatch((BytePatch(start, old, new),), start + len(old), start + len(new))

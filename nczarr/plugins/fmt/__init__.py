@@ -1,0 +1,1 @@
+"""Formatting of CDL and the notation in one style: the command `fmt`, and `nczarr.reformat`."""

@@ -1,0 +1,1 @@
+"""Texts that people write, for editors and highlighters: names with their roles, lexemes, words."""

@@ -1,0 +1,35 @@
+"""Reference documents: the commands `refs verify`, `refs expand` and `refs compact`, and the module `nczarr.refs`."""
+
+from pathlib import Path
+
+from nczarr.names.plugin_index import CommandRow, Plugin
+
+_TASK = "work with reference documents"
+
+PLUGIN = Plugin(
+    "refs",
+    "reference documents verified, expanded and compacted",
+    commands={
+        "refs verify": CommandRow(
+            "nczarr.plugins.refs.command_verify:parser",
+            "verify the targets and ranges of references",
+            _TASK,
+            after="refs append",
+            other_names=("verify",),
+        ),
+        "refs expand": CommandRow(
+            "nczarr.plugins.refs.command_rewrite:expand",
+            "write templates and generators out",
+            _TASK,
+            after="refs verify",
+        ),
+        "refs compact": CommandRow(
+            "nczarr.plugins.refs.command_rewrite:compact",
+            "find templates and generators",
+            _TASK,
+            after="refs expand",
+        ),
+    },
+    names={"refs": "nczarr.plugins.refs.api"},
+    codes=str(Path(__file__).with_name("codes")),
+)
