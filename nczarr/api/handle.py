@@ -399,14 +399,16 @@ def open_unchecked(
 
 def open_object(source: Any, options: Options) -> DatasetHandle:
     """Return the dataset in an object that is not a path. Raises OSError, CompileError, TypeError."""
+    from nczarr import registry
+    from nczarr.names import plugin_index
     from nczarr.pipeline import phases
-    from nczarr.pipeline.manifests import is_manifest, open_manifest
     from nczarr.stores import objects
 
     report = Report()
-    if is_manifest(source):
-        opened: Source | Store = open_manifest(source, type(source).__name__, options)
-    else:
+    openers = (registry.load(row.open_object) for row in plugin_index.list_own("opener").values())
+    stores = (open_known(source, options) for open_known in openers)
+    opened: Source | Store | None = next((store for store in stores if store is not None), None)
+    if opened is None:
         opened = objects.open_object(source)
     return handle_of(phases.read(opened, report, options), report)
 

@@ -74,6 +74,15 @@ class LocationRow(NamedTuple):
     """Pattern of what follows the colon; other texts are paths."""
 
 
+class OpenerRow(NamedTuple):
+    """Sources that another library opens as references: its objects, and files by parsers that users name."""
+
+    open_object: str
+    """`module:function`, `(object, Options) -> Store | None`; None for objects of other libraries."""
+    parse: str
+    """`module:function`, `(path, parser, Report, Options) -> Store | None`: for `--parser`; None after an error."""
+
+
 class ProtocolRow(NamedTuple):
     """A protocol of the server: all URLs of datasets below a first segment, which is its name."""
 
@@ -164,6 +173,8 @@ class Plugin(NamedTuple):
     """
     dialects: Mapping[str, str] = NOTHING
     """Readers of other forms of NCZarr's metadata in Zarr v3: a `DialectMetadata` by the name of the form."""
+    openers: Mapping[str, OpenerRow] = NOTHING
+    """Sources that other libraries open, by the name of the library."""
     styles: Mapping[str, str] = NOTHING
     """Styles of texts by the name of the format, for `fmt`: `module:function`, `(Source, Report) -> TextLayout | None`.
 

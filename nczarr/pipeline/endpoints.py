@@ -65,14 +65,13 @@ def open_source(path: str, report: Report, options: Options) -> Source | Store |
 
 
 def _parse(path: str, parser: str, report: Report, options: Options) -> Store | None:
-    """Return the references that a parser of VirtualiZarr finds in a file; None after an error. Raises OSError."""
-    from nczarr.pipeline.manifests import ParserFaultError, open_manifest, parse_source
-
-    try:
-        return open_manifest(parse_source(path, parser), path, options)
-    except ParserFaultError as fault:
-        report.error("unusable-parser", f"`{show(path)}`: {fault}", helps=[fault.remedy] if fault.remedy else [])
+    """Return the references that a parser of another library finds in a file; None after an error. Raises OSError."""
+    row = next(iter(plugin_index.list_own("opener").values()), None)
+    if row is None:
+        report.error("unusable-parser", f"`{show(path)}`: no plugin of this installation runs parsers")
         return None
+    store: Store | None = registry.load(row.parse)(path, parser, report, options)
+    return store
 
 
 def _is_fetched(source: Source | Store) -> bool:

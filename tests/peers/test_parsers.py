@@ -56,7 +56,7 @@ LINKED = Writing(metadata="zarr3", inline=0)
 
 
 def parse(path: Path, parser: str) -> Any:
-    from nczarr.pipeline.manifests import parse_source
+    from nczarr.plugins.virtualizarr.manifests import parse_source
 
     return parse_source(str(path), parser)
 
@@ -266,7 +266,7 @@ def test_targets_of_append_are_not_parsed(tmp_path: Path) -> None:
 
 
 def test_places_of_local_files(tmp_path: Path, seeds: Path) -> None:
-    from nczarr.pipeline.manifests import ParserFaultError
+    from nczarr.plugins.virtualizarr.manifests import ParserFaultError
 
     place = tmp_path / "a folder" / "ü.tif"
     place.parent.mkdir()
@@ -282,7 +282,7 @@ def test_places_of_local_files(tmp_path: Path, seeds: Path) -> None:
 
 
 def test_errors_of_parsers_are_those_of_the_parser(seeds: Path) -> None:
-    from nczarr.pipeline.manifests import ParserFaultError
+    from nczarr.plugins.virtualizarr.manifests import ParserFaultError
 
     with pytest.raises(ParserFaultError, match="FITSParser"):
         parse(seeds / "lzw.tif", "virtualizarr.parsers:FITSParser")

@@ -16,7 +16,8 @@ from importlib import import_module
 from typing import Any, NamedTuple
 
 from nczarr.arrays.lazy_numpy import NDArray, np
-from nczarr.diagnostics.report import suggest
+from nczarr.diagnostics.report import Report, suggest
+from nczarr.diagnostics.secrets import show
 from nczarr.options import Options
 from nczarr.registry import ChunkKeys
 from nczarr.stores import local_paths
@@ -211,6 +212,23 @@ class ParserFaultError(Exception):
     def __init__(self, text: str, remedy: str = "") -> None:
         super().__init__(text)
         self.remedy = remedy
+
+
+def open_object(candidate: Any, options: Options) -> ReferenceStore | None:
+    """Return manifests as a store; None for other objects. Raises ValueError for names with a slash."""
+    return open_manifest(candidate, type(candidate).__name__, options) if is_manifest(candidate) else None
+
+
+def parse(path: str, parser: str, report: Report, options: Options) -> ReferenceStore | None:
+    """Return the references that a parser finds in a file; None after an error. Reports unusable-parser.
+
+    Raises OSError.
+    """
+    try:
+        return open_manifest(parse_source(path, parser), path, options)
+    except ParserFaultError as fault:
+        report.error("unusable-parser", f"`{show(path)}`: {fault}", helps=[fault.remedy] if fault.remedy else [])
+        return None
 
 
 INSTALL = "run `pip install virtualizarr obstore` with Python 3.12 or newer, and the package of the parser"
