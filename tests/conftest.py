@@ -9,6 +9,7 @@ import os
 import pkgutil
 import re
 import shutil
+import subprocess
 import sys
 import zlib
 from collections import Counter
@@ -28,6 +29,8 @@ settings.register_profile("random", deadline=None)
 settings.load_profile("random" if os.environ.get("NCZARR_RANDOM") == "1" else "steady")  # `make proof` draws new ones
 
 ROOT = Path(__file__).resolve().parent.parent
+
+pytest_plugins = ("tests.support.s3",)
 
 gc.disable()  # until all tests are collected: they are a million objects, of which none is garbage
 
@@ -83,6 +86,22 @@ def tool() -> Callable[[str], str]:
         return path
 
     return find
+
+
+@pytest.fixture(scope="session")
+def awkward0() -> str:
+    """The interpreter that NCZARR_AWKWARD0 names; awkward0 needs a Python that most machines do not have any more.
+
+    Under NCZARR_REQUIRE_PEERS=1 it may be missing only where no python3.8 runs.
+    """
+    named = os.environ.get("NCZARR_AWKWARD0")
+    if named:
+        return named
+    old = shutil.which("python3.8")
+    runs = old is not None and subprocess.run([old, "-c", ""], capture_output=True, check=False).returncode == 0
+    if runs and os.environ.get("NCZARR_REQUIRE_PEERS") == "1":
+        pytest.fail("peer awkward0 is missing, and NCZARR_REQUIRE_PEERS=1 requires it where python3.8 runs")
+    pytest.skip("peer awkward0 is not installed (NCZARR_AWKWARD0 names an interpreter that has it)")
 
 
 @dataclass(frozen=True)

@@ -53,7 +53,7 @@ PROVOKED = {
     "unclosed-file",
     "unused-layout",
 }
-"""Codes that no text provokes: a tree made by hand does, or a fault put into a pass (tests/unit/cli/test_cli.py)."""
+"""Codes that no text provokes: a tree made by hand does, or a fault put into a pass (tests/core/cli/test_cli.py)."""
 
 
 def sources() -> list[Module]:

@@ -9,7 +9,7 @@ import pytest
 
 from nczarr.formats.reference import parquet_rows
 from nczarr.stores.memory import MemoryStore
-from tests.remote.conftest import S3
+from tests.support.s3 import S3
 
 pytest.importorskip("pyarrow")
 fsspec = pytest.importorskip("fsspec")

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.remote.conftest import S3
 from tests.support.proof import share
+from tests.support.s3 import S3
 from tests.support.writers import check_kills, check_pairs, make
 
 PAIRS, KILLS, REPLACED = 100, 60, 40
