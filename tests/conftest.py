@@ -13,15 +13,17 @@ import subprocess
 import sys
 import zlib
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import redirect_stderr, redirect_stdout
 from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 import pytest
 from hypothesis import settings
 
+from tests.support.plugins import find_absent, skip_without
 from tests.support.proof import PART, PARTS
 
 settings.register_profile("steady", derandomize=True, deadline=None, max_examples=40)
@@ -163,6 +165,39 @@ def pytest_collection_finish(session: pytest.Session) -> None:
 def pytest_addoption(parser: pytest.Parser) -> None:
     """`--accept GLOB`: rewrite the wanted output of matching cases, which still fail."""
     parser.addoption("--accept", metavar="GLOB", default=None, help="rewrite wanted outputs of matching cases")
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_make_collect_report(collector: pytest.Collector) -> Iterator[None]:
+    """Skip a module of tests that imports a plugin that was removed."""
+    report: Any = yield
+    excinfo = report.call.excinfo
+    name = find_absent(excinfo.value.__cause__) if excinfo is not None else ""
+    if name:
+        report.outcome, report.longrepr = "skipped", (str(collector.path), 0, f"Skipped: plugin {name} was removed")
+    return report
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_setup(item: pytest.Item) -> Iterator[None]:
+    """Skip a test that is marked as one of a plugin that was removed, or has fixtures that import it."""
+    for mark in item.iter_markers("plugin"):
+        skip_without(*mark.args)
+    return (yield from _skip_imports())
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_call(item: pytest.Item) -> Iterator[None]:
+    """Skip a test that imports a plugin that was removed."""
+    return (yield from _skip_imports())
+
+
+def _skip_imports() -> Iterator[None]:
+    try:
+        return (yield)
+    except ModuleNotFoundError as error:
+        skip_without(find_absent(error))
+        raise
 
 
 SLOW_ALONE = re.compile(r"^pytestmark = .*\bpytest\.mark\.slow\b", re.MULTILINE)

@@ -21,7 +21,6 @@ import pytest
 import nczarr
 from nczarr.arrays.codecs.crc32c import crc32c
 from tests.conftest import run_command
-from tests.support.serving import serving
 
 LENGTHS = re.compile(r"there are \d+ (bytes|strings), and .*\d")
 SIZE = 12
@@ -229,6 +228,8 @@ def test_texts_fill_their_chunk(form: str, codec: str, damage: str, tmp_path: Pa
 @pytest.mark.slow
 @pytest.mark.parametrize("damage", DAMAGES)
 def test_a_wrong_length_is_not_served(damage: str, tmp_path: Path) -> None:
+    from tests.support.serving import serving
+
     damaged(tmp_path, "zarr2", "none", damage)
     with serving(tmp_path) as served:
         assert served.get("/zarr2/whole.zarr/v/0").status == 200

@@ -12,9 +12,7 @@ import numpy as np
 import pytest
 
 import nczarr
-from nczarr.plugins.ncstream._generated import ncstream_pb2 as pb
 from tests.conftest import Ran
-from tests.support import ncstream_streams as streams
 from tests.support.classic_bytes import Made
 
 ONE, TWO = "\u00e9", "e\u0301"
@@ -138,6 +136,9 @@ def classic_twice(folder: Path) -> Path:
 
 
 def stream(folder: Path) -> Path:
+    from nczarr.plugins.ncstream._generated import ncstream_pb2 as pb
+    from tests.support import ncstream_streams as streams
+
     root = pb.Group(name=b"")
     for name, count in ((ONE, 3), (TWO, 4)):
         dimension = pb.Dimension(name=name.encode(), length=count)

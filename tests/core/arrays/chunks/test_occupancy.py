@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import random
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import numpy as np
@@ -21,8 +21,6 @@ from nczarr.ast.rectilinear import Lengths
 from nczarr.diagnostics.report import Report
 from nczarr.options import Options
 from nczarr.pipeline import phases
-from nczarr.plugins.combine.arrays.concatenate import join_sources
-from nczarr.plugins.combine.arrays.interleave import Raised
 
 SEEDS = range(60)
 
@@ -135,29 +133,48 @@ def sources(folder: Path) -> Iterator[tuple[str, ArraySource]]:
     yield "references", array_in(folder / "refs.json")
 
 
-@pytest.mark.sampled(3)
-@pytest.mark.parametrize("seed", range(6))
-def test_every_source_names_all_blocks_with_values_and_few_others(seed: int, tmp_path: Path) -> None:
-    rng = random.Random(seed)
-    for name, plain in sources(tmp_path):
-        derived = {
-            name: plain,
-            f"{name}, sliced": Sliced(plain, (range(1, 12, 2), range(3, 9))),
-            f"{name}, joined": join_sources([plain, plain], 0),
-            f"{name}, joined along x": join_sources([plain, plain], 1),
-            f"{name}, raised": Raised(plain),
-        }
-        for title, source in derived.items():
-            shape = source.layout.shape
-            values = source.read(tuple(slice(0, length) for length in shape))
-            cells = set(map(tuple, np.argwhere(values != -1).tolist()))
-            for _ in range(4):
-                region, blocks = drawn_region(rng, shape), drawn_lengths(rng, shape)
-                expected = blocks_with(cells, blocks, region)
-                answer = list(source.list_occupied(blocks, region))
-                assert answer == sorted(set(answer)), title
-                assert set(expected) <= set(answer), title
-                counts = [range(-(-len(part) // block)) for part, block in zip(region, blocks, strict=True)]
-                assert set(answer) <= set(itertools.product(*counts)), title
-                everything = tuple(map(range, shape))
-                assert list(source.list_occupied(blocks)) == list(source.list_occupied(blocks, everything)), title
+@pytest.fixture(scope="module")
+def every_source(tmp_path_factory: pytest.TempPathFactory) -> dict[str, ArraySource]:
+    return dict(sources(tmp_path_factory.mktemp("sources")))
+
+
+def joined(source: ArraySource, axis: int) -> ArraySource:
+    from nczarr.plugins.combine.arrays.concatenate import join_sources
+
+    return join_sources([source, source], axis)
+
+
+def raised(source: ArraySource) -> ArraySource:
+    from nczarr.plugins.combine.arrays.interleave import Raised
+
+    return Raised(source)
+
+
+DERIVED: dict[str, Callable[[ArraySource], ArraySource]] = {
+    "plain": lambda source: source,
+    "sliced": lambda source: Sliced(source, (range(1, 12, 2), range(3, 9))),
+    "joined": lambda source: joined(source, 0),
+    "joined along x": lambda source: joined(source, 1),
+    "raised": raised,
+}
+
+
+@pytest.mark.parametrize("derived", DERIVED)
+def test_every_source_names_all_blocks_with_values_and_few_others(
+    derived: str, every_source: dict[str, ArraySource]
+) -> None:
+    for seed, (title, plain) in itertools.product(range(6), every_source.items()):
+        rng, source = random.Random(f"{seed} {title}"), DERIVED[derived](plain)
+        shape = source.layout.shape
+        values = source.read(tuple(slice(0, length) for length in shape))
+        cells = set(map(tuple, np.argwhere(values != -1).tolist()))
+        for _ in range(4):
+            region, blocks = drawn_region(rng, shape), drawn_lengths(rng, shape)
+            expected = blocks_with(cells, blocks, region)
+            answer = list(source.list_occupied(blocks, region))
+            assert answer == sorted(set(answer)), (title, seed)
+            assert set(expected) <= set(answer), (title, seed)
+            counts = [range(-(-len(part) // block)) for part, block in zip(region, blocks, strict=True)]
+            assert set(answer) <= set(itertools.product(*counts)), (title, seed)
+            everything = tuple(map(range, shape))
+            assert list(source.list_occupied(blocks)) == list(source.list_occupied(blocks, everything)), (title, seed)

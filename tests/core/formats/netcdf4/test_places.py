@@ -27,8 +27,6 @@ from nczarr.link.run import perform
 from nczarr.link.tasks import Keys, WrittenPart, arrays
 from nczarr.options import Options
 from nczarr.pipeline.phases import plan_store
-from nczarr.plugins.combine.arrays.concatenate import join_sources
-from nczarr.plugins.combine.arrays.interleave import Raised
 from nczarr.registry import find_format
 from nczarr.stores import ranges
 from nczarr.stores.memory import MemoryStore
@@ -81,17 +79,34 @@ def test_many_places_are_those_of_single_chunks(file: Path, cut: bool) -> None:
     assert len(together(made["short"], cut=cut)) == (3 if cut else 2) * 7
 
 
-def test_places_of_derived_arrays(file: Path) -> None:
-    made = sources(file)
-    some = [
-        Sliced(made["usual"], (range(4, 23), range(5, 31))),
-        Sliced(made["usual"], (range(3, 23), range(5, 31))),
-        Raised(made["plain"]),
-        join_sources([Sliced(made["usual"], (range(20), range(31))), made["usual"]], 0),
-    ]
-    assert [len(together(source, cut=False)) for source in some] == [5 * 6, 0, 6 * 7, 11 * 7]
-    for source in some:
-        assert together(source, cut=False) == one_by_one(source, cut=False)
+def raised(made: dict[str, ArraySource]) -> ArraySource:
+    from nczarr.plugins.combine.arrays.interleave import Raised
+
+    return Raised(made["plain"])
+
+
+def joined(made: dict[str, ArraySource]) -> ArraySource:
+    from nczarr.plugins.combine.arrays.concatenate import join_sources
+
+    return join_sources([Sliced(made["usual"], (range(20), range(31))), made["usual"]], 0)
+
+
+@pytest.mark.parametrize(
+    ("derive", "count"),
+    [
+        (lambda made: Sliced(made["usual"], (range(4, 23), range(5, 31))), 5 * 6),
+        (lambda made: Sliced(made["usual"], (range(3, 23), range(5, 31))), 0),
+        (raised, 6 * 7),
+        (joined, 11 * 7),
+    ],
+    ids=["cut at chunks", "cut in chunks", "raised", "joined"],
+)
+def test_places_of_derived_arrays(
+    derive: Callable[[dict[str, ArraySource]], ArraySource], count: int, file: Path
+) -> None:
+    source = derive(sources(file))
+    assert len(together(source, cut=False)) == count
+    assert together(source, cut=False) == one_by_one(source, cut=False)
 
 
 @pytest.mark.parametrize("shards", ["", "8,10", "8,35", "24,35", "40,40"])
