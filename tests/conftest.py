@@ -23,7 +23,7 @@ from typing import Any
 import pytest
 from hypothesis import settings
 
-from tests.support.plugins import find_absent, skip_without
+from tests.support.plugins import ABSENT, asked, find_imported, note_asked, skip_without
 from tests.support.proof import PART, PARTS
 
 settings.register_profile("steady", derandomize=True, deadline=None, max_examples=40)
@@ -141,7 +141,9 @@ def run_command(*arguments: str, stdin: bytes = b"") -> Ran:
             status = main(list(arguments))
     finally:
         sys.stdin = old
-    return Ran(status, out.taken(), err.taken().decode("utf-8", "surrogateescape"))
+    text = err.taken().decode("utf-8", "surrogateescape")
+    note_asked(text)
+    return Ran(status, out.taken(), text)
 
 
 @pytest.fixture
@@ -172,32 +174,31 @@ def pytest_make_collect_report(collector: pytest.Collector) -> Iterator[None]:
     """Skip a module of tests that imports a plugin that was removed."""
     report: Any = yield
     excinfo = report.call.excinfo
-    name = find_absent(excinfo.value.__cause__) if excinfo is not None else ""
+    name = find_imported(excinfo.value.__cause__) if excinfo is not None else ""
     if name:
         report.outcome, report.longrepr = "skipped", (str(collector.path), 0, f"Skipped: plugin {name} was removed")
     return report
 
 
-@pytest.hookimpl(wrapper=True)
-def pytest_runtest_setup(item: pytest.Item) -> Iterator[None]:
-    """Skip a test that is marked as one of a plugin that was removed, or has fixtures that import it."""
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """Skip a test that is marked as one of a plugin that was removed."""
+    asked.clear()
     for mark in item.iter_markers("plugin"):
         skip_without(*mark.args)
-    return (yield from _skip_imports())
 
 
 @pytest.hookimpl(wrapper=True)
-def pytest_runtest_call(item: pytest.Item) -> Iterator[None]:
-    """Skip a test that imports a plugin that was removed."""
-    return (yield from _skip_imports())
-
-
-def _skip_imports() -> Iterator[None]:
-    try:
-        return (yield)
-    except ModuleNotFoundError as error:
-        skip_without(find_absent(error))
-        raise
+def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) -> Iterator[None]:
+    """Skip a test that fails because it asks for what only a plugin offers that was removed."""
+    report: Any = yield
+    if ABSENT and report.failed:
+        note_asked("\n".join((report.longreprtext, report.capstdout, report.capstderr)))
+        names = sorted({find_imported(call.excinfo and call.excinfo.value), *asked} - {""})
+        if names:
+            reason = f"Skipped: plugin {names[0]} was removed"
+            report.outcome, report.longrepr = "skipped", (str(item.path), item.location[1], reason)
+    return report
 
 
 SLOW_ALONE = re.compile(r"^pytestmark = .*\bpytest\.mark\.slow\b", re.MULTILINE)

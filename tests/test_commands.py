@@ -24,6 +24,7 @@ import pytest
 
 from tests.conftest import ROOT
 from tests.support.console_blocks import perform, replay
+from tests.support.plugins import EVERY
 
 BLOCK = re.compile(r"^```(console|python)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 NOT_RUN = re.compile(r"^```python no-run$", re.MULTILINE)
@@ -96,7 +97,15 @@ def renew(page: Path, text: str) -> str:
     return BLOCK.sub(block, text)
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(ROOT).as_posix())
+LISTS = {"digest.md"}
+"""Pages that list the formats of all plugins."""
+
+
+@pytest.mark.parametrize(
+    "page",
+    [pytest.param(page, marks=EVERY) if page.name in LISTS else page for page in PAGES],
+    ids=[page.relative_to(ROOT).as_posix() for page in PAGES],
+)
 def test_page(
     page: Path,
     tmp_path: Path,

@@ -13,6 +13,7 @@ from nczarr import registry
 from nczarr.cli import list_commands
 from nczarr.diagnostics.catalog import CODES, KINDS
 from tests.conftest import ROOT
+from tests.support.plugins import EVERY
 
 sys.path.insert(0, str(ROOT / "docs" / "_tools"))
 
@@ -100,6 +101,7 @@ def _page(path: str) -> Path:
     return ROOT / "docs" / path
 
 
+@EVERY
 @pytest.mark.parametrize(
     "page", sorted((ROOT / "docs").rglob("*.md")), ids=lambda page: page.relative_to(ROOT).as_posix()
 )

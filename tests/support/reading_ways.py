@@ -24,7 +24,7 @@ WAYS = [(1, 1 << 40), (1, 0), (4, 0)]
 
 @contextmanager
 def ways(workers: int, least: int = 0, *more: ModuleType) -> Iterator[None]:
-    """Read by so many threads, all regions of more than `least` bytes; `more` are modules of a plugin that share too."""
+    """Read by so many threads, all regions of more than `least` bytes; `more`: modules of a plugin that share work."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(chunk_grid_array, "DIRECT", least - 1)
         patch.setattr(chunk_grid_array, "LEAST", least)

@@ -12,6 +12,7 @@ import pytest
 from nczarr.cli import list_commands
 from nczarr.cli.completion import SHELLS, script
 from tests.conftest import run_command
+from tests.support.plugins import offered
 
 ASK = """
 source nczarr.bash
@@ -48,9 +49,9 @@ def completed(folder: Path, words: str) -> set[str]:
     ("words", "wanted"),
     [
         ("nczarr con", {"convert"}),
-        ("nczarr refs ''", {"combine", "append", "verify", "expand", "compact"}),
+        ("nczarr refs ''", {name.split()[1] for name in list_commands() if name.startswith("refs ")}),
         ("nczarr convert --overw", {"--overwrite"}),
-        ("nczarr convert --to zarr3", {"zarr3", "zarr3-2019"}),
+        ("nczarr convert --to zarr3", {"zarr3", *offered("zarr3-2019")}),
         ("nczarr convert --allow-loss lost-n", {"lost-nil"}),
         ("nczarr convert oce", {"ocean.nc", "ocean.zarr"}),
         ("nczarr refs verify --chunks sa", {"sample"}),

@@ -32,6 +32,7 @@ from nczarr.stores.memory import MemoryStore
 from nczarr.stores.open import open_path
 from nczarr.stores.zip import ZipTarget
 from tests.support.making import checked
+from tests.support.plugins import offered
 
 ZLIB = Codec(id=1, parameters=(5,))
 SHUFFLE = Codec(id=2)
@@ -94,7 +95,7 @@ def chunks_of(path: Path) -> dict[str, bytes]:
 
 
 @pytest.mark.parametrize("suffix", ["zarr", "zip"])
-@pytest.mark.parametrize("form", ["nczarr", "zarr2", "nczarr3", "zarr3", "zarr3-2019"])
+@pytest.mark.parametrize("form", ["nczarr", "zarr2", "nczarr3", "zarr3", *offered("zarr3-2019")])
 def test_equal_chunks_are_copied(form: str, suffix: str, tmp_path: Path) -> None:
     first = stored(tmp_path / f"a.{suffix}", dataset((7, 6), (2, 4), SHUFFLE, ZLIB))
     target = tmp_path / "b.zarr"

@@ -18,6 +18,7 @@ AGGREGATION = (
 )
 
 
+@pytest.mark.plugin("combine")
 def test_aggregation_variables_are_kept_as_stored_without_a_plugin(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -165,6 +165,7 @@ def test_a_kind_is_needed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) ->
         assert "`--narrow` is for classic kinds" in capsys.readouterr().err
 
 
+@pytest.mark.plugin("combine")
 def test_combined_and_appended(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     parts = [era5(tmp_path / f"{number}.nc", first=1704067200 + 7200 * number) for number in range(3)]
     target, wanted = tmp_path / "all.nc", tmp_path / "wanted.nc"

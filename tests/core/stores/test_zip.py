@@ -27,9 +27,10 @@ from nczarr.stores.base import UnsafeKeyError
 from nczarr.stores.zip import ZipStore, ZipTarget
 from tests.conftest import run_command
 from tests.support.making import checked
+from tests.support.plugins import offered
 from tests.support.targets import store
 
-FORMS = ("nczarr", "zarr2", "nczarr3", "zarr3", "zarr3-2019")
+FORMS = ("nczarr", "zarr2", "nczarr3", "zarr3", *offered("zarr3-2019"))
 
 
 def make(path: Path, entries: dict[str, bytes]) -> None:

@@ -65,7 +65,7 @@ def test_they_come_back(pyramid: Path, target: str, tmp_path: Path, peer: Callab
     assert found == expected
 
 
-@pytest.mark.parametrize("suffix", ["nc", "dmrpp", "cdl", "ncz"])
+@pytest.mark.parametrize("suffix", ["nc", pytest.param("dmrpp", marks=pytest.mark.plugin("opendap")), "cdl", "ncz"])
 def test_other_formats_name_the_loss(pyramid: Path, suffix: str, tmp_path: Path) -> None:
     with pytest.raises(CompileError) as refused:
         nczarr.convert(pyramid, tmp_path / f"t.{suffix}")
