@@ -156,7 +156,10 @@ def pytest_collection_finish(session: pytest.Session) -> None:
     """Import the whole of nczarr before tests with generated examples: Hypothesis draws from the constants of modules
     that are loaded, so that the examples would hang on which tests the process ran before.
     """
+    gc.freeze()  # tests and modules stay to the end: no collection need look at them
     gc.enable()
+    if session.config.option.collectonly:
+        return
     if any(getattr(getattr(item, "obj", None), "is_hypothesis_test", False) for item in session.items):
         import nczarr
 

@@ -13,10 +13,11 @@ import pytest
 from nczarr.arrays.codecs import table
 from nczarr.ast import Codec
 from tests.conftest import run_command
+from tests.support.library import library
 
-h5py = pytest.importorskip("h5py")
-numcodecs = pytest.importorskip("numcodecs")
-zarr = pytest.importorskip("zarr")
+h5py = library("h5py")
+numcodecs = library("numcodecs")
+zarr = library("zarr")
 pytestmark = pytest.mark.filterwarnings("ignore")
 
 SHAPE, CHUNKS = (24, 5), (6, 5)

@@ -13,12 +13,13 @@ from typing import NamedTuple
 
 import pytest
 
-pytest.importorskip("fsspec", reason="fsspec is not installed: nczarr[remote]")
-pytest.importorskip("aiohttp", reason="aiohttp is not installed: nczarr[remote]")
-
 import nczarr
 from nczarr.formats.netcdf4.index_chunk_array import IndexChunkArray
 from tests.conftest import ROOT, run_command
+from tests.support.library import library
+
+library("fsspec", reason="fsspec is not installed: nczarr[remote]")
+library("aiohttp", reason="aiohttp is not installed: nczarr[remote]")
 
 SAMPLE = str(ROOT / "samples" / "05-every-type.cdl")
 PLAIN = str(ROOT / "samples" / "01-station.cdl")

@@ -10,10 +10,12 @@ from typing import Any
 
 import fsspec
 import pytest
-import xarray
-import zarr
 
 import nczarr
+from tests.support.library import library
+
+xarray = library("xarray")
+zarr = library("zarr")
 
 TEXT = 'netcdf d { dimensions: t = UNLIMITED ; variables: int v(t) ; v:units = "K" ; data: v = 3, 1, 2 ; }'
 

@@ -13,8 +13,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-pytest.importorskip("fsspec", reason="fsspec is not installed: nczarr[remote]")
-
 import nczarr
 from nczarr.diagnostics.secrets import StorageOptions, scrub, show
 from nczarr.stores import connection
@@ -23,6 +21,9 @@ from nczarr.stores.remote import RemoteStore
 from nczarr.stores.remote_target import RemoteTarget
 from tests.conftest import run_command
 from tests.support.flaky import FAULTS, Fault, FlakyFileSystem
+from tests.support.library import library
+
+library("fsspec", reason="fsspec is not installed: nczarr[remote]")
 
 CDL = """netcdf t {
 dimensions:

@@ -24,9 +24,10 @@ from nczarr.stores.connection import FileConnection
 from nczarr.stores.ranges import REMOTE
 from nczarr.stores.remote_file import RemoteFile
 from tests.conftest import ROOT, run_command
+from tests.support.library import library
 from tests.support.ranged_server import Fault, RangedServer
 
-pytest.importorskip("aiohttp")
+library("aiohttp")
 
 LENGTH = 200_000
 """Elements of a variable of two megabytes of noise, which does not compress."""

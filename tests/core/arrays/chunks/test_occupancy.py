@@ -23,6 +23,7 @@ from nczarr.options import Options
 from nczarr.pipeline import phases
 
 SEEDS = range(60)
+BLOCKS = [SEEDS[first : first + 20] for first in SEEDS[::20]]
 
 
 def drawn_region(rng: random.Random, shape: Index) -> Region:
@@ -55,8 +56,13 @@ def cells_of(chunks: list[Index], unit: Index, shape: Index) -> set[Index]:
     }
 
 
-@pytest.mark.parametrize("seed", SEEDS)
-def test_blocks_of_chunks_are_those_with_a_cell_of_one(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("seeds", BLOCKS, ids=str)
+def test_blocks_of_chunks_are_those_with_a_cell_of_one(seeds: range, monkeypatch: pytest.MonkeyPatch) -> None:
+    for seed in seeds:
+        check_chunks(seed, monkeypatch)
+
+
+def check_chunks(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     rng = random.Random(seed)
     monkeypatch.setattr(occupancy, "EXPANDED", rng.choice((1, 4, 1 << 16)))
     shape = tuple(rng.randint(1, 9) for _ in range(rng.randint(1, 3)))
@@ -74,8 +80,13 @@ def test_blocks_of_chunks_are_those_with_a_cell_of_one(seed: int, monkeypatch: p
     assert all(number in part for chunk in some for number, part in zip(chunk, ranges, strict=True))
 
 
-@pytest.mark.parametrize("seed", SEEDS)
-def test_blocks_of_runs_and_boxes_are_those_with_a_cell_of_one(seed: int) -> None:
+@pytest.mark.parametrize("seeds", BLOCKS, ids=str)
+def test_blocks_of_runs_and_boxes_are_those_with_a_cell_of_one(seeds: range) -> None:
+    for seed in seeds:
+        check_runs_and_boxes(seed)
+
+
+def check_runs_and_boxes(seed: int) -> None:
     rng = random.Random(seed)
     shape = tuple(rng.randint(1, 6) for _ in range(rng.randint(1, 3)))
     region, blocks = drawn_region(rng, shape), drawn_lengths(rng, shape)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import struct
 from pathlib import Path
 
-import h5py
 import numcodecs
 import numpy as np
 import pytest
@@ -14,6 +13,9 @@ import nczarr
 from nczarr.arrays.codecs.bitshuffle import unpack_bitshuffle as bitshuffle
 from nczarr.arrays.codecs.hdf5_lz4 import unpack_blocks as lz4
 from nczarr.diagnostics.report import CompileError
+from tests.support.library import library
+
+h5py = library("h5py")
 
 LIMIT = 1 << 20
 

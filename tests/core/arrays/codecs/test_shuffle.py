@@ -20,11 +20,13 @@ def test_the_bytes_are_those_that_were_shuffled(width: int, count: int) -> None:
 
 @pytest.mark.parametrize("few", [0, 1 << 40])
 @pytest.mark.parametrize("dtype", ["<f4", ">f4", "<i2", ">u2", "<f8", "V3", "<c16"])
-@pytest.mark.parametrize("shape", [(), (1,), (7,), (1, 300, 257), (5, 1, 3), (2, 70_000)])
-def test_a_part_of_another_array_is_written(
-    few: int, dtype: str, shape: tuple[int, ...], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_part_of_another_array_is_written(few: int, dtype: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(shuffle, "FEW", few)
+    for shape in ((), (1,), (7,), (1, 300, 257), (5, 1, 3), (2, 70_000)):
+        check_a_part(dtype, shape)
+
+
+def check_a_part(dtype: str, shape: tuple[int, ...]) -> None:
     width, count = np.dtype(dtype).itemsize, int(np.prod(shape))
     planes = np.random.default_rng(3).integers(0, 256, (width, *shape), np.uint8)
     wanted = np.moveaxis(planes, 0, -1).tobytes()

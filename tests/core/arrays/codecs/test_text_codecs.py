@@ -10,8 +10,9 @@ import numpy as np
 import pytest
 
 import nczarr
+from tests.support.library import library
 
-numcodecs = pytest.importorskip("numcodecs")
+numcodecs = library("numcodecs")
 
 TEXTS = [["a", "bb"], ["", "é"]]
 

@@ -14,8 +14,9 @@ from nczarr.options import Options
 from nczarr.pipeline import phases
 from nczarr.stores.open import open_source
 from tests.conftest import run_command
+from tests.support.library import library
 
-h5py = pytest.importorskip("h5py")
+h5py = library("h5py")
 
 
 def file_of(path: Path, dtype: str, fill: Any) -> Path:

@@ -11,9 +11,10 @@ import numpy as np
 import pytest
 
 from tests.conftest import ROOT, run_command
+from tests.support.library import library
 
-h5py = pytest.importorskip("h5py")
-netcdf = pytest.importorskip("netCDF4")
+h5py = library("h5py")
+netcdf = library("netCDF4")
 
 
 @pytest.mark.slow

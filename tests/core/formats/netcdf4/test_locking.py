@@ -17,8 +17,9 @@ from nczarr.formats.netcdf4.hdf5 import Hdf5
 from nczarr.formats.netcdf4.library import Library
 from tests.conftest import ROOT
 from tests.support.isolation import read_here
+from tests.support.library import library
 
-pytest.importorskip("netCDF4")
+library("netCDF4")
 
 SAMPLES = ["02-grid-groups", "04-cmip", "05-every-type", "06-strings"]
 

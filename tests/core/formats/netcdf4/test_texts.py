@@ -14,9 +14,10 @@ import pytest
 import nczarr
 from nczarr.diagnostics.report import CompileError
 from tests.conftest import ROOT, run_command
+from tests.support.library import library
 
-h5py = pytest.importorskip("h5py")
-pytest.importorskip("netCDF4")
+h5py = library("h5py")
+library("netCDF4")
 
 READ = """
 import sys

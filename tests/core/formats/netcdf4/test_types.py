@@ -18,8 +18,9 @@ from nczarr.semantics.checked import Checked
 from nczarr.stores.open import open_source
 from tests.conftest import run_command
 from tests.support.hdf5_types import TypeMaker, flat, plain
+from tests.support.library import library
 
-h5py = pytest.importorskip("h5py")
+h5py = library("h5py")
 
 Make = Callable[[Any], object]
 

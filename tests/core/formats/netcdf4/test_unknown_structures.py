@@ -19,9 +19,10 @@ from nczarr.pipeline import phases
 from nczarr.stores.open import open_source
 from tests.support.drawn_hdf5 import set_shared, write_drawn
 from tests.support.h5py_equality import compare
+from tests.support.library import library
 
-h5py = pytest.importorskip("h5py")
-pytest.importorskip("netCDF4")
+h5py = library("h5py")
+library("netCDF4")
 
 
 def diagnostics(path: Path) -> list[str]:

@@ -12,8 +12,9 @@ from typing import Any
 import pytest
 
 from tests.conftest import ROOT
+from tests.support.library import library
 
-pyarrow = pytest.importorskip("pyarrow")
+pyarrow = library("pyarrow")
 
 CODE = """
 import sys

@@ -18,8 +18,9 @@ from nczarr.formats.reference import jinja
 from nczarr.formats.reference.lookup import open_document
 from nczarr.stores.base import Reference
 from tests.conftest import ROOT, Ran
+from tests.support.library import library
 
-jinja2 = pytest.importorskip("jinja2.sandbox")
+jinja2 = library("jinja2.sandbox")
 TEMPLATES = {"u": "value", "f": "{{c}}-{{d}}", "g": "{% if c %}<{{c}}>{% endif %}{{c.upper()}}"}
 BEYOND = Limits(jinja=True)
 

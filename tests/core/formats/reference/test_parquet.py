@@ -24,9 +24,10 @@ from nczarr.stores.base import Reference
 from nczarr.stores.directory import DirectoryStore
 from nczarr.stores.memory import MemoryStore
 from tests.conftest import Ran
+from tests.support.library import library
 from tests.support.work import counted
 
-parquet = pytest.importorskip("pyarrow.parquet")
+parquet = library("pyarrow.parquet")
 
 
 def zarray(*shape: int, chunks: tuple[int, ...] | None = None, **more: Any) -> bytes:

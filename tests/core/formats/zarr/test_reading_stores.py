@@ -7,7 +7,7 @@ import math
 import os
 import pickle
 import struct
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +23,7 @@ from nczarr.pipeline.select.indexing import read
 from nczarr.stores.memory import MemoryStore
 from nczarr.stores.open import open_path
 from tests.conftest import run_command, shared_folder
+from tests.support.blocks import block_ids, blocks, check_each
 from tests.support.peers import corpus
 from tests.support.plugins import offered
 from tests.support.stores import WRITING, opened, other_values, written
@@ -34,12 +35,16 @@ FORMS = ("nczarr", "zarr2", "zarr3", "nczarr3", *offered("zarr3-2019"))
 
 @pytest.mark.sampled(2)
 @pytest.mark.skipif(SHARED is None, reason="shared data are not beside the clone")
-@pytest.mark.parametrize("path", FILES, ids=[path.stem for path in FILES])
-def test_a_store_reads_back(path: Path) -> None:
+@pytest.mark.parametrize("paths", blocks(FILES), ids=block_ids(FILES, lambda path: path.stem))
+def test_a_store_reads_back(paths: Sequence[Path]) -> None:
     """With the extension the whole tree, without a word; without it the values."""
+    check_each(paths, check_reading)
+
+
+def check_reading(path: Path) -> None:
     dataset = corpus.checked(path)
     if dataset is None:
-        pytest.skip("not a dataset: the tests of errors have it")
+        return  # not a dataset: the tests of errors have it
     for form in FORMS:
         store = MemoryStore(written(dataset, form, consolidated=form.endswith("3")))
         found = registry.detect_store(store)
@@ -55,12 +60,16 @@ def test_a_store_reads_back(path: Path) -> None:
 
 @pytest.mark.sampled(2)
 @pytest.mark.skipif(SHARED is None, reason="shared data are not beside the clone")
-@pytest.mark.parametrize("path", FILES, ids=[path.stem for path in FILES])
-def test_pure_stores_lose_what_was_announced(path: Path) -> None:
+@pytest.mark.parametrize("paths", blocks(FILES), ids=block_ids(FILES, lambda path: path.stem))
+def test_pure_stores_lose_what_was_announced(paths: Sequence[Path]) -> None:
     """What was read of a pure store is written as the same documents: nothing more was lost on the way."""
+    check_each(paths, check_losses)
+
+
+def check_losses(path: Path) -> None:
     dataset = corpus.checked(path)
     if dataset is None:
-        pytest.skip("not a dataset: the tests of errors have it")
+        return  # not a dataset: the tests of errors have it
     for form in ("zarr2", "zarr3"):
         first = written(dataset, form)
         seen, _ = opened(MemoryStore(first))
@@ -75,13 +84,18 @@ def documents(store: Mapping[str, bytes]) -> dict[str, Any]:
 @pytest.mark.slow
 @pytest.mark.skipif(SHARED is None, reason="shared data are not beside the clone")
 @pytest.mark.parametrize("suffix", [".zarr", ".zip"])
-@pytest.mark.parametrize("path", FILES, ids=[path.stem for path in FILES])
-def test_folders_and_archives_read_back(path: Path, suffix: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize("paths", blocks(FILES), ids=block_ids(FILES, lambda path: path.stem))
+def test_folders_and_archives_read_back(paths: Sequence[Path], suffix: str, tmp_path: Path) -> None:
+    check_each(paths, lambda path: check_places(path, suffix, tmp_path / path.stem))
+
+
+def check_places(path: Path, suffix: str, folder: Path) -> None:
     dataset = corpus.checked(path)
     if dataset is None:
-        pytest.skip("not a dataset: the tests of errors have it")
+        return  # not a dataset: the tests of errors have it
+    folder.mkdir()
     for form in FORMS:
-        target = str(tmp_path / f"{form}{suffix}")
+        target = str(folder / f"{form}{suffix}")
         shards = {"": "auto"} if form.endswith("3") else {}
         assert phases.write(
             dataset, target, registry.find_format(form), Report(), WRITING._replace(shards=shards)  # type: ignore[arg-type]

@@ -9,11 +9,13 @@ from typing import Any
 
 import numpy as np
 import pytest
-import xarray as xr
 
 import nczarr
 from nczarr.diagnostics.report import CompileError, Report
 from nczarr.pipeline.select.selection_syntax import coordinate_range, dimension_range
+from tests.support.library import library
+
+xr = library("xarray")
 
 
 def dataset(calendar: str = "standard", units: str = "days since 2000-01-01 12:00") -> xr.Dataset:

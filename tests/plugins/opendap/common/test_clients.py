@@ -13,9 +13,10 @@ import nczarr
 from nczarr.formats.common import remote_variable
 from nczarr.stores import dataset_service
 from tests.conftest import run_command
+from tests.support.library import library
 from tests.support.opendap_server import Change, Reply, serving
 
-pytest.importorskip("aiohttp")
+library("aiohttp")
 
 PROTOCOLS = ["dap2", "dap4"]
 

@@ -11,6 +11,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Callable
+from importlib.metadata import version
 from pathlib import Path
 from types import ModuleType
 from typing import Any, NamedTuple
@@ -20,14 +21,15 @@ import pytest
 
 import nczarr
 from tests.conftest import ROOT, missing_peer
+from tests.support.library import library
 from tests.support.peers.array_matrix import make_matrix
 
-zarr = pytest.importorskip("zarr", reason="peer zarr is not installed")
+zarr = library("zarr", reason="peer zarr is not installed")
 pytestmark = [
     pytest.mark.peer,
     pytest.mark.filterwarnings("ignore"),
     pytest.mark.skipif(
-        tuple(map(int, zarr.__version__.split(".")[:2])) < (3, 4), reason="rules are those of zarr-python 3.4"
+        tuple(map(int, version("zarr").split(".")[:2])) < (3, 4), reason="rules are those of zarr-python 3.4"
     ),
 ]
 

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -16,6 +16,7 @@ from nczarr.plan.planner import plan_target
 from nczarr.registry import find_format
 from nczarr.semantics.checked import Checked
 from tests.conftest import shared_folder
+from tests.support.blocks import block_ids, blocks, check_each
 from tests.support.making import checked
 from tests.support.peers import corpus
 from tests.support.stores import rebuild
@@ -34,11 +35,15 @@ def documents(dataset: Checked, form: str = "nczarr", **options: object) -> Mapp
 
 @pytest.mark.sampled(4)
 @pytest.mark.skipif(SHARED is None, reason="shared data are not beside the clone")
-@pytest.mark.parametrize("path", FILES, ids=[path.stem for path in FILES])
-def test_the_store_says_the_whole_tree(path: Path) -> None:
+@pytest.mark.parametrize("paths", blocks(FILES), ids=block_ids(FILES, lambda path: path.stem))
+def test_the_store_says_the_whole_tree(paths: Sequence[Path]) -> None:
+    check_each(paths, check_tree)
+
+
+def check_tree(path: Path) -> None:
     dataset = corpus.checked(path)
     if dataset is None:
-        pytest.skip("not a dataset: the tests of errors have it")
+        return  # not a dataset: the tests of errors have it
     assert rebuild(documents(dataset)) == dataset.dataset
     assert rebuild(documents(dataset, "nczarr3")) == dataset.dataset
     assert rebuild(documents(dataset, "nczarr3", shards={"": "auto"})) == dataset.dataset
