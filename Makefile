@@ -46,8 +46,9 @@ scratch: # name the folder for temporary files
 proof: $(READY) ## everything: exactness, fuzzing, peers, load
 	@NCZARR_RANDOM=1 $(RUN) -m pytest -n auto
 
-deletable: $(READY) ## remove each plugin in turn: everything else imports and works
+deletable: $(READY) ## remove each plugin in turn: everything else imports and works (WITHOUT=NAME: that one alone)
 	@$(RUN) -m pytest tests/plugins/test_plugin_index.py
+	@TMPDIR=$(SCRATCH) $(RUN) tools/deletable.py $(WITHOUT)
 
 check: format-check lint types grammar-check docs-check test ## everything that must be green before a commit
 

@@ -9,18 +9,21 @@ import os
 import pkgutil
 import re
 import shutil
+import subprocess
 import sys
 import zlib
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import redirect_stderr, redirect_stdout
 from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 import pytest
 from hypothesis import settings
 
+from tests.support.plugins import ABSENT, asked, find_imported, note_asked, skip_without
 from tests.support.proof import PART, PARTS
 
 settings.register_profile("steady", derandomize=True, deadline=None, max_examples=40)
@@ -28,6 +31,8 @@ settings.register_profile("random", deadline=None)
 settings.load_profile("random" if os.environ.get("NCZARR_RANDOM") == "1" else "steady")  # `make proof` draws new ones
 
 ROOT = Path(__file__).resolve().parent.parent
+
+pytest_plugins = ("tests.support.s3",)
 
 gc.disable()  # until all tests are collected: they are a million objects, of which none is garbage
 
@@ -85,6 +90,22 @@ def tool() -> Callable[[str], str]:
     return find
 
 
+@pytest.fixture(scope="session")
+def awkward0() -> str:
+    """The interpreter that NCZARR_AWKWARD0 names; awkward0 needs a Python that most machines do not have any more.
+
+    Under NCZARR_REQUIRE_PEERS=1 it may be missing only where no python3.8 runs.
+    """
+    named = os.environ.get("NCZARR_AWKWARD0")
+    if named:
+        return named
+    old = shutil.which("python3.8")
+    runs = old is not None and subprocess.run([old, "-c", ""], capture_output=True, check=False).returncode == 0
+    if runs and os.environ.get("NCZARR_REQUIRE_PEERS") == "1":
+        pytest.fail("peer awkward0 is missing, and NCZARR_REQUIRE_PEERS=1 requires it where python3.8 runs")
+    pytest.skip("peer awkward0 is not installed (NCZARR_AWKWARD0 names an interpreter that has it)")
+
+
 @dataclass(frozen=True)
 class Ran:
     """What a command line did."""
@@ -120,7 +141,9 @@ def run_command(*arguments: str, stdin: bytes = b"") -> Ran:
             status = main(list(arguments))
     finally:
         sys.stdin = old
-    return Ran(status, out.taken(), err.taken().decode("utf-8", "surrogateescape"))
+    text = err.taken().decode("utf-8", "surrogateescape")
+    note_asked(text)
+    return Ran(status, out.taken(), text)
 
 
 @pytest.fixture
@@ -133,7 +156,10 @@ def pytest_collection_finish(session: pytest.Session) -> None:
     """Import the whole of nczarr before tests with generated examples: Hypothesis draws from the constants of modules
     that are loaded, so that the examples would hang on which tests the process ran before.
     """
+    gc.freeze()  # tests and modules stay to the end: no collection need look at them
     gc.enable()
+    if session.config.option.collectonly:
+        return
     if any(getattr(getattr(item, "obj", None), "is_hypothesis_test", False) for item in session.items):
         import nczarr
 
@@ -144,6 +170,38 @@ def pytest_collection_finish(session: pytest.Session) -> None:
 def pytest_addoption(parser: pytest.Parser) -> None:
     """`--accept GLOB`: rewrite the wanted output of matching cases, which still fail."""
     parser.addoption("--accept", metavar="GLOB", default=None, help="rewrite wanted outputs of matching cases")
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_make_collect_report(collector: pytest.Collector) -> Iterator[None]:
+    """Skip a module of tests that imports a plugin that was removed."""
+    report: Any = yield
+    excinfo = report.call.excinfo
+    name = find_imported(excinfo.value.__cause__) if excinfo is not None else ""
+    if name:
+        report.outcome, report.longrepr = "skipped", (str(collector.path), 0, f"Skipped: plugin {name} was removed")
+    return report
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """Skip a test that is marked as one of a plugin that was removed."""
+    asked.clear()
+    for mark in item.iter_markers("plugin"):
+        skip_without(*mark.args)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) -> Iterator[None]:
+    """Skip a test that fails because it asks for what only a plugin offers that was removed."""
+    report: Any = yield
+    if ABSENT and report.failed:
+        note_asked("\n".join((report.longreprtext, report.capstdout, report.capstderr)))
+        names = sorted({find_imported(call.excinfo and call.excinfo.value), *asked} - {""})
+        if names:
+            reason = f"Skipped: plugin {names[0]} was removed"
+            report.outcome, report.longrepr = "skipped", (str(item.path), item.location[1], reason)
+    return report
 
 
 SLOW_ALONE = re.compile(r"^pytestmark = .*\bpytest\.mark\.slow\b", re.MULTILINE)

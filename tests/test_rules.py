@@ -20,6 +20,7 @@ import pytest
 
 from tests.conftest import ROOT
 from tests.support.facts import PACKAGE, modules
+from tests.support.plugins import EVERY
 
 ROOMS = (
     "plugins",
@@ -171,6 +172,7 @@ def test_no_circle_even_through_functions_and_types() -> None:
     TopologicalSorter({name: used - {name} for name, used in graph.items()}).prepare()
 
 
+@EVERY
 def test_lazy_imports_have_a_reason() -> None:
     lazy = set()
     for module in modules():
@@ -444,6 +446,7 @@ BUFFERS = {
 """Modules that make buffers without NumPy, and what bounds them."""
 
 
+@EVERY
 def test_memory_for_declared_sizes_is_taken_through_one_gate() -> None:
     """NumPy's arrays are made by `lazy_numpy`, which asks for room; other buffers have a bound that is named here."""
     of_numpy = re.compile(r"^\s*(?:import numpy|from numpy\b(?!\.typing))", re.MULTILINE)
@@ -453,6 +456,7 @@ def test_memory_for_declared_sizes_is_taken_through_one_gate() -> None:
     assert {name for name, text in texts.items() if of_buffers.search(text)} == set(BUFFERS)
 
 
+@EVERY
 def test_nobody_decides_by_the_class_of_a_source_or_store() -> None:
     """What is to be known of one is a property of `ArraySource` or `Store`, which all that wrap others pass on."""
     classes = _classes_of_sources_and_stores()
@@ -466,6 +470,7 @@ def test_nobody_decides_by_the_class_of_a_source_or_store() -> None:
             assert not asked, f"{name} asks for the class {', '.join(sorted(asked))}: ask for a property"
 
 
+@EVERY
 def test_generated_pages_are_current(peer: Callable[[str], ModuleType]) -> None:
     """docs/reference/types.md shows HDF5 files, so it takes the library that writes them and one that reads them."""
     peer("netCDF4")
@@ -557,6 +562,7 @@ PUBLIC = {
 """Names that programs import, wherever they are defined today."""
 
 
+@EVERY
 @pytest.mark.parametrize(("module", "names"), PUBLIC.items(), ids=PUBLIC)
 def test_public_import_paths_stay(module: str, names: tuple[str, ...]) -> None:
     loaded = importlib.import_module(module)
@@ -588,6 +594,7 @@ EMPTY_WORDS = frozenset("found each made known given own wanted told held kept s
 """Names that say nothing about what they hold."""
 
 
+@EVERY
 def test_no_class_name_stands_twice() -> None:
     """One name, one concept; the glossary lists those that several formats share."""
     text = GLOSSARY.read_text(encoding="utf-8")
@@ -601,6 +608,7 @@ def test_no_class_name_stands_twice() -> None:
     assert shared == set(several), "the glossary lists a name that stands once"
 
 
+@EVERY
 def test_types_of_the_glossary_exist() -> None:
     """Each `nczarr.…` of the glossary is a module, or a name in one."""
     names = set(re.findall(r"`(nczarr\.[\w.]+)`", GLOSSARY.read_text(encoding="utf-8")))

@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import TYPE_CHECKING
 from urllib.parse import quote
 
 import pytest
@@ -19,7 +20,9 @@ from tests.support import hostile_inputs, hostile_stores
 from tests.support.forked_runs import Outcome, Runner, forked_runs
 from tests.support.hostile_inputs import Input, write_inputs, write_kind
 from tests.support.proof import part
-from tests.support.serving import Served, serving
+
+if TYPE_CHECKING:
+    from tests.support.serving import Served
 
 ROOM = 300 << 20
 """Bytes of address space beyond those of the started process."""
@@ -145,7 +148,7 @@ class Watch:
 
     def look(self) -> None:
         """Ask and measure until it is ended."""
-        client = Served(self._served.process, self._served.url)
+        client = type(self._served)(self._served.process, self._served.url)
         while not self._ended.wait(0.05):
             start, status = time.monotonic(), 0
             with suppress(OSError):
@@ -184,6 +187,8 @@ def _peak(process: int) -> int:
 @pytest.mark.slow
 def test_a_server(folder: Path, inputs: list[Input]) -> None:
     pytest.importorskip("uvicorn")
+    from tests.support.serving import serving
+
     statuses: Counter[int] = Counter()
     wrong = []
     with serving(folder, "--memory", "300MB", "--timeout", "10") as served, Watch(served).looking() as watch:

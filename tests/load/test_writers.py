@@ -19,12 +19,13 @@ STORES = ("zarr2", "zarr3", "nczarr", "nczarr3-shards")
 REPLACING = [
     *(("overwrite", kind) for kind in (*STORES, "netcdf3", "netcdf4", "icechunk")),
     *(("resume", kind) for kind in STORES),
-    *(("combine", kind) for kind in ("json", "parquet")),
+    *(pytest.param("combine", kind, marks=pytest.mark.plugin("combine")) for kind in ("json", "parquet")),
 ]
 """Commands that replace targets, and the kinds that they write."""
 
 
 @pytest.mark.long
+@pytest.mark.plugin("combine")
 @pytest.mark.parametrize("kind", ["nczarr", "netcdf4", "json"])
 def test_some_pairs_and_kills(tmp_path: Path, kind: str) -> None:
     check_pairs(make(tmp_path, kind, coordinate=kind == "netcdf4"), 2, coordinate=kind == "netcdf4")
@@ -33,7 +34,7 @@ def test_some_pairs_and_kills(tmp_path: Path, kind: str) -> None:
 
 
 @pytest.mark.long
-@pytest.mark.parametrize(("command", "kind"), [("overwrite", "zarr3"), ("resume", "nczarr"), ("combine", "json")])
+@pytest.mark.parametrize(("command", "kind"), [("overwrite", "zarr3"), ("resume", "nczarr"), REPLACING[-2]])
 def test_some_that_replace(tmp_path: Path, command: str, kind: str) -> None:
     place = make(tmp_path, kind, coordinate=True, command=command)
     check_pairs(place, 2)
@@ -41,6 +42,7 @@ def test_some_that_replace(tmp_path: Path, command: str, kind: str) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.plugin("combine")
 @pytest.mark.parametrize("coordinate", [False, True])
 @pytest.mark.parametrize("kind", KINDS)
 def test_pairs(tmp_path: Path, kind: str, coordinate: bool) -> None:
@@ -48,6 +50,7 @@ def test_pairs(tmp_path: Path, kind: str, coordinate: bool) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.plugin("combine")
 @pytest.mark.parametrize("kind", KINDS)
 def test_kills(tmp_path: Path, kind: str) -> None:
     print(kind, check_kills(make(tmp_path, kind, coordinate=True), share(KILLS)))

@@ -70,6 +70,7 @@ def test_a_file_of_odd_shape_comes_back(
     assert_exact(Subject("odd", path), tmp_path, shared, tool, routes)
 
 
+@pytest.mark.plugin("zarr_drafts")
 @pytest.mark.parametrize("way", REFUSED, ids=" → ".join)
 def test_a_file_that_a_store_cannot_hold_is_refused(way: tuple[str, ...], tmp_path: Path) -> None:
     name, *route = way

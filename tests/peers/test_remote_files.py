@@ -9,10 +9,11 @@ import pytest
 
 import nczarr
 from tests.conftest import run_command
+from tests.support.library import library
 from tests.support.peers.exactness import real, real_folder
 from tests.support.ranged_server import RangedServer
 
-pytest.importorskip("aiohttp", reason="aiohttp is not installed: nczarr[remote]")
+library("aiohttp", reason="aiohttp is not installed: nczarr[remote]")
 
 REAL = real_folder()
 

@@ -22,13 +22,14 @@ from nczarr.registry import find_format
 from nczarr.semantics import check
 from nczarr.semantics.checked import Checked, Unchecked
 from nczarr.stores.memory import MemoryStore
+from tests.support.library import library
 from tests.support.peers.compare import same
 from tests.support.peers.expected import expected
 from tests.support.proof import share
 from tests.support.stores import opened, other_values, rebuild
 from tests.support.targets import content
 
-zarr = pytest.importorskip("zarr", reason="peer zarr is not installed")
+zarr = library("zarr", reason="peer zarr is not installed")
 pytestmark = pytest.mark.peer
 
 relaxed = settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))

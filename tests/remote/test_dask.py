@@ -16,9 +16,9 @@ from nczarr.diagnostics.secrets import StorageOptions
 from nczarr.options import Options
 from nczarr.pipeline import phases
 from nczarr.stores.remote import RemoteStore
-from tests.remote.conftest import S3
 from tests.support.chunky_files import make_chunky
 from tests.support.peers.cluster import Cluster
+from tests.support.s3 import S3
 
 pytestmark = [pytest.mark.peer, pytest.mark.slow]
 

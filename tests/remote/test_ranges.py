@@ -12,7 +12,7 @@ import pytest
 
 import nczarr
 from nczarr.diagnostics.report import CompileError
-from tests.remote.conftest import S3
+from tests.support.s3 import S3
 
 LENGTH, CHUNK = 2_000_000, 20_000
 

@@ -9,10 +9,11 @@ import pytest
 
 from nczarr.formats.reference import parquet_rows
 from nczarr.stores.memory import MemoryStore
-from tests.remote.conftest import S3
+from tests.support.library import library
+from tests.support.s3 import S3
 
-pytest.importorskip("pyarrow")
-fsspec = pytest.importorskip("fsspec")
+library("pyarrow")
+fsspec = library("fsspec")
 
 ARRAY = {"zarr_format": 2, "shape": [4], "chunks": [2], "dtype": "|u1", "compressor": None, "fill_value": 0}
 DOCUMENTS = {

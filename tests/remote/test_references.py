@@ -13,7 +13,7 @@ import pytest
 
 import nczarr
 from tests.conftest import run_command
-from tests.remote.conftest import S3
+from tests.support.s3 import S3
 
 TEXT = "netcdf t { dimensions: x = LENGTH ; variables: int v(x) ; data: v = VALUES ; }"
 

@@ -18,10 +18,10 @@ import pytest
 
 import nczarr
 from tests.conftest import ROOT
-from tests.remote.conftest import S3
 from tests.support.chunky_files import make_chunky
 from tests.support.peers.exactness import real, real_folder
 from tests.support.proof import part, share
+from tests.support.s3 import S3
 
 pytestmark = pytest.mark.peer
 

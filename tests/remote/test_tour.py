@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from tests.conftest import ROOT
-from tests.remote.conftest import BUCKET, S3
+from tests.support.s3 import BUCKET, S3
 
 pytestmark = [pytest.mark.peer, pytest.mark.filterwarnings("ignore")]
 

@@ -12,7 +12,7 @@ from threading import Thread
 import pytest
 
 from nczarr import refs
-from tests.remote.conftest import S3
+from tests.support.s3 import S3
 
 TEXT = "netcdf t { dimensions: x = 4 ; y = 50 ; variables: int v(x, y) ; data: v = VALUES ; }"
 

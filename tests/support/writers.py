@@ -20,8 +20,8 @@ import nczarr
 from nczarr.stores.base import JOURNAL
 from nczarr.stores.lock import SUFFIX
 from tests.conftest import run_command
-from tests.remote.conftest import S3
 from tests.support.repositories import icechunk
+from tests.support.s3 import S3
 from tests.support.stepped import Ended, How, Running
 
 WIDTH = 5

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import random
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -17,6 +18,7 @@ from nczarr.pipeline import phases
 from nczarr.plugins.ncml.file_dates import read_date, write_date
 from nczarr.plugins.ncml.frontend import list_watched
 from nczarr.plugins.serve.protocols.ncml import text as write_document
+from tests.support.blocks import block_ids, blocks, check_each
 from tests.support.mutants import corpus, mutate
 from tests.support.ncml_files import write_ncml
 
@@ -347,9 +349,13 @@ def test_fixed_and_unlimited_dimensions(folder: Path) -> None:
         assert dataset["/v"][:].tolist() == [1, 2]
 
 
-@pytest.mark.parametrize("path", corpus(), ids=lambda path: path.stem)
-def test_documents_of_our_server_declare_the_same(path: Path) -> None:
+@pytest.mark.parametrize("paths", blocks(corpus()), ids=block_ids(corpus(), lambda path: path.stem))
+def test_documents_of_our_server_declare_the_same(paths: Sequence[Path]) -> None:
     """All but structures, and dimensions that a nearer one hides, which the documents have as lengths."""
+    check_each(paths, check_document)
+
+
+def check_document(path: Path) -> None:
     checked = phases.read_path(str(path), Report(), Options())
     if checked is None or not all(one.type in ATOMIC for one in checked.variables.values()):
         return

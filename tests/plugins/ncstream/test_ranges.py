@@ -10,13 +10,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-pytest.importorskip("aiohttp", reason="aiohttp is not installed: nczarr[remote]")
-
 import nczarr
 from nczarr.diagnostics.report import CompileError
 from nczarr.plugins.ncstream.read import frontend
 from tests.conftest import ROOT, run_command
+from tests.support.library import library
 from tests.support.ranged_server import RangedServer
+
+library("aiohttp", reason="aiohttp is not installed: nczarr[remote]")
 
 LENGTH = 4_000_000
 PIECES = 40

@@ -11,8 +11,9 @@ from nczarr import registry
 from nczarr.diagnostics.report import Report, Source
 from nczarr.options import Options
 from tests.conftest import ROOT, shared_folder
+from tests.support.library import library
 
-pygments = pytest.importorskip("pygments")
+pygments = library("pygments")
 
 from pygments.token import Comment, Error, Keyword, Name, Number  # noqa: E402
 

@@ -13,9 +13,10 @@ import pytest
 from nczarr.plugins.serve.helpers import Helpers
 from nczarr.plugins.serve.resources import Limits
 from tests.support.hanging_file import hanging
+from tests.support.library import library
 from tests.support.serving import serving
 
-h5py = pytest.importorskip("h5py")
+h5py = library("h5py")
 
 OBJECT_SIZE = 24
 """Where the size of the first object of a global heap stands behind its signature."""

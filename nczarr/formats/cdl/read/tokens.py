@@ -5,7 +5,7 @@ token (spans, parsed later); all else the grammar's tokens. String constants are
 not decoded. Characters that begin no token are reported and skipped; the stream
 is always well-formed and ends in EOF.
 
-Invariant: the tree equals that of the grammar's own lexer (tests/unit/syntax
+Invariant: the tree equals that of the grammar's own lexer (tests/core/syntax
 proves it on every corpus file).
 """
 

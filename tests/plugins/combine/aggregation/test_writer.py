@@ -6,10 +6,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-import xarray as xr
 
 import nczarr
 from tests.conftest import run_command
+from tests.support.library import library
+
+xr = library("xarray")
 
 PART = """netcdf part {{ dimensions: time = UNLIMITED ; x = 3 ; y = 2000000 ; nv = 2 ;
 variables:

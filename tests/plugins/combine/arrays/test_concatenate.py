@@ -16,6 +16,7 @@ from nczarr.arrays.sources.source import ArraySource, Layout, Stored
 from nczarr.arrays.sources.strided import AffineArray, FileBytes
 from nczarr.ast.dataset import Codec
 from nczarr.ast.types import VlenType
+from nczarr.plugins.combine.arrays import concatenate
 from nczarr.plugins.combine.arrays.concatenate import Joined, join_sources, misfit
 from nczarr.plugins.combine.arrays.interleave import Raised, join
 from nczarr.plugins.combine.arrays.split_chunks import align_grids, common_length
@@ -62,7 +63,7 @@ def test_values_are_those_of_all_sources(axis: int) -> None:
     assert made.layout.shape == whole.shape
     for begin, end in itertools.combinations(range(whole.shape[axis] + 1), 2):
         region = tuple(slice(begin, end) if each == axis else slice(1, 3) for each in range(3))
-        assert np.array_equal(read_every_way(made, region), whole[region])
+        assert np.array_equal(read_every_way(made, region, concatenate), whole[region])
 
 
 @pytest.mark.parametrize("axis", [0, 1])
@@ -172,7 +173,7 @@ def test_contiguous_arrays_are_cut_into_pieces_of_one_length(tmp_path: Path, len
         assert data == whole[number * length : (number + 1) * length].tobytes() == made.read_encoded((number, 0))
         assert isinstance(table, PlaceColumns)
         assert (table.sources[table.source[number]], table.offset[number]) == (place.path, place.offset)
-    assert np.array_equal(read_every_way(made, (slice(0, len(whole)), slice(0, 3))), whole)
+    assert np.array_equal(read_every_way(made, (slice(0, len(whole)), slice(0, 3)), concatenate), whole)
 
 
 def test_pieces_of_chunks_that_are_longer_than_the_array(tmp_path: Path) -> None:
@@ -224,7 +225,8 @@ def test_a_raised_array_has_one_more_index(tmp_path: Path) -> None:
     assert made.layout.shape == (3, 4, 3)
     assert made.stored == Stored("<i4", (1, 2, 3), ())
     assert np.array_equal(
-        read_every_way(made, (slice(1, 3), slice(0, 4), slice(1, 2))), np.stack([values + 1, values + 2])[..., 1:2]
+        read_every_way(made, (slice(1, 3), slice(0, 4), slice(1, 2)), concatenate),
+        np.stack([values + 1, values + 2])[..., 1:2],
     )
     assert list(made.list_occupied((2, 4, 3))) == [(0, 0, 0), (1, 0, 0)]
     assert np.array_equal(read_every_way(sources[0], (slice(1, 1), slice(0, 4), slice(0, 3))), np.zeros((0, 4, 3)))

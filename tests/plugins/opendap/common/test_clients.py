@@ -12,9 +12,10 @@ import pytest
 import nczarr
 from nczarr.plugins.common import dataset_service, remote_variable
 from tests.conftest import run_command
+from tests.support.library import library
 from tests.support.opendap_server import Change, Reply, serving
 
-pytest.importorskip("aiohttp")
+library("aiohttp")
 
 PROTOCOLS = ["dap2", "dap4"]
 

@@ -7,10 +7,11 @@ from pathlib import Path
 import pytest
 
 import nczarr
+from tests.support.library import library
 from tests.support.serving import serving
 
-pytest.importorskip("aiohttp")
-pytest.importorskip("uvicorn")
+library("aiohttp")
+library("uvicorn")
 
 CDL = """netcdf a {
 dimensions:

@@ -9,11 +9,12 @@ from types import ModuleType
 import numpy as np
 import pytest
 
-pytest.importorskip("aiohttp", reason="aiohttp is not installed: nczarr[remote]")
-
 import nczarr
 from nczarr.diagnostics.report import CompileError
+from tests.support.library import library
 from tests.support.ranged_server import RangedServer
+
+library("aiohttp", reason="aiohttp is not installed: nczarr[remote]")
 
 LENGTH, CHUNK, ROWS = 2_000_000, 20_000, 1_000
 
