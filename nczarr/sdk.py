@@ -71,7 +71,10 @@ PLACES: dict[str, tuple[str, ...]] = {
     "nczarr.stores.base": ("Store",),
     "nczarr.stores.url": ("Location", "LocationKind", "Repository"),
     "nczarr.diagnostics.secrets": ("StorageOptions", "show"),
+    "nczarr.link.executor": ("Executor", "ExecutorKind"),
     # verbs
+    "nczarr.api.builder.foreign_arrays": ("LazyArrays",),
+    "nczarr.api.convert": ("ObjectReader", "PreparedObject"),
     "nczarr.api.handle": ("DatasetHandle",),
     "nczarr.cli": ("DONE", "FAULTY", "misuse", "write_product"),
     "nczarr.cli.parser": ("Command",),
@@ -82,6 +85,9 @@ PLACES: dict[str, tuple[str, ...]] = {
 
 if TYPE_CHECKING:
     from nczarr import names as names
+    from nczarr.api.builder.foreign_arrays import LazyArrays as LazyArrays
+    from nczarr.api.convert import ObjectReader as ObjectReader
+    from nczarr.api.convert import PreparedObject as PreparedObject
     from nczarr.api.handle import DatasetHandle as DatasetHandle
     from nczarr.arrays.codecs.table import CodecKind as CodecKind
     from nczarr.arrays.lazy_numpy import NDArray as NDArray
@@ -152,6 +158,8 @@ if TYPE_CHECKING:
     from nczarr.diagnostics.report import suggest as suggest
     from nczarr.diagnostics.secrets import StorageOptions as StorageOptions
     from nczarr.diagnostics.secrets import show as show
+    from nczarr.link.executor import Executor as Executor
+    from nczarr.link.executor import ExecutorKind as ExecutorKind
     from nczarr.names.plugin_index import CommandRow as CommandRow
     from nczarr.names.plugin_index import DeclarationRow as DeclarationRow
     from nczarr.names.plugin_index import EditRow as EditRow

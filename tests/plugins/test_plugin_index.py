@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import os
 import shutil
 import subprocess
@@ -14,8 +15,9 @@ import pytest
 import nczarr
 from nczarr.cli import COMMANDS, list_commands
 from nczarr.names import plugin_index
-from nczarr.names.plugin_index import CommandRow, Found, Plugin
+from nczarr.names.plugin_index import CommandRow, Found, LocationRow, Plugin
 from nczarr.plugins import OFFERS
+from nczarr.stores import url
 from tests.conftest import ROOT, run_command
 from tests.support.facts import modules
 
@@ -123,6 +125,36 @@ def test_a_plugin_of_another_distribution_adds_a_command_and_a_name(
     assert (nczarr.answer, nczarr.refs.question) == (42, 42)
     added = "(commands: greet; names: nczarr.answer, nczarr.refs.question)"
     assert f"greeting       1.5      greets {added}\n" in run_command("plugins").text
+
+
+def test_a_plugin_of_another_distribution_adds_a_location_and_an_object(
+    others: list[Found], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "boxes.py").write_text(
+        "import nczarr\n"
+        "from nczarr.sdk import PreparedObject\n"
+        "from nczarr.sdk import Location, LocationKind, Source\n"
+        "TEXT = b'netcdf box { dimensions: x = 2 ; }'\n"
+        "class Box: pass\n"
+        "def prepare(data, path, format, encoding, unlimited, group, options):\n"
+        "    handle = nczarr.from_cdl(TEXT.decode())\n"
+        "    return PreparedObject(handle, 'netcdf3', options, ()) if type(data) is Box else None\n"
+        "KIND = LocationKind(lambda text, rest: Location(rest, remote=True),\n"
+        "    lambda text, place, storage: Source(text, TEXT), lambda place, storage: None, 'a box')\n"
+    )
+    monkeypatch.syspath_prepend(tmp_path)
+    row = Plugin("boxes", "", locations={"box": LocationRow("boxes:KIND", "[0-9]")}, objects={"boxes": "boxes:prepare"})
+    others.append(Found("boxes", "1", lambda: row, None))
+    url._find_row.cache_clear()
+    assert (url.location("Box:7").kind, url.location("box:x").kind) == ("box", "")
+    assert b"x = 2" in run_command("dump", "-h", "box:7").out
+    assert "a box is read-only" in run_command("convert", "box:7", "box:8", "--to", "zarr2").err
+    box = importlib.import_module("boxes").Box()
+    nczarr.write(box, tmp_path / "box.nc")
+    assert "x" in nczarr.open(tmp_path / "box.nc").dimensions
+    with pytest.raises(TypeError, match="not Found"):
+        nczarr.write(others[0], tmp_path / "no.nc")  # type: ignore[arg-type]
+    url._find_row.cache_clear()
 
 
 def test_a_broken_plugin_is_named_and_breaks_nothing(others: list[Found]) -> None:
