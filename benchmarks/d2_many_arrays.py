@@ -56,7 +56,7 @@ def ours(path: str, count: int) -> None:
     from nczarr.diagnostics.report import Report
     from nczarr.link.target import fill
     from nczarr.options import Options
-    from nczarr.plan.planner import plan
+    from nczarr.plan.planner import plan_target
     from nczarr.registry import find_format
     from nczarr.semantics import check
     from nczarr.semantics.checked import Unchecked
@@ -67,7 +67,7 @@ def ours(path: str, count: int) -> None:
     form = find_format("nczarr")
     assert checked is not None
     assert form is not None
-    planned = plan(checked, form, Options(), report)
+    planned = plan_target(checked, form, Options(), report)
     assert planned is not None
     assert not report.errors
     start = time.perf_counter()

@@ -36,10 +36,13 @@ class ManifestTable(NamedTuple):
     """Locations of the chunks of one array; the arrays have the shape of its chunk grid."""
 
     keys: ChunkKeys
+    """Names of the chunks."""
     paths: NDArray[Any]
     """URLs; empty for missing chunks."""
     offsets: NDArray[np.uint64]
+    """First bytes of the chunks in the files."""
     lengths: NDArray[np.uint64]
+    """Bytes of the chunks."""
     inlined: Mapping[tuple[int, ...], bytes]
     """Chunks whose bytes are in the manifest, by index."""
 

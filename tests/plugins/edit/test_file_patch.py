@@ -101,13 +101,8 @@ def test_a_link_leads_to_the_file(file: Path, tmp_path: Path) -> None:
 
 KILL = """
 import os, sys
-<<<<<<<< HEAD:tests/plugins/edit/test_file_patch.py
 from nczarr.plugins.edit.patches import file_patch
 from tests.plugins.edit.test_file_patch import PATCH
-========
-from nczarr.stores import file_patch
-from tests.core.stores.test_file_patch import PATCH
->>>>>>>> wt-tests:tests/core/stores/test_file_patch.py
 path, limit = sys.argv[1], int(sys.argv[2])
 calls = 0
 def count(function):
