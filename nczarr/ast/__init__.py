@@ -52,6 +52,9 @@ The tree has a JSON form (`json.py`), with a published schema, which is a format
 like any other.
 """
 
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
 from nczarr.ast.dataset import (
     DEFAULT_STORAGE,
     Attribute,
@@ -68,6 +71,9 @@ from nczarr.ast.dataset import (
 from nczarr.ast.node import Name, Node, TypeName
 from nczarr.ast.types import ATOMIC, CompoundType, EnumConstant, EnumType, Field, OpaqueType, UserType, VlenType
 from nczarr.ast.values import Constant
+
+if TYPE_CHECKING:
+    from nczarr.ast.traversal import transform, walk
 
 __all__ = [
     "ATOMIC",
@@ -93,4 +99,16 @@ __all__ = [
     "UserType",
     "Variable",
     "VlenType",
+    "transform",
+    "walk",
 ]
+
+_LATER = {"transform": "nczarr.ast.traversal", "walk": "nczarr.ast.traversal"}
+"""Functions for passes of users, loaded on first use: the compiler itself needs none."""
+
+
+def __getattr__(name: str) -> Any:
+    """Load a function on first use."""
+    if name in _LATER:
+        return getattr(import_module(_LATER[name]), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
