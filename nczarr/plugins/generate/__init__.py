@@ -1,0 +1,1 @@
+"""Programs and documents from a schema: `nczarr generate LANGUAGE SCHEMA -o DIR`."""

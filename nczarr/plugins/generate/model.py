@@ -1,0 +1,303 @@
+"""The schema as templates see it: groups, types, dimensions and variables with identifiers of the target language.
+
+Names of netCDF may have any character; programs need identifiers. `Identifiers` makes them, one for each node, so that
+no two are equal and none is a word of the language.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import cached_property
+from typing import Any
+
+from nczarr.sdk import (
+    ATOMIC,
+    Attribute,
+    Checked,
+    CompoundType,
+    DatasetHandle,
+    Dimension,
+    EnumType,
+    Group,
+    OpaqueType,
+    Storage,
+    UserType,
+    Variable,
+    VlenType,
+    groups,
+    names,
+)
+
+DEFAULT_NAME = "dataset"
+"""Name of a schema without one."""
+
+
+class Identifiers:
+    """Identifiers of a program. `reserved`: words that none may be; `same_case`: differ by more than case."""
+
+    def __init__(self, reserved: Iterable[str] = (), *, same_case: bool = False) -> None:
+        self._fold: Callable[[str], str] = str.lower if same_case else str
+        self._taken = {self._fold(word) for word in reserved}
+
+    def make(self, *parts: str) -> str:
+        """Return a new identifier like some names, joined by underscores."""
+        words = [re.sub(r"[^A-Za-z0-9_]+", "_", _in_ascii(part)) for part in parts if part]
+        word = "_".join(filter(None, words)).strip("_") or "x"
+        word = re.sub(r"_{2,}", "_", word)
+        if word[0].isdigit():
+            word = f"n{word}"
+        found, number = word, 2
+        while self._fold(found) in self._taken:
+            found, number = f"{word}_{number}", number + 1
+        self._taken.add(self._fold(found))
+        return found
+
+
+def _in_ascii(text: str) -> str:
+    """Return a text without accents: `Höhe` becomes `Hohe`."""
+    return unicodedata.normalize("NFKD", text).encode("ascii", "ignore").decode() or "x"
+
+
+class SchemaNode:
+    """A node with its path and identifier."""
+
+    def __init__(self, schema: Schema, path: str, identifier: str) -> None:
+        self.schema = schema
+        self.path = path
+        """FQN of the node."""
+        self.identifier = identifier
+        """Its identifier in the program."""
+
+
+class SchemaGroup(SchemaNode):
+    """A group."""
+
+    def __init__(self, schema: Schema, path: str, identifier: str, node: Group) -> None:
+        super().__init__(schema, path, identifier)
+        self.node = node
+        self.name = node.name
+        self.dimensions: list[SchemaDimension] = []
+        self.types: list[SchemaType] = []
+        self.variables: list[SchemaVariable] = []
+        self.parent: SchemaGroup | None = None
+
+    @property
+    def is_root(self) -> bool:
+        """True of the root."""
+        return self.path == "/"
+
+    @cached_property
+    def attributes(self) -> list[SchemaAttribute]:
+        """Attributes of the group in order."""
+        values = self.schema.handle.attributes if self.is_root else self.schema.handle[self.path].attributes
+        return [
+            SchemaAttribute(self.schema, attribute, values[attribute.name], self.identifier)
+            for attribute in self.node.attributes
+        ]
+
+
+class SchemaDimension(SchemaNode):
+    """A dimension."""
+
+    def __init__(self, schema: Schema, path: str, identifier: str, node: Dimension) -> None:
+        super().__init__(schema, path, identifier)
+        self.node = node
+        self.name, self.size, self.unlimited = node.name, node.size, node.unlimited
+
+
+class SchemaType(SchemaNode):
+    """A user-defined type."""
+
+    def __init__(self, schema: Schema, path: str, identifier: str, node: UserType) -> None:
+        super().__init__(schema, path, identifier)
+        self.node = node
+        self.name = node.name
+        self.kind = node.kind
+
+    @property
+    def base(self) -> str:
+        """Type of the elements of a list, or of an enum's integers."""
+        assert isinstance(self.node, VlenType | EnumType)
+        return self.node.base
+
+    @property
+    def size(self) -> int:
+        """Bytes of an opaque value."""
+        assert isinstance(self.node, OpaqueType)
+        return self.node.size
+
+    @cached_property
+    def constants(self) -> list[tuple[str, str, int]]:
+        """Constants of an enum: identifier, name, value."""
+        assert isinstance(self.node, EnumType)
+        make = self.schema.identifiers.make
+        return [(make(self.identifier, one.name), one.name, one.value) for one in self.node.constants]
+
+    @cached_property
+    def fields(self) -> list[SchemaField]:
+        """Fields of a compound in order."""
+        assert isinstance(self.node, CompoundType)
+        own = Identifiers(self.schema.reserved, same_case=self.schema.same_case)
+        return [SchemaField(own.make(one.name), one.name, one.type, one.shape) for one in self.node.fields]
+
+
+class SchemaField:
+    """A field of a compound."""
+
+    def __init__(self, identifier: str, name: str, type_name: str, shape: tuple[int, ...]) -> None:
+        self.identifier, self.name, self.type, self.shape = identifier, name, type_name, shape
+
+
+class SchemaAttribute:
+    """An attribute with its values as NumPy and Python have them."""
+
+    def __init__(self, schema: Schema, node: Attribute, value: Any, owner: str) -> None:
+        self.schema = schema
+        self.name = node.name
+        self.type = node.value.type
+        self.count = node.value.count
+        self.constant = node.value
+        self.value = value
+        self._owner = owner
+
+    @cached_property
+    def identifier(self) -> str:
+        """Name of the constant array that has the values."""
+        return self.schema.identifiers.make(self._owner, self.name)
+
+    @property
+    def text(self) -> bytes:
+        """Bytes of a text."""
+        data = self.constant.data
+        return data if isinstance(data, bytes) else b""
+
+
+class SchemaVariable(SchemaNode):
+    """A variable."""
+
+    def __init__(self, schema: Schema, path: str, identifier: str, node: Variable, group: SchemaGroup) -> None:
+        super().__init__(schema, path, identifier)
+        self.node = node
+        self.name, self.type, self.group = node.name, node.type, group
+        self.shape = schema.checked.shapes[path]
+
+    @property
+    def rank(self) -> int:
+        """Number of dimensions."""
+        return len(self.shape)
+
+    @property
+    def storage(self) -> Storage:
+        """Layout, chunks and codecs of the schema."""
+        return self.node.storage
+
+    @cached_property
+    def dimensions(self) -> list[SchemaDimension | int]:
+        """Dimensions; an anonymous one is its length."""
+        return [one if isinstance(one, int) else self.schema.dimensions[one] for one in self.node.dimensions]
+
+    @property
+    def is_growing(self) -> bool:
+        """True if a dimension is unlimited."""
+        return any(not isinstance(one, int) and one.unlimited for one in self.dimensions)
+
+    @property
+    def attributes(self) -> list[SchemaAttribute]:
+        """Attributes in order."""
+        values = self.schema.handle[self.path].attributes
+        return [
+            SchemaAttribute(self.schema, attribute, values[attribute.name], self.identifier)
+            for attribute in self.node.attributes
+        ]
+
+    @property
+    def has_values(self) -> bool:
+        """True if the schema states values, of which there are any."""
+        return self.path in self.schema.checked.parts and 0 not in self.shape
+
+    @cached_property
+    def values(self) -> Any:
+        """Values as `handle[path][...]` has them."""
+        return self.schema.handle[self.path][...]
+
+    @property
+    def comment(self) -> str:
+        """What the schema says about the variable: long name, else standard name, and the units."""
+        found = {one.name: one.text.decode("utf-8", "replace") for one in self.attributes if one.type == "char"}
+        what = found.get("long_name") or found.get("standard_name") or found.get("description") or ""
+        units = f"[{found['units']}]" if found.get("units") else ""
+        return " ".join(filter(None, (what, units)))
+
+
+class Schema:
+    """A whole schema. `identifiers` are those of the language."""
+
+    def __init__(
+        self, checked: Checked, name: str, reserved: Iterable[str] = (), *, same_case: bool = False
+    ) -> None:
+        self.checked = checked
+        self.handle = DatasetHandle(checked)
+        self.reserved = frozenset(reserved)
+        self.same_case = same_case
+        self.identifiers = Identifiers(self.reserved, same_case=same_case)
+        self.name = self.identifiers.make(name or DEFAULT_NAME)
+        self.kind = checked.dataset.kind
+        self.types: dict[str, SchemaType] = {}
+        self.dimensions: dict[str, SchemaDimension] = {}
+        self.groups = list(self._make_groups())
+
+    def _make_groups(self) -> Iterator[SchemaGroup]:
+        make, made = self.identifiers.make, {}
+        for path, node in groups(self.checked.dataset):
+            segments = names.split(path)
+            group = made[path] = SchemaGroup(self, path, make("group", *segments) if segments else "root", node)
+            if segments:
+                group.parent = made[names.parent(path)]
+            for declared in node.types:
+                own = names.join(path, declared.name)
+                self.types[own] = SchemaType(self, own, make(declared.name), declared)
+                group.types.append(self.types[own])
+            for dimension in node.dimensions:
+                own = names.join(path, dimension.name)
+                self.dimensions[own] = SchemaDimension(self, own, make(*segments, dimension.name, "dim"), dimension)
+                group.dimensions.append(self.dimensions[own])
+            for variable in node.variables:
+                own = names.join(path, variable.name)
+                group.variables.append(SchemaVariable(self, own, make(*segments, variable.name), variable, group))
+            yield group
+
+    @cached_property
+    def variables(self) -> list[SchemaVariable]:
+        """All variables in the order of the tree."""
+        return [variable for group in self.groups for variable in group.variables]
+
+    @cached_property
+    def types_in_order(self) -> list[SchemaType]:
+        """Types, each after those that it uses."""
+        done: dict[str, SchemaType] = {}
+
+        def add(path: str) -> None:
+            if path in ATOMIC or path in done:
+                return
+            for used in _list_used(self.types[path].node):
+                add(used)
+            done[path] = self.types[path]
+
+        for path in self.types:
+            add(path)
+        return list(done.values())
+
+    def is_text(self, type_name: str) -> bool:
+        """Return whether values of a type are chars or strings."""
+        return type_name in ("char", "string")
+
+
+def _list_used(declared: UserType) -> list[str]:
+    if isinstance(declared, VlenType):
+        return [declared.base]
+    return [field.type for field in declared.fields] if isinstance(declared, CompoundType) else []
+
+
+Options = Mapping[str, Any]

@@ -1,0 +1,22 @@
+"""Row of the plugin `generate`."""
+
+from pathlib import Path
+
+from nczarr.sdk import CommandRow, Plugin
+
+PLUGIN = Plugin(
+    "generate",
+    "programs and documents from a schema",
+    commands={
+        "generate": CommandRow(
+            "nczarr.plugins.generate.command:parser",
+            "make a program or a document from a schema",
+            "write datasets",
+            after="compile",
+            other_names=("codegen", "ncgen"),
+        )
+    },
+    names={"generate": "nczarr.plugins.generate.api:generate"},
+    codes=str(Path(__file__).with_name("codes")),
+    extras={"jinja2": "generate"},
+)
