@@ -97,8 +97,10 @@ class Values:
         self.name = name
         self.before: list[str] = []
 
-    def list_items(self, values: Any, type_name: str) -> list[str]:
-        """Return the initializers of all elements in C order."""
+    def list_items(self, values: Any, type_name: str, *, single: bool = False) -> list[str]:
+        """Return the initializers of all elements in C order. `single`: there is one, without dimensions."""
+        if single and type_name not in ("string", "char"):
+            return [self.item(values, type_name)]
         if type_name == "string":
             return [self.item(one, type_name) for one in _flatten(values)]
         array = np.asarray(values)

@@ -1,0 +1,161 @@
+"""Programs in Python for netCDF4-python."""
+
+from __future__ import annotations
+
+import builtins
+import keyword
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+from nczarr.plugins.generate.model import Schema, SchemaAttribute, SchemaVariable
+from nczarr.plugins.generate.python_values import array_of, literal
+from nczarr.plugins.generate.render import render
+from nczarr.ast.dataset import FILTER_NAMES
+from nczarr.sdk import ATOMIC, Checked, Report, names, np
+
+RESERVED = frozenset({*keyword.kwlist, *dir(builtins), "np", "sys", "netCDF4", "create", "write", "dataset", "main"})
+
+CODES = {
+    "byte": "i1", "ubyte": "u1", "char": "S1", "short": "i2", "ushort": "u2", "int": "i4", "uint": "u4",
+    "int64": "i8", "uint64": "u8", "float": "f4", "double": "f8",
+}  # fmt: skip
+"""Types of NumPy by atomic type."""
+
+FORMATS = {
+    None: "NETCDF4", "nc3": "NETCDF3_CLASSIC", "nc6": "NETCDF3_64BIT_OFFSET", "nc5": "NETCDF3_64BIT_DATA",
+    "nc4": "NETCDF4", "nc7": "NETCDF4_CLASSIC",
+}  # fmt: skip
+
+PLAIN_CODECS = {1: "zlib", 2: "shuffle", 3: "fletcher32"}
+COMPRESSIONS = {"zstd": "zstd", "bzip2": "bzip2"}
+
+
+def find_obstacles(schema: Schema) -> Iterator[tuple[str, str]]:
+    """Yield what netCDF4-python cannot express: FQN and reason."""
+    for declared in schema.types.values():
+        if declared.kind == "opaque":
+            yield declared.path, "netCDF4-python has no opaque types"
+        if declared.kind == "vlen" and declared.base not in CODES:
+            yield declared.path, "lists of netCDF4-python have numbers"
+        if declared.kind == "compound":
+            for field in declared.fields:
+                kind = None if field.type in ATOMIC else schema.types[field.type].kind
+                if field.type == "string" or kind in ("vlen", "enum", "opaque"):
+                    yield declared.path, f"its field `{field.name}` is of a type that netCDF4-python has not in compounds"
+    owners = [(group.path, group.attributes) for group in schema.groups]
+    owners += [(variable.path, variable.attributes) for variable in schema.variables]
+    for path, attributes in owners:
+        for attribute in attributes:
+            if attribute.type not in ATOMIC:
+                yield f"{path}@{attribute.name}", "attributes of netCDF4-python have atomic types"
+            if attribute.type == "string" and None in attribute.constant.data:
+                yield f"{path}@{attribute.name}", "netCDF4-python writes no missing string"
+            if attribute.type == "char" and not _is_writable_text(attribute.text, schema):
+                yield f"{path}@{attribute.name}", "netCDF4-python writes texts beyond ASCII as strings, and cuts NULs"
+    for variable in schema.variables:
+        if any(isinstance(one, int) for one in variable.dimensions):
+            yield variable.path, "it has an anonymous dimension, and dimensions of netCDF have names"
+        if variable.type == "string" and variable.has_values and None in np.asarray(variable.values, object).reshape(-1):
+            yield variable.path, "netCDF4-python writes no missing string"
+        for codec in variable.storage.codecs:
+            if codec.id not in PLAIN_CODECS and FILTER_NAMES.get(codec.id) not in COMPRESSIONS:
+                yield variable.path, f"netCDF4-python has no argument for the filter {codec.id}"
+
+
+def _is_writable_text(data: bytes, schema: Schema) -> bool:
+    is_classic = FORMATS[schema.kind].startswith("NETCDF3")
+    return not data.endswith(b"\0") and bool(data) and (data.isascii() or (is_classic and is_utf8(data)))
+
+
+def is_utf8(data: bytes) -> bool:
+    """Return whether bytes are UTF-8."""
+    try:
+        data.decode("utf-8")
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
+def list_assignments(variable: SchemaVariable, dtype_of: Callable[[str], str]) -> Iterator[str]:
+    """Yield the statements that write the values of a variable."""
+    own, kind = variable.identifier, variable.type
+    declared = None if kind in ATOMIC else variable.schema.types[kind]
+    if declared is not None and declared.kind == "vlen":
+        cells = np.ndindex(*variable.shape) if variable.rank else [()]
+        for index in cells:
+            cell = variable.values[index] if variable.rank else variable.values
+            place = ", ".join(map(str, index)) or "..."
+            yield f"{own}[{place}] = {array_of(cell, declared.base, [len(cell)])}"
+        return
+    slices = ", ".join(f"0:{length}" for length in variable.shape) or "..."
+    base = declared.base if declared is not None and declared.kind == "enum" else kind
+    dtype = dtype_of(kind) if declared is not None and declared.kind == "compound" else None
+    yield f"{own}[{slices}] = {array_of(variable.values, base, variable.shape, dtype)}"
+
+
+def list_arguments(variable: SchemaVariable) -> list[str]:
+    """Return the arguments of `createVariable` behind the dimensions."""
+    storage, arguments = variable.storage, []
+    fill = next((one for one in variable.attributes if one.name == "_FillValue"), None)
+    if fill is not None:
+        arguments.append(f"fill_value={_fill_of(variable, fill)}")
+    elif storage.no_fill:
+        arguments.append("fill_value=False")
+    codecs = {codec.id: codec for codec in storage.codecs}
+    if 1 in codecs:
+        arguments += ['compression="zlib"', f"complevel={codecs[1].parameters[0] if codecs[1].parameters else 4}"]
+    for number, codec in codecs.items():
+        if (name := COMPRESSIONS.get(FILTER_NAMES.get(number, ""))) is not None:
+            arguments += [f'compression="{name}"', f"complevel={codec.parameters[0] if codec.parameters else 3}"]
+    if 1 in codecs or 2 in codecs:
+        arguments.append(f"shuffle={2 in codecs}")
+    if 3 in codecs:
+        arguments.append("fletcher32=True")
+    if storage.chunks and variable.rank:
+        arguments.append(f"chunksizes={tuple(map(int, storage.chunks))}")
+    elif storage.layout == "contiguous":
+        arguments.append("contiguous=True")
+    if storage.endian:
+        arguments.append(f'endian="{storage.endian}"')
+    return arguments
+
+
+def _fill_of(variable: SchemaVariable, fill: SchemaAttribute) -> str:
+    declared = variable.schema.types.get(variable.type)
+    return array_of(fill.value, declared.base if declared is not None else variable.type, ())
+
+
+def generate(checked: Checked, name: str, report: Report) -> Mapping[str, str]:
+    """Return the files of a program by name."""
+    schema = Schema(checked, name, RESERVED)
+    for path, reason in find_obstacles(schema):
+        report.error("unknown-target", f"`{path}` has no program for netCDF4-python: {reason}")
+    if report.errors:
+        return {}
+
+    def type_of(type_name: str) -> str:
+        if type_name == "string":
+            return "str"
+        return repr(CODES[type_name]) if type_name in CODES else schema.types[type_name].identifier
+
+    def dtype_of(type_name: str) -> str:
+        if type_name in CODES:
+            return repr(CODES[type_name])
+        declared = schema.types[type_name]
+        return f"{declared.identifier}.dtype"
+
+    context: dict[str, Any] = {
+        "schema": schema,
+        "format": FORMATS[schema.kind],
+        "type_of": type_of,
+        "dtype_of": dtype_of,
+        "arguments": list_arguments,
+        "array": array_of,
+        "literal": literal,
+        "groups_by_path": {group.path: group.identifier for group in schema.groups},
+        "parent": names.parent,
+        "text_of": lambda attribute: literal(attribute.text.decode("utf-8", "surrogateescape")),
+        "dimension_names": lambda variable: literal(tuple(one.name for one in variable.dimensions)),
+        "assignments": lambda variable: list_assignments(variable, dtype_of),
+    }
+    return {f"{schema.name}.py": render("python/netcdf4.py.j2", context)}
