@@ -24,12 +24,14 @@ if TYPE_CHECKING:
     from nczarr.api.node_handles import GroupHandle as GroupHandle
     from nczarr.api.node_handles import VariableHandle as VariableHandle
     from nczarr.api.rechunk import rechunk as rechunk
+    from nczarr.api.tree import parse as parse
     from nczarr.diagnostics.report import CompileError as CompileError
     from nczarr.diagnostics.report import DataWarning as DataWarning
     from nczarr.diagnostics.report import Diagnostic as Diagnostic
     from nczarr.pipeline.compare.difference import Difference as Difference
     from nczarr.plan.plans import Conversion as Conversion
     from nczarr.plugins import *  # noqa: F403
+    from nczarr.semantics.analysis import analyse as analyse
 
 _PLACES = {
     "CompileError": "nczarr.diagnostics.report:CompileError",
@@ -50,6 +52,8 @@ _PLACES = {
     "from_notation": "nczarr.api.handle:from_notation",
     "info": "nczarr.api.info:info",
     "open": "nczarr.api.handle:open_dataset",
+    "analyse": "nczarr.semantics.analysis:analyse",
+    "parse": "nczarr.api.tree:parse",
     "rechunk": "nczarr.api.rechunk:rechunk",
     "write": "nczarr.api.convert:write",
 }

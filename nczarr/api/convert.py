@@ -6,9 +6,10 @@ import os
 from collections.abc import Hashable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, Unpack
 
-from nczarr.api.handle import DatasetHandle
+from nczarr.api.handle import DatasetHandle, open_dataset
 from nczarr.api.inputs import finish, input_of
 from nczarr.api.options import ConvertOptions, WriteOptions, options_from, subset_from, takes
+from nczarr.ast import Dataset as Tree
 from nczarr.diagnostics.report import Diagnostic, Report
 from nczarr.plan.plans import Conversion
 
@@ -113,7 +114,7 @@ def convert(
 
 @takes(WriteOptions)
 def write(
-    dataset: DatasetHandle | Dataset | DataArray | DataTree,
+    dataset: DatasetHandle | Tree | Dataset | DataArray | DataTree,
     path: str | os.PathLike[str],
     format: str | None = None,  # noqa: A002
     *,
@@ -131,8 +132,8 @@ def write(
 
     Parameters
     ----------
-    dataset : DatasetHandle, xarray.Dataset, xarray.DataArray or xarray.DataTree
-        An open dataset or an xarray object.
+    dataset : DatasetHandle, nczarr.ast.Dataset, xarray.Dataset, xarray.DataArray or xarray.DataTree
+        An open dataset, a tree, whose variables get fill values, or an xarray object.
     path : str or os.PathLike
         Path or URL of the new target.
     format : str, optional
@@ -174,6 +175,8 @@ def write(
     >>> nczarr.write(dataset, "written.zarr", chunks={"/temperature": (3, 2)}, codecs="zlib:5")
     ()
     """
+    if isinstance(dataset, Tree):
+        dataset = open_dataset(dataset)
     if isinstance(dataset, DatasetHandle):
         xarray_options = {"encoding": encoding, "unlimited_dims": unlimited_dims, "group": group}
         for name, value in xarray_options.items():

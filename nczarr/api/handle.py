@@ -121,6 +121,44 @@ class DatasetHandle(GroupHandle):
         count = len(self)
         return f"dataset {self.dataset.name or '(no name)'}: {count} variable{'' if count == 1 else 's'}"
 
+    def with_tree(self, tree: Dataset, *, renamed: Mapping[str, str] | None = None) -> DatasetHandle:
+        """Return a dataset with another tree and the values of this one.
+
+        A variable has the values of the one with its path. One with a new path has
+        those that `renamed` names, or those of the variable with its span, which
+        `nczarr.ast.rename` keeps. Variables that the tree lacks are left out; those that
+        it adds have fill values.
+
+        Parameters
+        ----------
+        tree : Dataset
+            The tree, such as a pass returns it. It is checked.
+        renamed : Mapping of str to str
+            New FQNs of variables by the old FQN.
+
+        Returns
+        -------
+        DatasetHandle
+            The changed dataset. Nothing is copied: values are read when they are indexed.
+
+        Raises
+        ------
+        CompileError
+            If the tree is invalid, if values do not have the type and shape that it
+            declares, or if it is unknown whether a variable was renamed.
+
+        Examples
+        --------
+        >>> import nczarr
+        >>> from nczarr.ast import rename
+        >>> data = nczarr.from_cdl("netcdf d { variables: int v ; data: v = 3 ; }")
+        >>> int(data.with_tree(rename(data.dataset, {"/v": "w"}))["w"][...])
+        3
+        """
+        from nczarr.api.tree import check_tree
+
+        return DatasetHandle(check_tree(tree, self.checked, renamed), self.diagnostics, self.losses)
+
     def to_cdl(self) -> str:
         """Return the dataset as CDL with its values.
 
@@ -326,8 +364,9 @@ def open_dataset(
 
     Parameters
     ----------
-    path : str, os.PathLike, bytes, file, Mapping, zarr.abc.store.Store or xarray.Dataset
-        Path or URL; or the content of a file as bytes or as an open binary file; or the
+    path : str, os.PathLike, bytes, file, Mapping, zarr.abc.store.Store, xarray.Dataset or nczarr.ast.Dataset
+        Path or URL; or a tree, whose variables then have fill values;
+        or the content of a file as bytes or as an open binary file; or the
         keys of a store as a mapping to bytes or as a store of zarr-python; or manifests of
         VirtualiZarr, as a `ManifestStore`, `ManifestGroup` or dataset of `ManifestArray`s.
     kind : str, optional
@@ -404,6 +443,10 @@ def open_object(source: Any, options: Options) -> DatasetHandle:
     from nczarr.pipeline import phases
     from nczarr.stores import objects
 
+    if isinstance(source, Dataset):
+        from nczarr.api.tree import check_tree
+
+        return DatasetHandle(check_tree(source))
     report = Report()
     openers = (registry.load(row.open_object) for row in plugin_index.list_own("opener").values())
     stores = (open_known(source, options) for open_known in openers)

@@ -73,6 +73,7 @@ from nczarr.ast.types import ATOMIC, CompoundType, EnumConstant, EnumType, Field
 from nczarr.ast.values import Constant
 
 if TYPE_CHECKING:
+    from nczarr.ast.renaming import rename
     from nczarr.ast.traversal import transform, walk
 
 __all__ = [
@@ -99,11 +100,12 @@ __all__ = [
     "UserType",
     "Variable",
     "VlenType",
+    "rename",
     "transform",
     "walk",
 ]
 
-_LATER = {"transform": "nczarr.ast.traversal", "walk": "nczarr.ast.traversal"}
+_LATER = {"rename": "nczarr.ast.renaming", "transform": "nczarr.ast.traversal", "walk": "nczarr.ast.traversal"}
 """Functions for passes of users, loaded on first use: the compiler itself needs none."""
 
 

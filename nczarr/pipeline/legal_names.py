@@ -18,10 +18,10 @@ from nczarr.arrays.values.parts import descr, is_fixed
 from nczarr.ast import Attribute, CompoundType, Constant, Dataset, EnumType, Group
 from nczarr.ast.dataset import ORIGINAL_NAMES, RESERVED_ATTRIBUTES, groups, map_groups
 from nczarr.ast.plain import plain
+from nczarr.ast.renaming import NODE_KINDS, NodeKind, complete_renames, rename_tree
 from nczarr.diagnostics.report import Report
-from nczarr.pipeline.rename_tree import NODE_KINDS, NodeKind, complete_renames, rename_arrays, rename_tree
 from nczarr.semantics import check
-from nczarr.semantics.checked import Checked, Unchecked, tables_of
+from nczarr.semantics.checked import Checked, Unchecked, rename_arrays, tables_of
 
 OwnNames = dict[str, dict[str, dict[str, str]]]
 """Names to replace, and new ones, by kind of item and FQN of the owner."""

@@ -277,3 +277,10 @@ def find_coordinates(checked: Checked) -> dict[str, str | None]:
             bounds = next((names.join(names.parent(path), text) for text in texts if isinstance(text, str)), None)
             coordinates[path] = bounds if bounds in checked.variables else None
     return coordinates
+
+
+def rename_arrays(checked: Checked, dataset: Dataset, variables: Mapping[str, str]) -> Unchecked:
+    """Return a changed tree as input of the checks, with the arrays of the variables under their new FQNs."""
+    parts = {variables.get(path, path): arrays for path, arrays in checked.parts.items()}
+    foreign = {variables.get(path, path): beyond for path, beyond in checked.foreign.items()}
+    return Unchecked(dataset, parts=parts, foreign=foreign, kind=dataset.kind)

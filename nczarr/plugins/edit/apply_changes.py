@@ -7,7 +7,7 @@ from typing import Any
 
 from nczarr import names
 from nczarr.ast import Attribute, Dataset
-from nczarr.pipeline.rename_tree import NODE_KINDS, NodeKind, Renames, rename_tree
+from nczarr.ast.renaming import NODE_KINDS, NodeKind, Renames, rename_tree
 from nczarr.plugins.edit.header_changes import (
     AttributeChange,
     AttributeOrder,

@@ -13,9 +13,9 @@ from typing import Any, NamedTuple
 from nczarr import names
 from nczarr.ast import Attribute, Dataset, Group, Variable
 from nczarr.ast.dataset import DEFAULT_STORAGE, KIND_NAMES
+from nczarr.ast.renaming import NODE_KINDS, NodeKind, Renames, complete_renames, rename_tree
 from nczarr.diagnostics.report import Report
 from nczarr.pipeline.compare.diff import definition
-from nczarr.pipeline.rename_tree import NODE_KINDS, NodeKind, Renames, complete_renames, rename_tree
 from nczarr.plugins.edit.header_changes import (
     AttributeChange,
     AttributeOrder,

@@ -11,12 +11,12 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from nczarr import registry
+from nczarr.ast.renaming import complete_renames
 from nczarr.diagnostics.report import Report, Source
 from nczarr.diagnostics.secrets import show, word
 from nczarr.options import Options
 from nczarr.pipeline import endpoints, phases
 from nczarr.pipeline.compare.diff import model
-from nczarr.pipeline.rename_tree import complete_renames, rename_arrays
 from nczarr.plugins.edit.apply_changes import apply_changes
 from nczarr.plugins.edit.carry_out import carry_out
 from nczarr.plugins.edit.compare_headers import HeaderComparison, RewriteNeed, compare_headers
@@ -46,7 +46,7 @@ from nczarr.plugins.edit.resolve_instructions import (
 from nczarr.plugins.edit.undo_file import FORMS, can_write_undo, fingerprint, parse_undo, replace_undo, write_undo
 from nczarr.registry import Format
 from nczarr.semantics import check
-from nczarr.semantics.checked import Checked
+from nczarr.semantics.checked import Checked, rename_arrays
 from nczarr.semantics.kinds import check_target_names
 from nczarr.stores.base import Store
 from nczarr.stores.url import trim

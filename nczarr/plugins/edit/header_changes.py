@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from nczarr.ast import Constant, Dimension, Group, UserType, Variable
-from nczarr.pipeline.rename_tree import NodeKind
+from nczarr.ast.renaming import NodeKind
 from nczarr.semantics.checked import Checked
 
 if TYPE_CHECKING:

@@ -16,8 +16,8 @@ from typing import NamedTuple
 
 from nczarr import names
 from nczarr.ast import ATOMIC, Constant
+from nczarr.ast.renaming import NodeKind
 from nczarr.diagnostics.report import Diagnostic, Label, Report, Source, Span
-from nczarr.pipeline.rename_tree import NodeKind
 
 
 class AttributeAssignment(NamedTuple):

@@ -13,10 +13,10 @@ from typing import Any
 
 from nczarr import names
 from nczarr.ast import Variable
+from nczarr.ast.renaming import NODE_KINDS, NodeKind, Renames, complete_renames
 from nczarr.diagnostics.report import Report
 from nczarr.pipeline.compare.difference import show_constant
 from nczarr.pipeline.compare.values import values
-from nczarr.pipeline.rename_tree import NODE_KINDS, NodeKind, Renames, complete_renames, rename_arrays
 from nczarr.plugins.edit.apply_changes import apply_changes
 from nczarr.plugins.edit.compare_headers import ORDER, HeaderComparison, compare_headers
 from nczarr.plugins.edit.header_changes import (
@@ -29,7 +29,7 @@ from nczarr.plugins.edit.header_changes import (
     NodeRename,
 )
 from nczarr.semantics import check
-from nczarr.semantics.checked import Checked
+from nczarr.semantics.checked import Checked, rename_arrays
 
 
 def merge_headers(base: Checked, ours: Checked, theirs: Checked, report: Report) -> HeaderComparison | None:

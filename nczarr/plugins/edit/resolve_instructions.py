@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 from nczarr import names
 from nczarr.ast import Attribute, Constant, Dataset, Group, Variable
 from nczarr.ast.dataset import map_groups
+from nczarr.ast.renaming import NODE_KINDS, NodeKind
 from nczarr.diagnostics.report import NOWHERE, Report, Span, suggest
-from nczarr.pipeline.rename_tree import NODE_KINDS, NodeKind
 from nczarr.plugins.edit.instructions import AttributeAssignment, Deletion, Instruction, NameAssignment
 from nczarr.semantics.check_names import clash
 from nczarr.semantics.checked import Checked

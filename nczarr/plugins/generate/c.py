@@ -14,8 +14,8 @@ from nczarr.sdk import ATOMIC, Checked, Report, names, np
 RESERVED = frozenset(
     "auto break case char const continue default do double else enum extern float for goto if inline int long register "
     "restrict return short signed sizeof static struct switch typedef union unsigned void volatile while bool true false "
-    "main errno stdin stdout stderr ncid path status data values start count size_t ptrdiff_t NULL NAN INFINITY "
-    "int8_t int16_t int32_t int64_t uint8_t uint16_t uint32_t uint64_t ids group variable name grp y0 y1 yn j0 j1 jn "
+    "main errno stdin stdout stderr ncid path status made values start count size_t ptrdiff_t NULL NAN INFINITY "
+    "int8_t int16_t int32_t int64_t uint8_t uint16_t uint32_t uint64_t ids groups varid dimensions y0 y1 yn j0 j1 jn "
     "gamma index time div exp log pow sin cos tan abs remove rename signal".split()
 )
 """Words of C, names of its library that compilers warn of, and those of our functions."""

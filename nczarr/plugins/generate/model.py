@@ -234,9 +234,7 @@ class SchemaVariable(SchemaNode):
 class Schema:
     """A whole schema. `identifiers` are those of the language."""
 
-    def __init__(
-        self, checked: Checked, name: str, reserved: Iterable[str] = (), *, same_case: bool = False
-    ) -> None:
+    def __init__(self, checked: Checked, name: str, reserved: Iterable[str] = (), *, same_case: bool = False) -> None:
         self.checked = checked
         self.handle = DatasetHandle(checked)
         self.reserved = frozenset(reserved)

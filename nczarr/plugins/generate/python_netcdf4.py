@@ -7,10 +7,10 @@ import keyword
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
+from nczarr.ast.dataset import FILTER_NAMES
 from nczarr.plugins.generate.model import Schema, SchemaAttribute, SchemaVariable
 from nczarr.plugins.generate.python_values import array_of, literal
 from nczarr.plugins.generate.render import render
-from nczarr.ast.dataset import FILTER_NAMES
 from nczarr.sdk import ATOMIC, Checked, Report, names, np
 
 RESERVED = frozenset({*keyword.kwlist, *dir(builtins), "np", "sys", "netCDF4", "create", "write", "dataset", "main"})
@@ -41,7 +41,10 @@ def find_obstacles(schema: Schema) -> Iterator[tuple[str, str]]:
             for field in declared.fields:
                 kind = None if field.type in ATOMIC else schema.types[field.type].kind
                 if field.type == "string" or kind in ("vlen", "enum", "opaque"):
-                    yield declared.path, f"its field `{field.name}` is of a type that netCDF4-python has not in compounds"
+                    yield (
+                        declared.path,
+                        f"its field `{field.name}` is of a type that netCDF4-python has not in compounds",
+                    )
     owners = [(group.path, group.attributes) for group in schema.groups]
     owners += [(variable.path, variable.attributes) for variable in schema.variables]
     for path, attributes in owners:
@@ -55,7 +58,11 @@ def find_obstacles(schema: Schema) -> Iterator[tuple[str, str]]:
     for variable in schema.variables:
         if any(isinstance(one, int) for one in variable.dimensions):
             yield variable.path, "it has an anonymous dimension, and dimensions of netCDF have names"
-        if variable.type == "string" and variable.has_values and None in np.asarray(variable.values, object).reshape(-1):
+        if (
+            variable.type == "string"
+            and variable.has_values
+            and None in np.asarray(variable.values, object).reshape(-1)
+        ):
             yield variable.path, "netCDF4-python writes no missing string"
         for codec in variable.storage.codecs:
             if codec.id not in PLAIN_CODECS and FILTER_NAMES.get(codec.id) not in COMPRESSIONS:

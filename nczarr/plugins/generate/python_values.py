@@ -45,7 +45,9 @@ def array_of(value: Any, type_name: str, shape: Sequence[int], dtype: str | None
         flat = _chars(value)
         return f"np.frombuffer({flat!r}, 'S1').reshape({tuple(shape)!r})" if shape else repr(flat[:1])
     if type_name == "string":
-        items = literal(value if isinstance(value, list | str | bytes) or value is None else np.asarray(value, object).tolist())
+        items = literal(
+            value if isinstance(value, list | str | bytes) or value is None else np.asarray(value, object).tolist()
+        )
         return f"np.array({items}, dtype=object)" if shape else items
     if not shape:
         return f"np.array({literal(value)}, dtype={kind})[()]"

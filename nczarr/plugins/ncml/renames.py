@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from nczarr import names
 from nczarr.ast import Group
+from nczarr.ast.renaming import NodeKind, complete_renames, rename_tree
 from nczarr.diagnostics.report import suggest
-from nczarr.pipeline.rename_tree import NodeKind, complete_renames, rename_tree
 from nczarr.plugins.common.xml_reader import XmlElement
 from nczarr.plugins.ncml.vocabulary import NcmlDocument
 from nczarr.semantics.checked import Unchecked

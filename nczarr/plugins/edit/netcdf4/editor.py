@@ -12,8 +12,8 @@ from typing import Any
 
 from nczarr import names
 from nczarr.ast import Dimension, Group, Variable
+from nczarr.ast.renaming import NodeKind
 from nczarr.formats.netcdf4.header.datatypes import NON_COORDINATE
-from nczarr.pipeline.rename_tree import NodeKind
 from nczarr.plugins.edit.header_changes import (
     AttributeChange,
     AttributeOrder,

@@ -8,8 +8,8 @@ from functools import cached_property
 from typing import Any
 
 from nczarr import names
+from nczarr.ast.renaming import NodeKind
 from nczarr.formats.netcdf4.header.datatypes import NON_COORDINATE
-from nczarr.pipeline.rename_tree import NodeKind
 from nczarr.plugins.edit.header_changes import HeaderEdit, NodeRemoval
 from nczarr.plugins.edit.netcdf4.attributes import RefusedEditError
 from nczarr.semantics.checked import Checked

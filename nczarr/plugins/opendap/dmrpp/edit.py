@@ -10,9 +10,9 @@ from typing import Any
 
 from nczarr import names
 from nczarr.ast import Attribute
+from nczarr.ast.renaming import NodeKind
 from nczarr.diagnostics.report import Report, Source
 from nczarr.diagnostics.secrets import show
-from nczarr.pipeline.rename_tree import NodeKind
 from nczarr.plugins.edit.header_changes import AttributeChange, AttributeOrder, HeaderEdit, NodeRemoval, NodeRename
 from nczarr.plugins.edit.patches.file_patch import BytePatch, FilePatch, PreparedFilePatch
 from nczarr.plugins.opendap.common.dmr_writer import DmrWriter, Projection, attribute_lines

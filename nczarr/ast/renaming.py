@@ -6,19 +6,10 @@ from collections.abc import Mapping
 from typing import Any, Literal, TypeVar
 
 from nczarr import names
-from nczarr.ast import (
-    Attribute,
-    CompoundType,
-    Constant,
-    Dataset,
-    Dimension,
-    Group,
-    UserType,
-    Variable,
-    VlenType,
-)
-from nczarr.ast.dataset import map_groups
-from nczarr.semantics.checked import Checked, Unchecked
+from nczarr.ast.dataset import Attribute, Dataset, Dimension, Group, Variable, map_groups
+from nczarr.ast.traversal import walk
+from nczarr.ast.types import CompoundType, EnumType, OpaqueType, UserType, VlenType
+from nczarr.ast.values import Constant
 
 NodeKind = Literal["group", "type", "dimension", "variable"]
 """Kinds of nodes with a name."""
@@ -60,11 +51,54 @@ def rename_tree(dataset: Dataset, renamed: Renames) -> Dataset:
     return map_groups(dataset, _Renamer(renamed).change_group)
 
 
-def rename_arrays(checked: Checked, dataset: Dataset, variables: Mapping[str, str]) -> Unchecked:
-    """Return a changed tree as input of the checks, with the arrays of the variables under their new FQNs."""
-    parts = {variables.get(path, path): arrays for path, arrays in checked.parts.items()}
-    foreign = {variables.get(path, path): beyond for path, beyond in checked.foreign.items()}
-    return Unchecked(dataset, parts=parts, foreign=foreign, kind=dataset.kind)
+def rename(tree: Dataset, table: Mapping[str, str]) -> Dataset:
+    """Return a tree in which declarations have new names, with all uses of these names.
+
+    Parameters
+    ----------
+    tree : Dataset
+        A tree with resolved names, as `nczarr.parse` returns it.
+    table : Mapping of str to str
+        New simple names by FQN of a group, type, dimension or variable. A dimension and its coordinate variable have
+        one FQN, and both get the new name.
+
+    Returns
+    -------
+    Dataset
+        The new tree. Texts of attributes that name variables, such as `coordinates`, stay.
+
+    Raises
+    ------
+    KeyError
+        If nothing has a FQN of the table.
+
+    Examples
+    --------
+    >>> import nczarr
+    >>> from nczarr.ast import rename
+    >>> tree = nczarr.parse("netcdf d { dimensions: x = 2 ; variables: float x(x), v(x) ; }")
+    >>> [variable.dimensions for variable in rename(tree, {"/x": "lon"}).variables]
+    [('/lon',), ('/lon',)]
+    """
+    direct: dict[NodeKind, dict[str, str]] = {kind: {} for kind in NODE_KINDS}
+    unknown = set(table)
+    for path, node in walk(tree):
+        kind = next((name for name, classes in _CLASSES if isinstance(node, classes)), None)
+        if kind is not None and path in table and path != "/":
+            direct[kind][path] = table[path]
+            unknown.discard(path)
+    if unknown:
+        raise KeyError(f"the tree has no {', '.join(sorted(unknown))}")
+    return rename_tree(tree, complete_renames(tree, direct))
+
+
+_CLASSES: tuple[tuple[NodeKind, tuple[type[Any], ...]], ...] = (
+    ("group", (Group,)),
+    ("type", (EnumType, OpaqueType, VlenType, CompoundType)),
+    ("dimension", (Dimension,)),
+    ("variable", (Variable,)),
+)
+"""Classes of nodes by kind."""
 
 
 class _Renamer:
