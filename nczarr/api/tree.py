@@ -13,6 +13,7 @@ from nczarr.semantics.checked import Checked, Unchecked
 if TYPE_CHECKING:
     from nczarr.arrays.sources.source import Parts
     from nczarr.ast import Variable
+    from nczarr.registry import Format
     from nczarr.semantics.checked import Foreign
 
 
@@ -53,8 +54,8 @@ def parse(text: str | bytes, *, language: str | None = None, name: str = "<text>
     data = text.encode("utf-8", "surrogateescape") if isinstance(text, str) else text
     report = Report()
     form = None if language is None else endpoints.target_format("", language, report)
-    if form is not None and form.name not in LANGUAGES:
-        listed = ", ".join(LANGUAGES)
+    if form is not None and not _is_language(form):
+        listed = ", ".join(name for name in registry.ROWS if _is_language(registry.load(registry.ROWS[name])))
         report.error("unknown-target", f"`{language}` is not a language of schemas", helps=[f"these are: {listed}"])
     checked = None
     if not report.errors:
@@ -65,8 +66,9 @@ def parse(text: str | bytes, *, language: str | None = None, name: str = "<text>
     return checked.dataset
 
 
-LANGUAGES = ("cdl", "notation", "ast")
-"""Languages of schemas."""
+def _is_language(form: Format) -> bool:
+    """Return whether a format is a text that declares datasets, and can be written as well."""
+    return form.read is not None and form.write is not None and not form.binary
 
 
 def check_tree(tree: Dataset, values: Checked | None = None, renamed: Mapping[str, str] | None = None) -> Checked:

@@ -53,12 +53,12 @@ def walk(tree: Node, path: str = "/") -> Iterator[tuple[str, Node]]:
     ['/', '/x', '/v', '/v@units']
     """
     yield path, tree
-    for member in _members(tree):
+    for member in _list_members(tree):
         for child in getattr(tree, member):
             yield from walk(child, child_path(path, child))
 
 
-def _members(tree: Node) -> tuple[str, ...]:
+def _list_members(tree: Node) -> tuple[str, ...]:
     return _MEMBERS if isinstance(tree, Group) else _CHILDREN.get(type(tree), ())
 
 
@@ -120,7 +120,7 @@ def transform(tree: G, changes: Mapping[type[Node], Change], path: str = "/") ->
 def _transform(node: Node, changes: Mapping[type[Node], Change], path: str) -> list[Node]:
     """Return what takes the place of a node."""
     updates: dict[str, tuple[Node, ...]] = {}
-    for member in _members(node):
+    for member in _list_members(node):
         before = getattr(node, member)
         after = tuple(new for child in before for new in _transform(child, changes, child_path(path, child)))
         if len(after) != len(before) or any(new is not old for new, old in zip(after, before, strict=True)):

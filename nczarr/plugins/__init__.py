@@ -16,6 +16,7 @@ if TYPE_CHECKING:  # public names of `nczarr`, for type checkers
     from nczarr.plugins.edit.api_edit import edit as edit  # noqa: TC004
     from nczarr.plugins.edit.api_migrate import migrate as migrate  # noqa: TC004
     from nczarr.plugins.fmt.api_reformat import reformat as reformat  # noqa: TC004
+    from nczarr.plugins.generate.api import generate as generate  # noqa: TC004
     from nczarr.plugins.ncstream import api as ncstream  # noqa: TC004
     from nczarr.plugins.refs import api as refs  # noqa: TC004
     from nczarr.plugins.virtualizarr import parser as virtualizarr  # noqa: TC004
@@ -29,6 +30,7 @@ if TYPE_CHECKING:  # public names of `nczarr`, for type checkers
         "combine",
         "edit",
         "from_xarray",
+        "generate",
         "migrate",
         "ncstream",
         "reformat",
@@ -55,6 +57,7 @@ OFFERS: dict[str, tuple[str, ...]] = {
         *("edit netcdf4", "edit netcdf3", "edit reference", "edit nczarr", "edit zarr2", "edit zarr3", "edit nczarr3"),
     ),
     "fmt": ("command fmt", "name reformat", "style cdl", "style notation"),
+    "generate": ("command generate", "name generate"),
     "icechunk": ("format icechunk", "location icechunk", "folder snapshots"),
     "languages": ("language cdl", "language notation"),
     "lsp": ("command lsp",),

@@ -13,8 +13,8 @@ from nczarr.sdk import ATOMIC, Checked, Report, names, np
 
 RESERVED = frozenset(
     "auto break case char const continue default do double else enum extern float for goto if inline int long register "
-    "restrict return short signed sizeof static struct switch typedef union unsigned void volatile while bool true false "
-    "main errno stdin stdout stderr ncid path status made values start count size_t ptrdiff_t NULL NAN INFINITY "
+    "restrict return short signed sizeof static struct switch typedef union unsigned void volatile while bool true "
+    "false main errno stdin stdout stderr ncid path status made values start count size_t ptrdiff_t NULL NAN INFINITY "
     "int8_t int16_t int32_t int64_t uint8_t uint16_t uint32_t uint64_t ids groups varid dimensions y0 y1 yn j0 j1 jn "
     "gamma index time div exp log pow sin cos tan abs remove rename signal".split()
 )
@@ -54,7 +54,7 @@ _ENDINGS = {"uint": "U", "int64": "LL", "uint64": "ULL"}
 def number(value: Any, type_name: str) -> str:
     """Return a number as a constant of C, exactly."""
     if type_name == "float":
-        return _real(float(value), f"{float(value):.9g}", "f")
+        return _real(float(value), str(np.float32(value)), "f")
     if type_name == "double":
         return _real(float(value), repr(float(value)), "")
     integer = int(value)

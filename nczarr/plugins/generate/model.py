@@ -1,14 +1,14 @@
 """The schema as templates see it: groups, types, dimensions and variables with identifiers of the target language.
 
-Names of netCDF may have any character; programs need identifiers. `Identifiers` makes them, one for each node, so that
-no two are equal and none is a word of the language.
+Names of netCDF may have any character; programs need identifiers. `UniqueIdentifiers` makes them, one for each node,
+so that no two are equal and none is a word of the language.
 """
 
 from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from functools import cached_property
 from typing import Any
 
@@ -34,7 +34,7 @@ DEFAULT_NAME = "dataset"
 """Name of a schema without one."""
 
 
-class Identifiers:
+class UniqueIdentifiers:
     """Identifiers of a program. `reserved`: words that none may be; `same_case`: differ by more than case."""
 
     def __init__(self, reserved: Iterable[str] = (), *, same_case: bool = False) -> None:
@@ -139,7 +139,7 @@ class SchemaType(SchemaNode):
     def fields(self) -> list[SchemaField]:
         """Fields of a compound in order."""
         assert isinstance(self.node, CompoundType)
-        own = Identifiers(self.schema.reserved, same_case=self.schema.same_case)
+        own = UniqueIdentifiers(self.schema.reserved, same_case=self.schema.same_case)
         return [SchemaField(own.make(one.name), one.name, one.type, one.shape) for one in self.node.fields]
 
 
@@ -224,7 +224,7 @@ class SchemaVariable(SchemaNode):
 
     @property
     def comment(self) -> str:
-        """What the schema says about the variable: long name, else standard name, and the units."""
+        """Description of the variable in the schema: long name, else standard name, and the units."""
         found = {one.name: one.text.decode("utf-8", "replace") for one in self.attributes if one.type == "char"}
         what = found.get("long_name") or found.get("standard_name") or found.get("description") or ""
         units = f"[{found['units']}]" if found.get("units") else ""
@@ -239,7 +239,7 @@ class Schema:
         self.handle = DatasetHandle(checked)
         self.reserved = frozenset(reserved)
         self.same_case = same_case
-        self.identifiers = Identifiers(self.reserved, same_case=same_case)
+        self.identifiers = UniqueIdentifiers(self.reserved, same_case=same_case)
         self.name = self.identifiers.make(name or DEFAULT_NAME)
         self.kind = checked.dataset.kind
         self.types: dict[str, SchemaType] = {}
@@ -296,6 +296,3 @@ def _list_used(declared: UserType) -> list[str]:
     if isinstance(declared, VlenType):
         return [declared.base]
     return [field.type for field in declared.fields] if isinstance(declared, CompoundType) else []
-
-
-Options = Mapping[str, Any]

@@ -1,7 +1,5 @@
 """Row of the plugin `generate`."""
 
-from pathlib import Path
-
 from nczarr.sdk import CommandRow, Plugin
 
 PLUGIN = Plugin(
@@ -17,6 +15,5 @@ PLUGIN = Plugin(
         )
     },
     names={"generate": "nczarr.plugins.generate.api:generate"},
-    codes=str(Path(__file__).with_name("codes")),
     extras={"jinja2": "generate"},
 )

@@ -7,7 +7,6 @@ import keyword
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
-from nczarr.ast.dataset import FILTER_NAMES
 from nczarr.plugins.generate.model import Schema, SchemaAttribute, SchemaVariable
 from nczarr.plugins.generate.python_values import array_of, literal
 from nczarr.plugins.generate.render import render
@@ -65,7 +64,7 @@ def find_obstacles(schema: Schema) -> Iterator[tuple[str, str]]:
         ):
             yield variable.path, "netCDF4-python writes no missing string"
         for codec in variable.storage.codecs:
-            if codec.id not in PLAIN_CODECS and FILTER_NAMES.get(codec.id) not in COMPRESSIONS:
+            if codec.id not in PLAIN_CODECS and codec.name not in COMPRESSIONS:
                 yield variable.path, f"netCDF4-python has no argument for the filter {codec.id}"
 
 
@@ -111,8 +110,8 @@ def list_arguments(variable: SchemaVariable) -> list[str]:
     codecs = {codec.id: codec for codec in storage.codecs}
     if 1 in codecs:
         arguments += ['compression="zlib"', f"complevel={codecs[1].parameters[0] if codecs[1].parameters else 4}"]
-    for number, codec in codecs.items():
-        if (name := COMPRESSIONS.get(FILTER_NAMES.get(number, ""))) is not None:
+    for codec in codecs.values():
+        if (name := COMPRESSIONS.get(codec.name or "")) is not None:
             arguments += [f'compression="{name}"', f"complevel={codec.parameters[0] if codec.parameters else 3}"]
     if 1 in codecs or 2 in codecs:
         arguments.append(f"shuffle={2 in codecs}")
@@ -125,6 +124,20 @@ def list_arguments(variable: SchemaVariable) -> list[str]:
     if storage.endian:
         arguments.append(f'endian="{storage.endian}"')
     return arguments
+
+
+def _list_dimensions(variable: SchemaVariable, variable_of: Mapping[str, str]) -> str:
+    """Return the dimensions of a variable: names, and objects where a nearer group has the name too."""
+    shown = []
+    for dimension in variable.dimensions:
+        assert not isinstance(dimension, int)
+        home = names.parent(dimension.path)
+        nearest, name = variable.group.path, names.last(dimension.path)
+        while names.join(nearest, name) not in variable.schema.dimensions:
+            nearest = names.parent(nearest)
+        by_name = literal(dimension.name)
+        shown.append(by_name if nearest == home else f"{variable_of[home]}.dimensions[{by_name}]")
+    return f"({', '.join(shown)}{',' if len(shown) == 1 else ''})"
 
 
 def _fill_of(variable: SchemaVariable, fill: SchemaAttribute) -> str:
@@ -151,6 +164,7 @@ def generate(checked: Checked, name: str, report: Report) -> Mapping[str, str]:
         declared = schema.types[type_name]
         return f"{declared.identifier}.dtype"
 
+    variable_of = {group.path: group.identifier for group in schema.groups}
     context: dict[str, Any] = {
         "schema": schema,
         "format": FORMATS[schema.kind],
@@ -159,10 +173,10 @@ def generate(checked: Checked, name: str, report: Report) -> Mapping[str, str]:
         "arguments": list_arguments,
         "array": array_of,
         "literal": literal,
-        "groups_by_path": {group.path: group.identifier for group in schema.groups},
+        "groups_by_path": variable_of,
         "parent": names.parent,
         "text_of": lambda attribute: literal(attribute.text.decode("utf-8", "surrogateescape")),
-        "dimension_names": lambda variable: literal(tuple(one.name for one in variable.dimensions)),
+        "dimensions_of": lambda variable: _list_dimensions(variable, variable_of),
         "assignments": lambda variable: list_assignments(variable, dtype_of),
     }
     return {f"{schema.name}.py": render("python/netcdf4.py.j2", context)}

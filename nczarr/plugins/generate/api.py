@@ -1,0 +1,53 @@
+"""`nczarr.generate`: programs from a dataset or tree."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from nczarr.plugins.generate.languages import LANGUAGES, load
+from nczarr.sdk import CompileError, Dataset, DatasetHandle, Report, hint
+
+
+def generate(language: str, schema: DatasetHandle | Dataset, *, name: str | None = None) -> Mapping[str, str]:
+    """Return a program that writes a dataset of a schema.
+
+    Parameters
+    ----------
+    language : str
+        `c` or `python-netcdf4`.
+    schema : DatasetHandle or nczarr.ast.Dataset
+        An open dataset, or a tree, which has no values.
+    name : str, optional
+        Name of the program. None: that of the dataset.
+
+    Returns
+    -------
+    Mapping of str to str
+        Texts by file name.
+
+    Raises
+    ------
+    CompileError
+        If the language cannot express the schema; each node is named.
+    ValueError
+        If there is no such language.
+    ImportError
+        If Jinja2 is missing.
+
+    Examples
+    --------
+    >>> import nczarr
+    >>> files = nczarr.generate("c", nczarr.from_cdl("netcdf ocean { variables: int v ; data: v = 3 ; }"))
+    >>> sorted(files)
+    ['ocean.c', 'ocean.h', 'ocean_main.c']
+    """
+    if language not in LANGUAGES:
+        raise ValueError(f"{language!r} is not a language of `generate`{hint(language, LANGUAGES)}")
+    import nczarr
+
+    handle = schema if isinstance(schema, DatasetHandle) else nczarr.open(schema)
+    report = Report()
+    files = load(language)(handle.checked, name or handle.dataset.name, report)
+    if report.errors:
+        raise CompileError(report.list_sorted())
+    return files

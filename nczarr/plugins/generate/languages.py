@@ -1,0 +1,38 @@
+"""Languages of `nczarr generate`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from importlib import import_module
+from typing import NamedTuple
+
+from nczarr.sdk import Checked, Report
+
+Generator = Callable[[Checked, str, Report], Mapping[str, str]]
+"""Function from a dataset and its name to texts by file name; reports what the language cannot express."""
+
+
+class Language(NamedTuple):
+    """One language."""
+
+    module: str
+    """Module of this package with `generate`."""
+    title: str
+    """What is made."""
+    compare: str
+    """What the result of the program is, beside the dataset of `compile`."""
+
+
+LANGUAGES = {
+    "c": Language("c", "a program for libnetcdf in C99: types, create, put and get, values", "equal"),
+    "python-netcdf4": Language(
+        "python_netcdf4", "a program for netCDF4-python", "equal but for the place of `_FillValue` among attributes"
+    ),
+}
+"""Languages by name."""
+
+
+def load(name: str) -> Generator:
+    """Return the generator of a language."""
+    generator: Generator = import_module(f"nczarr.plugins.generate.{LANGUAGES[name].module}").generate
+    return generator

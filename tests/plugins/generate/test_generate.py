@@ -1,0 +1,178 @@
+"""Programs of `nczarr generate` compile without warnings, run, and write what `compile` writes."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+import nczarr
+from nczarr.ast import Attribute, Constant, Dataset, Variable
+from nczarr.plugins.generate.c import number, text
+from nczarr.plugins.generate.model import UniqueIdentifiers
+from tests.conftest import ROOT, Ran, missing_peer
+
+SAMPLES = sorted((ROOT / "samples").glob("*.cdl"))
+FLAGS = ("-std=c99", "-Wall", "-Wextra", "-Werror", "-pedantic")
+
+EVERYTHING = """netcdf d {
+types:
+  byte enum state { off = 0, on = 1 } ; opaque(3) key ; int(*) counts ;
+  uint64 enum large { top = 18446744073709551615 } ;
+  compound inner { state s ; short pair(2, 2) ; } ;
+  compound outer { inner one ; counts many ; string name ; char code(3) ; key k ; } ;
+dimensions: x = 2 ; time = UNLIMITED ; none = 0 ;
+variables:
+  outer o(x) ; counts c(x) ; key k ; state s(x) ; large l ; string names(x) ; char t(x, x) ; float nothing(none) ;
+  double v(time, x) ; v:_FillValue = -1. ; v:_ChunkSizes = 1, 2 ; v:_DeflateLevel = 4 ; v:_Shuffle = "true" ;
+  int64 big ; int \\double ; byte do ; float f(x) ; f:edges = NaNf, -Infinityf, -0.f, 1.e-45f ;
+  state s:usual = on ; counts c:all = {1, 2}, {} ; string names:list = "a\\"\\\\??=", NIL, "\\303\\251" ; :empty = "" ;
+  outer :one = { { off, { 1, 2, 3, 4 } }, { 5 }, "n", "abc", 0X010203 } ;
+data:
+  o = { { on, { 1, 2, 3, 4 } }, { 7, 8 }, "x", "abc", 0X000102 }, { { off, { 5, 6, 7, 8 } }, {}, NIL, "d", 0XFFFEFD } ;
+  c = { 1, 2, 3 }, {} ; k = 0XAABBCC ; s = on, off ; l = top ; names = "a\\nb", NIL ; t = "ab", "c" ;
+  v = 1, 2, _, 0.1 ; big = -9223372036854775808 ; \\double = 3 ; do = -128 ; f = 0.1, 16777217 ;
+group: g { dimensions: x = 3 ; variables: int v(x) ; v:units = "m" ; data: v = 1, 2, 3 ; }
+}"""
+
+
+def build(folder: Path, files: dict[str, str], tool: Callable[[str], str]) -> Path:
+    """Compile a program in C; return it."""
+    if not Path("/usr/include/netcdf.h").exists():
+        missing_peer("libnetcdf-dev")
+    for name, content in files.items():
+        (folder / name).write_text(content, encoding="utf-8")
+    sources = [str(folder / name) for name in files if name.endswith(".c")]
+    done = subprocess.run(
+        [tool("gcc"), *FLAGS, "-o", str(folder / "program"), *sources, "-lnetcdf"],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr[:3000]
+    return folder / "program"
+
+
+@pytest.mark.parametrize("sample", SAMPLES, ids=lambda path: path.stem)
+def test_samples_in_c(sample: Path, tmp_path: Path, tool: Callable[[str], str]) -> None:
+    source = nczarr.open(sample)
+    program = build(tmp_path, dict(nczarr.generate("c", source)), tool)
+    done = subprocess.run([program, tmp_path / "a.nc"], capture_output=True, text=True, check=False)
+    if "undefined filter" in done.stderr:
+        assert any(variable.storage.codecs for variable in source.dataset.variables)
+        return
+    assert done.returncode == 0, done.stderr
+    assert nczarr.digest(tmp_path / "a.nc") == nczarr.digest(source)
+
+
+def test_everything_of_the_model_in_c(tmp_path: Path, tool: Callable[[str], str]) -> None:
+    source = nczarr.from_cdl(EVERYTHING)
+    program = build(tmp_path, dict(nczarr.generate("c", source)), tool)
+    done = subprocess.run([program, tmp_path / "a.nc"], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert nczarr.diff(source, tmp_path / "a.nc") == []
+    again = subprocess.run([program, "/nowhere/a.nc"], capture_output=True, text=True, check=False)
+    assert (again.returncode, again.stderr[:15]) == (1, "/nowhere/a.nc: ")
+
+
+def test_functions_of_each_variable_read_and_write(tmp_path: Path, tool: Callable[[str], str]) -> None:
+    source = nczarr.from_cdl("netcdf d { dimensions: t = UNLIMITED ; x = 2 ; variables: float temp(t, x) ; }")
+    files = dict(nczarr.generate("c", source))
+    files["d_main.c"] = """#include "d.h"
+#include <stdio.h>
+int main(int argc, char **argv)
+{
+    const size_t start[] = {1, 0}, count[] = {1, 2};
+    const float written[] = {1.5f, 2.5f};
+    float read[2];
+    int ncid;
+    if (argc != 2 || create_d(argv[1], &ncid) || put_temp(ncid, start, count, written))
+        return 1;
+    if (get_temp(ncid, start, count, read) || nc_close(ncid))
+        return 1;
+    printf("%g %g\\n", read[0], read[1]);
+    return 0;
+}
+"""
+    program = build(tmp_path, files, tool)
+    assert subprocess.check_output([program, tmp_path / "a.nc"], text=True) == "1.5 2.5\n"
+    assert nczarr.open(tmp_path / "a.nc")["temp"][1].tolist() == [1.5, 2.5]
+
+
+@pytest.mark.parametrize(
+    ("value", "type_name", "wanted"),
+    [
+        (-(2**63), "int64", "(-9223372036854775807LL - 1)"),
+        (2**64 - 1, "uint64", "18446744073709551615ULL"),
+        (-(2**31), "int", "(-2147483647 - 1)"),
+        (1.0, "double", "1.0"),
+        (0.1, "float", "0.1f"),
+        (1e30, "float", "1e+30f"),
+        (float("nan"), "float", "NAN"),
+        (float("-inf"), "double", "-INFINITY"),
+        (-0.0, "double", "-0.0"),
+    ],
+)
+def test_numbers_of_c(value: float, type_name: str, wanted: str) -> None:
+    assert number(value, type_name) == wanted
+
+
+def test_texts_of_c_have_no_trigraphs_and_no_control_characters() -> None:
+    assert text(b'a"\\\n\x00\xc3\xa9??=') == '"a\\"\\\\\\n\\000\\303\\251\\?\\?="'
+
+
+def test_identifiers_are_unique_and_no_words_of_the_language() -> None:
+    make = UniqueIdentifiers({"int"}).make
+    assert [make(name) for name in ("a b", "a_b", "int", "2x", "Höhe", "日本", "")] == [
+        *("a_b", "a_b_2", "int_2", "n2x", "Hohe", "x", "x_2"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("language", "cdl", "message"),
+    [
+        ("python-netcdf4", "netcdf d { types: opaque(3) o ; }", "`/o` has no program for netCDF4-python: .* opaque"),
+        ("python-netcdf4", "netcdf d { variables: string s ; data: s = NIL ; }", "`/s` .* no missing string"),
+    ],
+)
+def test_what_a_language_cannot_express_is_refused_by_name(language: str, cdl: str, message: str) -> None:
+    with pytest.raises(nczarr.CompileError, match=message):
+        nczarr.generate(language, nczarr.from_cdl(cdl))
+    with pytest.raises(ValueError, match="did you mean"):
+        nczarr.generate("C", nczarr.from_cdl(cdl))
+
+
+def test_a_nan_with_bits_of_its_own_is_refused() -> None:
+    value = Constant(type="double", count=1, data=bytes.fromhex("010000000000f87f"))
+    variable = Variable(name="v", type="double", attributes=(Attribute(name="a", value=value),))
+    with pytest.raises(nczarr.CompileError, match="`/v@a` has no program in C: a NaN with bits of its own"):
+        nczarr.generate("c", Dataset(name="d", variables=(variable,)))
+
+
+@pytest.mark.parametrize("number_of_sample", ["01", "02", "04", "08"])
+def test_samples_for_netcdf4_python(number_of_sample: str, tmp_path: Path, peer: Callable[[str], object]) -> None:
+    peer("netCDF4")
+    sample = next(path for path in SAMPLES if path.name.startswith(number_of_sample))
+    files = nczarr.generate("python-netcdf4", nczarr.open(sample))
+    ((name, content),) = files.items()
+    (tmp_path / name).write_text(content, encoding="utf-8")
+    subprocess.run([sys.executable, "-W", "error", tmp_path / name, tmp_path / "a.nc"], check=True)
+    found = {difference.kind for difference in nczarr.diff(sample, tmp_path / "a.nc")}
+    assert found <= {"attribute-order"}, "netCDF4-python writes `_FillValue` first"
+
+
+def test_the_command_writes_a_folder_whole(nczarr_command: Callable[..., Ran], tmp_path: Path) -> None:
+    schema = str(ROOT / "samples" / "01-station.cdl")
+    ran = nczarr_command("generate", "c", schema, "-o", str(tmp_path / "new" / "program"))
+    assert ran.status == 0, ran.err
+    names = ["station.h", "station.c", "station_main.c"]
+    assert ran.text.splitlines() == [str(tmp_path / "new" / "program" / name) for name in names]
+    assert sorted(path.name for path in (tmp_path / "new" / "program").iterdir()) == sorted(names)
+    again = nczarr_command("generate", "c", schema, "-o", str(tmp_path / "new" / "program"))
+    assert again.status == 2
+    assert "error[target-exists]" in again.err
+    assert nczarr_command("generate", "c", schema, "-o", str(tmp_path / "new" / "program"), "--overwrite").status == 0
+    assert nczarr_command("generate", "cobol", schema, "-o", str(tmp_path)).status == 2
