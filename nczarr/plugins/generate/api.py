@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from nczarr.plugins.generate.languages import LANGUAGES, load
-from nczarr.sdk import CompileError, Dataset, DatasetHandle, Report, hint
+from nczarr.sdk import CompileError, Dataset, DatasetHandle, Report, Unchecked, check, hint
 
 
 def generate(language: str, schema: DatasetHandle | Dataset, *, name: str | None = None) -> Mapping[str, str]:
@@ -43,11 +43,9 @@ def generate(language: str, schema: DatasetHandle | Dataset, *, name: str | None
     """
     if language not in LANGUAGES:
         raise ValueError(f"{language!r} is not a language of `generate`{hint(language, LANGUAGES)}")
-    import nczarr
-
-    handle = schema if isinstance(schema, DatasetHandle) else nczarr.open(schema)
     report = Report()
-    files = load(language)(handle.checked, name or handle.dataset.name, report)
-    if report.errors:
+    checked = schema.checked if isinstance(schema, DatasetHandle) else check(Unchecked(schema), report)
+    files = {} if checked is None else load(language)(checked, name or checked.dataset.name, report)
+    if checked is None or report.errors:
         raise CompileError(report.list_sorted())
     return files

@@ -12,20 +12,20 @@ Generator = Callable[[Checked, str, Report], Mapping[str, str]]
 """Function from a dataset and its name to texts by file name; reports what the language cannot express."""
 
 
-class Language(NamedTuple):
+class ProgramLanguage(NamedTuple):
     """One language."""
 
     module: str
     """Module of this package with `generate`."""
     title: str
-    """What is made."""
+    """Description of the program."""
     compare: str
-    """What the result of the program is, beside the dataset of `compile`."""
+    """Difference of the dataset that the program writes from that of `compile`."""
 
 
 LANGUAGES = {
-    "c": Language("c", "a program for libnetcdf in C99: types, create, put and get, values", "equal"),
-    "python-netcdf4": Language(
+    "c": ProgramLanguage("c", "a program for libnetcdf in C99: types, create, put and get, values", "equal"),
+    "python-netcdf4": ProgramLanguage(
         "python_netcdf4", "a program for netCDF4-python", "equal but for the place of `_FillValue` among attributes"
     ),
 }

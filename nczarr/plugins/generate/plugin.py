@@ -1,6 +1,6 @@
 """Row of the plugin `generate`."""
 
-from nczarr.sdk import CommandRow, Plugin
+from nczarr.names.plugin_index import CommandRow, Plugin
 
 PLUGIN = Plugin(
     "generate",

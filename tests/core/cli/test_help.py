@@ -55,6 +55,7 @@ METAVARS = {
         "FILE",
         "FORMAT",
         "KIND",
+        "LANGUAGE",
         "MODULE:CLASS",
         "N",
         "NAME",
