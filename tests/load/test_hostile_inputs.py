@@ -154,7 +154,7 @@ class Watch:
             with suppress(OSError):
                 status = client.get("/healthz").status
             seconds = time.monotonic() - start if status == 200 else math.inf
-            self.slowest = max(self.slowest, (seconds, self.asked))
+            self.slowest = max(self.slowest, (seconds, f"{self.asked}, then status {status} of /healthz"))
             self.memory = max(self.memory, sum(map(_peak, _descendants(self._served.process.pid))))
 
     @contextmanager
