@@ -41,6 +41,7 @@ SKIPPED = HIDDEN | {"_NCZARR_ATTR", "_NCZARR_ARRAY", "_NCZARR_GROUP", "_NCZARR_S
 
 _NUMBER_TYPE = re.compile(r"[<>|]?([iu][1248]|f[48])")
 _TEXT_TYPE = re.compile(r"[<>|]?S([0-9]+)")
+# netCDF-C writes typed attributes with the suffix of C (`NaNf`), zarr-python the words of JSON (`NaN`)
 _FLOAT_WORDS = {"nan": math.nan, "nanf": math.nan, "infinity": math.inf, "-infinity": -math.inf, "infinityf": math.inf,
                 "-infinityf": -math.inf, "inf": math.inf, "-inf": -math.inf}  # fmt: skip
 _REALS, _FLOATS, _INTEGERS = {float, Real}, {float}, {int}
@@ -118,8 +119,10 @@ def type_value(dtype: Any, value: Any) -> tuple[Constant | None, str | None]:
     if name is None:
         return None, None
     if name == "char":
+        # a text in the plain form: by far the most frequent attribute
         if type(value) is str and value:
             return _read_text(value)
+        # a JSON text cannot be empty in netCDF-C: it writes an attribute without characters as one NUL
         constant = chars(encode(spell(value)) or b"\0")  # as the netCDF library means it
     elif name == "string":
         constant = Constant.strings([encode(spell(text)) for text in flatten(value)])
@@ -134,6 +137,7 @@ def type_value(dtype: Any, value: Any) -> tuple[Constant | None, str | None]:
 @functools.lru_cache(maxsize=256)
 def _type_named(dtype: str) -> str | None:
     """Return the atomic type that a dtype names; None if it names none."""
+    # netCDF-C calls char `<U1` until 4.9.0 and `>S1` since 4.9.1; `|J0` is JSON that it keeps as a text
     if dtype in (">S1", "<U1", "|J0"):
         return "char"
     match = _NUMBER_TYPE.fullmatch(dtype)
@@ -253,6 +257,7 @@ class NodeAttributes:
         """Return the extension's constant; None (reported) if the plain value has changed."""
         if extension.at is None:
             shown = form(extension.value).value
+            # stores of earlier releases have the digits of a double for a float
             widths = (value, _in_single(value)) if extension.value.type == "float" else (value,)
             if any(is_same_plain(shown, written) for written in widths):
                 return extension.value

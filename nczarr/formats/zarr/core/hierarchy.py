@@ -176,6 +176,7 @@ class _Hierarchy:
             where = pointer("attributes", "_nczarr_group", "subgroups")
             self.documents.report_lost("draft-layout", unread_message("groups", document["subgroups"]), key, where)
         groups = name_list(self.documents, document, "groups", key)
+        # `vars` until netCDF-C 4.9.2
         arrays = "vars" if "vars" in document and "arrays" not in document else "arrays"
         order = [*name_list(self.documents, document, arrays, key), *groups]
         added = extension.get("members", [])
@@ -313,6 +314,7 @@ class _Hierarchy:
 
     def _read_dimensions(self, document: Json, path: str, key: str, clashing: set[str]) -> list[Dimension]:
         """Return the declared dimensions of a group."""
+        # `dims` until netCDF-C 4.9.2, `dimensions` since 4.9.3
         lengths: Any = next((document[name] for name in ("dimensions", "dims") if name in document), {})
         if not isinstance(lengths, dict):
             if isinstance(lengths, list):
@@ -326,6 +328,7 @@ class _Hierarchy:
         for name, size in zip(shown, lengths.values(), strict=True):
             unlimited = False
             if isinstance(size, dict):
+                # netCDF-C writes 1; `true` is of no release, and equal to 1 in Python
                 unlimited = size.get("unlimited") == 1 and size.get("unlimited") is not True
                 size = size.get("size")
             wrong = name_problem(name)
