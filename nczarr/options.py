@@ -193,6 +193,8 @@ class Options(NamedTuple):
     """Converted part of the source, as a text that is equal for equal parts."""
     nodes: tuple[str, ...] = ()
     """Paths of the nodes of a store that cannot list its keys."""
+    passes: tuple[Any, ...] = ()
+    """Passes of users over the tree: functions, or `module:function`; once they were run, their names."""
     dask: str | None = None
     """Scheduler address of a cluster for the tasks."""
     aggregation: Aggregation = "keep"
@@ -330,6 +332,8 @@ TABLE: tuple[Option, ...] = (
     Option("fixed", ("convert",), SELECTION, "-u", help="make unlimited dimensions fixed (nccopy)"),
     Option("part"),
     # target
+    Option("passes", ("compile", "convert"), TARGET, "--pass", "texts", "MODULE:FUNCTION",
+           "run a function over the tree before it is written, (Dataset, Report) -> Dataset; repeatable"),
     Option("kind", _WRITE, TARGET, "-k --kind", "kind", "KIND",
            "kind of netCDF file: nc3, nc6, nc5, nc4, nc7, or 1 to 5 (default: that of the source, else the smallest "
            "that holds the dataset)"),

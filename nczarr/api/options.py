@@ -19,6 +19,7 @@ from nczarr.options import Aggregation, Following, Options, Writing, chunk_reque
 from nczarr.pipeline.select.selection import Section, Subset
 
 if TYPE_CHECKING:
+    from nczarr.ast import Dataset
     from nczarr.diagnostics.report import Report
 
 Function = TypeVar("Function", bound=Callable[..., Any])
@@ -92,6 +93,8 @@ class WriteOptions(TargetOptions, total=False):
     """Form of written references."""
     dask: str | None
     """Address of the scheduler of a cluster that does the work."""
+    passes: Sequence[Callable[[Dataset, Report], Dataset] | str]
+    """Functions over the tree, run in order before it is written, or their places as `module:function`."""
 
 
 class SubsetOptions(TypedDict, total=False):

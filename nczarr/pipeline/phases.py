@@ -447,6 +447,13 @@ def prepare(
         from nczarr.pipeline.select.subset import fix_dimensions as with_fixed_lengths
 
         checked = with_fixed_lengths(checked)
+    if options.passes:
+        from nczarr.pipeline.passes import name_of, run_passes
+
+        changed = run_passes(checked, options.passes, report)
+        if changed is None:
+            return None
+        checked, options = changed, options._replace(passes=tuple(map(name_of, options.passes)))
     options = options._replace(
         part=part_in_words(subset, fixed=fixed),
         chunks=fill_whole(options.chunks, checked),

@@ -57,6 +57,7 @@ METAVARS = {
         "KIND",
         "LANGUAGE",
         "MODULE:CLASS",
+        "MODULE:FUNCTION",
         "N",
         "NAME",
         "NAME,…",
