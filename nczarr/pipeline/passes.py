@@ -20,6 +20,9 @@ TreePass: TypeAlias = "Callable[[Dataset, Report], Dataset] | str"
 """A pass: a function, or its place as `module:function`."""
 
 
+PLACES = "name it as MODULE:FUNCTION, of a module on Python's path or in the current folder"
+
+
 def run_passes(checked: Checked, passes: Sequence[TreePass], report: Report) -> Checked | None:
     """Return the dataset after all passes, in order; None after an error. Reports failed-pass."""
     current: Checked | None = checked
@@ -39,7 +42,7 @@ def _run_pass(checked: Checked, tree_pass: TreePass, report: Report) -> Checked 
         report.error(
             "failed-pass",
             f"the pass {error}",
-            helps=["name it as MODULE:FUNCTION, of a module on Python's path or in the current folder"],
+            helps=[PLACES],
         )
         return None
     try:
