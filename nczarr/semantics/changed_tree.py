@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from nczarr.arrays.sources.source import Parts
-from nczarr.ast import Dataset, Variable
+from nczarr.ast import CompoundType, Dataset, EnumType, OpaqueType, UserType, Variable
+from nczarr.ast.types import list_parts
 from nczarr.diagnostics.report import Report, Span
 from nczarr.semantics import check
 from nczarr.semantics.checked import Checked, Foreign, Unchecked
@@ -79,12 +80,32 @@ def _place(span: Span) -> tuple[int, int, int]:
     return id(span.source), span.start, span.end
 
 
+def _is_alike(new: str, new_types: Mapping[str, UserType], old: str, old_types: Mapping[str, UserType]) -> bool:
+    """Return whether two types have the same values, whatever their names."""
+    after, before = new_types.get(new), old_types.get(old)
+    if after is None or before is None:
+        return new == old
+    if _describe(after) != _describe(before):
+        return False
+    used = zip(list_parts(after), list_parts(before), strict=True)  # as many, for the descriptions are equal
+    return all(_is_alike(one, new_types, other, old_types) for one, other in used)
+
+
+def _describe(declared: UserType) -> tuple[object, ...]:
+    """Return what values of a type depend on, but for the types that it uses."""
+    if isinstance(declared, CompoundType):
+        return "compound", [(field.name, field.shape) for field in declared.fields]
+    if isinstance(declared, EnumType):
+        return "enum", declared.base, declared.constants
+    return declared.kind, declared.size if isinstance(declared, OpaqueType) else None
+
+
 def _check_fit(checked: Checked, new: str, values: Checked, old: str, report: Report) -> None:
     """Report values whose type or shape the tree does not declare."""
     if old not in values.parts:
         return
     after, before = checked.variables[new], values.variables[old]
-    if after.type != before.type or checked.types.get(after.type) != values.types.get(before.type):
+    if not _is_alike(after.type, checked.types, before.type, values.types):
         text = f"the values of `{new}` are of type {before.type}, not {after.type}"
         report.error("type-mismatch", text, after.span, helps=["remove the variable, and add one of the new type"])
     elif checked.shapes[new] != values.shapes[old]:
