@@ -12,9 +12,11 @@ from typing import TYPE_CHECKING, Any
 from nczarr.ast.node import Node
 from nczarr.ast.values import Constant
 from nczarr.cli import complain, misuse, write_product
-from nczarr.cli.options import options_of, read_input
+from nczarr.cli.options import open_text, options_of, read_input
 from nczarr.cli.parser import Command
 from nczarr.cli.shared import Messages
+from nczarr.diagnostics.report import hint
+from nczarr.names.plugin_index import find_place, list_offered, load_part
 from nczarr.options import ARGUMENTS, TARGET, Options
 from nczarr.registry import STORE
 
@@ -79,6 +81,12 @@ def parser() -> Command:
     subparser.option(
         TARGET, "--to", metavar="FORMAT", help="format of the target (default: by its suffix, else nczarr)"
     )
+    subparser.option(
+        TARGET,
+        "--emit",
+        metavar="PHASE",
+        help=f"print a phase of the compilation as JSON Lines instead: {', '.join(list_offered('emission'))}",
+    )
     subparser.option(TARGET, "--dump-after", metavar="PASS", help=argparse.SUPPRESS)
     return subparser.complete()
 
@@ -89,8 +97,12 @@ def run(arguments: argparse.Namespace) -> int:
         options = options_of(arguments, special=True)
     except ValueError as error:
         return misuse("compile", str(error))
+    if arguments.emit is not None and find_place("emission", arguments.emit) is None:
+        known = list_offered("emission")
+        return misuse("compile", f"`{arguments.emit}` is not a phase that `--emit` prints{hint(arguments.emit, known)}")
     messages = Messages(arguments)
-    return messages.guard(lambda: _compile(arguments, options, messages))
+    work = _compile if arguments.emit is None else _emit
+    return messages.guard(lambda: work(arguments, options, messages))
 
 
 def _compile(arguments: argparse.Namespace, options: Options, messages: Messages) -> None:
@@ -115,6 +127,27 @@ def _compile(arguments: argparse.Namespace, options: Options, messages: Messages
         report.error("unknown-target", text, helps=["name a file with `-o`"])
     else:
         write_product(ready.blocks(report) or (), ready.form.string_escapes)
+
+
+def _emit(arguments: argparse.Namespace, options: Options, messages: Messages) -> None:
+    """Print the records of a phase, one on each line."""
+    from nczarr.pipeline.emission import Emission
+    from nczarr.pipeline.phases import Input, prepare
+    from nczarr.pipeline.select.selection import Subset
+
+    report, out = messages.report, arguments.output or ""
+    source = Input(arguments.schema, partial(read_input, arguments.schema, options=options))
+    form = arguments.to or (None if out else STORE)
+    emission = Emission(
+        partial(open_text, arguments.schema, report, options),
+        partial(prepare, source, Subset(), out, form, report, options),
+        report,
+        options,
+    )
+    records = load_part(find_place("emission", arguments.emit) or "")(emission)
+    write_product(
+        (json.dumps(record, ensure_ascii=False) + "\n").encode("utf-8", "surrogatepass") for record in records
+    )
 
 
 class _Looker:

@@ -51,6 +51,19 @@ def inputs_of(paths: Iterable[str], options: Options, form: str | None = None) -
     return [input_at(path, reading, form) if path != "-" else Input(path, partial(standard, path)) for path in paths]
 
 
+def open_text(path: str, report: Report, options: Options) -> Source | None:
+    """Return a file or standard input as a source of bytes; None (reported) for a store. Raises OSError."""
+    if path == "-":
+        return standard_input()
+    from nczarr.pipeline.endpoints import open_source
+
+    opened = open_source(path, report, options)
+    if opened is not None and not isinstance(opened, Source):
+        report.error("unknown-target", f"`{path}` is a store, and has no text")
+        return None
+    return opened
+
+
 def standard_input() -> Source:
     """Read standard input to its end, into a temporary file if it is long. Raises OSError."""
     try:

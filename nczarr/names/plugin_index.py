@@ -162,6 +162,8 @@ class Plugin(NamedTuple):
     """Executors of tasks, by the option that names their address: `module:attribute` of an `ExecutorKind`."""
     objects: Mapping[str, str] = NOTHING
     """Objects that `nczarr.write` takes, by the package of their class: `module:attribute` of an `ObjectReader`."""
+    emissions: Mapping[str, str] = NOTHING
+    """Functions `(Emission) -> Iterator[dict]` behind `compile --emit NAME`: records that are printed as JSON Lines."""
     protocols: Mapping[str, ProtocolRow] = NOTHING
     """Protocols of the server by the first segment of their URLs."""
     edits: Mapping[str, EditRow] = NOTHING

@@ -70,6 +70,7 @@ METAVARS = {
         "VERSION",
         "ORIGIN",
         "OTHER",
+        "PHASE",
         "READER",
         "ROOT",
         "SCHEMA",

@@ -1,0 +1,34 @@
+"""`Emission`: one compilation whose phases are shown instead of written (`compile --emit`)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+from nczarr.diagnostics.report import Report, Source
+from nczarr.options import Options
+from nczarr.pipeline import phases
+from nczarr.pipeline.phases import ReadyConversion
+from nczarr.plan.plans import Plan
+from nczarr.semantics.checked import Checked
+
+
+class Emission(NamedTuple):
+    """A request for a phase of a compilation. Each method returns None after a reported error."""
+
+    open_text: Callable[[], Source | None]
+    """Open the text of the schema."""
+    prepare: Callable[[], ReadyConversion | None]
+    """Read the schema, and settle the format of the target."""
+    report: Report
+    options: Options
+
+    def read(self) -> Checked | None:
+        """Return the checked dataset, after the passes of the run."""
+        ready = self.prepare()
+        return None if ready is None else ready.checked
+
+    def plan(self) -> Plan | None:
+        """Return the plan of the target; its losses are reported."""
+        ready = self.prepare()
+        return None if ready is None else phases.plan(ready.checked, ready.form, self.report, ready.options)
