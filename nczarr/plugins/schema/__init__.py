@@ -1,1 +1,1 @@
-"""What the compiler knows of a schema, as JSON Lines: tokens, tree, analysis, plan and keys of the target."""
+"""Phases of a compilation as JSON Lines: tokens, tree, analysis, plan and keys of the target."""
