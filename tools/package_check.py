@@ -109,6 +109,8 @@ def cases() -> Iterator[tuple[str, str | None]]:
     yield "compile s.cdl", None
     yield "compile s.cdl -o o.zarr", None
     yield "compile s.cdl -o o.ncs", "ncstream"
+    yield "compile s.cdl --emit keys", None
+    yield "generate c s.cdl -o o", "references"
     yield "check s.zarr --for netcdf3", None
     yield "check s.zarr --for ncstream", None
     yield "check s.zarr --schema s.cdl", None

@@ -11,9 +11,8 @@ PLUGIN = Plugin(
             "make a program or a document from a schema",
             "write datasets",
             after="compile",
-            other_names=("codegen", "ncgen"),
+            other_names=("codegen",),
         )
     },
     names={"generate": "nczarr.plugins.generate.api:generate"},
-    extras={"jinja2": "generate"},
 )
