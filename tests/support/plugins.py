@@ -31,10 +31,10 @@ MESSAGES = {
     "declaration": r"`{0}` is not a convention|`?{0}`? is no convention",
     "comparison": r"unrecognized arguments: --{0}\b|makes the comparison `{0}`",
 }
-"""What is said of something that no plugin offers, by the kind of offer; `{0}` is its name."""
+"""Patterns of the messages about unknown things, by kind; `{0}` is the name of the thing."""
 
 ENGINE = re.compile(r"unrecognized engine '?nczarr")
-"""What xarray says without the plugin `xarray`."""
+"""Message of xarray if our engine is missing."""
 
 EVERY = pytest.mark.plugin(*OFFERS)
 """Mark of tests about all plugins, such as rules with a table that names them, and pages that list what they add."""

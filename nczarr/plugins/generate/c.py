@@ -243,7 +243,6 @@ def generate(checked: Checked, name: str, report: Report) -> Mapping[str, str]:
         "group_of": lambda node: paths.index(names.parent(node.path)),
         "group_path": lambda node: names.parent(node.path),
         "dimension_ids": lambda variable: [f"ids->{one.identifier}" for one in variable.dimensions],
-        "uses_math": True,
         "mode": MODES[schema.kind],
         "is_enhanced": schema.kind in (None, "nc4", "nc7"),
         "type_of": lambda type_name: type_of(schema, type_name),

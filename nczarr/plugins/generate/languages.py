@@ -19,15 +19,11 @@ class ProgramLanguage(NamedTuple):
     """Module of this package with `generate`."""
     title: str
     """Description of the program."""
-    compare: str
-    """Difference of the dataset that the program writes from that of `compile`."""
 
 
 LANGUAGES = {
-    "c": ProgramLanguage("c", "a program for libnetcdf in C99: types, create, put and get, values", "equal"),
-    "python-netcdf4": ProgramLanguage(
-        "python_netcdf4", "a program for netCDF4-python", "equal but for the place of `_FillValue` among attributes"
-    ),
+    "c": ProgramLanguage("c", "a program for libnetcdf in C99: types, create, put and get, values"),
+    "python-netcdf4": ProgramLanguage("python_netcdf4", "a program for netCDF4-python"),
 }
 """Languages by name."""
 

@@ -12,8 +12,8 @@ from collections.abc import Callable, Iterable, Iterator
 from functools import cached_property
 from typing import Any
 
+from nczarr.ast.types import dependencies_first
 from nczarr.sdk import (
-    ATOMIC,
     Attribute,
     Checked,
     CompoundType,
@@ -274,25 +274,4 @@ class Schema:
     @cached_property
     def types_in_order(self) -> list[SchemaType]:
         """Types, each after those that it uses."""
-        done: dict[str, SchemaType] = {}
-
-        def add(path: str) -> None:
-            if path in ATOMIC or path in done:
-                return
-            for used in _list_used(self.types[path].node):
-                add(used)
-            done[path] = self.types[path]
-
-        for path in self.types:
-            add(path)
-        return list(done.values())
-
-    def is_text(self, type_name: str) -> bool:
-        """Return whether values of a type are chars or strings."""
-        return type_name in ("char", "string")
-
-
-def _list_used(declared: UserType) -> list[str]:
-    if isinstance(declared, VlenType):
-        return [declared.base]
-    return [field.type for field in declared.fields] if isinstance(declared, CompoundType) else []
+        return [self.types[path] for path in dependencies_first(self.checked.types)]

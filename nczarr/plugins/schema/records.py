@@ -8,7 +8,7 @@ from nczarr.sdk import Span
 
 
 def make_record(**members: Any) -> dict[str, Any]:
-    """Return a record without the members that are None or empty."""
+    """Return the members that have a value, as a record."""
     return {name: value for name, value in members.items() if value is not None and value not in ((), [], {}, "")}
 
 
