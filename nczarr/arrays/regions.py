@@ -80,9 +80,31 @@ def index_of(number: int, counts: tuple[int, ...]) -> Index:
     return tuple(reversed(index))
 
 
-def every_block(shape: tuple[int, ...], block: tuple[int, ...]) -> Iterator[Index]:
+class EveryBlock(Iterator[Index]):
+    """Indices of all blocks of a box in a grid, in C order. Their number is known at once: it may be 10**15."""
+
+    __slots__ = ("_indices", "count")
+
+    def __init__(self, box: Sequence[range]) -> None:
+        self.count = math.prod(each.stop - each.start for each in box)
+        """Number of blocks."""
+        self._indices = every_index(box)
+
+    def __iter__(self) -> Iterator[Index]:
+        return self._indices
+
+    def __next__(self) -> Index:
+        return next(self._indices)
+
+
+def every_block(shape: tuple[int, ...], block: tuple[int, ...]) -> EveryBlock:
     """Return the indices of all blocks, or chunks, in C order, edge blocks included."""
-    return every_index([range(count) for count in grid_of(shape, block)])
+    return EveryBlock([range(count) for count in grid_of(shape, block)])
+
+
+def count_blocks(blocks: Iterator[Index]) -> int:
+    """Return the number of blocks, such as `ArraySource.list_occupied` returns; a whole box is not iterated."""
+    return blocks.count if isinstance(blocks, EveryBlock) else sum(1 for _ in blocks)
 
 
 def every_index(ranges: Sequence[range]) -> Iterator[Index]:

@@ -19,7 +19,17 @@ from nczarr.arrays.execution.counts import Counts, Step
 from nczarr.arrays.execution.thread_pool import BARRIER, DISTANT_WORKERS, Crew
 from nczarr.arrays.execution.thread_pool import Task as Work
 from nczarr.arrays.lazy_numpy import NDArray, np
-from nczarr.arrays.regions import Index, Selection, grid_of, indices_of, ravel, region_of, table_of, unravel
+from nczarr.arrays.regions import (
+    Index,
+    Selection,
+    count_blocks,
+    grid_of,
+    indices_of,
+    ravel,
+    region_of,
+    table_of,
+    unravel,
+)
 from nczarr.arrays.sources.source import itemsize
 from nczarr.arrays.sources.windows import FETCHED, TIMES, list_fill_tasks, window
 from nczarr.ast.rectilinear import volume
@@ -224,7 +234,7 @@ def steps(plan: StorePlan) -> Iterator[Step]:
     for array in arrays(plan):
         layout = array.target.layout
         if array.target.sparse and array.source is not None:
-            chunks = sum(1 for _ in array.source.list_occupied(layout.chunks))
+            chunks = count_blocks(array.source.list_occupied(layout.chunks))
         else:
             chunks = math.prod(grid_of(layout.shape, layout.chunks))
         size = math.prod(layout.shape) * itemsize(layout.dtype)

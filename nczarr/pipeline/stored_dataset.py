@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from functools import cached_property
 from typing import NamedTuple
 
-from nczarr.arrays.regions import grid_of
+from nczarr.arrays.regions import count_blocks, grid_of
 from nczarr.arrays.sources.source import ArraySource, IndexPlace, itemsize
 from nczarr.arrays.values.parts import is_fixed, size
 from nczarr.ast.rectilinear import volume
@@ -91,7 +91,7 @@ class StoredDataset:
         lengths = source.layout.shards or source.layout.chunks
         count = math.prod(grid_of(source.layout.shape, lengths)) if lengths else 1
         if stored and count > 1:
-            count = sum(1 for _ in source.list_occupied(lengths))
+            count = count_blocks(source.list_occupied(lengths))
         step = volume(lengths[1:]) if len(lengths) > 1 else 0
         width = itemsize(source.layout.dtype)
         return VariablePieces(count, volume(lengths) * width, step * width) if count > 1 else None

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from nczarr.arrays.codecs import table
 from nczarr.arrays.codecs.chain import drop_no_ops, expressible, nearest, portable
-from nczarr.arrays.regions import grid_of
+from nczarr.arrays.regions import count_blocks, grid_of
 from nczarr.arrays.sources.memory import fill_parts, is_complete, patterns
 from nczarr.arrays.sources.source import ArraySource, Descr, Layout, Order, Parts, fill_of, is_number
 from nczarr.arrays.sources.source import itemsize as width
@@ -222,7 +222,7 @@ def _all_there(one: _One, chunks: tuple[int, ...], itemsize: int) -> bool:
     """
     if None in one.part.shape or math.prod(one.shape) * itemsize <= WHOLE:
         return True
-    written = 0 if one.source is None else sum(1 for _ in one.source.list_occupied(chunks))
+    written = 0 if one.source is None else count_blocks(one.source.list_occupied(chunks))
     return written == math.prod(grid_of(one.shape, chunks))
 
 
@@ -279,7 +279,7 @@ def _estimate_decoded(source: ArraySource, target: PartTarget) -> int:
     layout = target.layout
     if not target.sparse:
         return math.prod(layout.shape)
-    chunks = sum(1 for _ in source.list_occupied(layout.chunks))
+    chunks = count_blocks(source.list_occupied(layout.chunks))
     return min(math.prod(layout.shape), chunks * volume(layout.chunks))
 
 

@@ -13,7 +13,7 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 
 from nczarr.arrays.lazy_numpy import NDArray, np
-from nczarr.arrays.regions import Index, Region, distinct_rows, every_index, grid_of, indices_of, number_of
+from nczarr.arrays.regions import EveryBlock, Index, Region, distinct_rows, every_index, grid_of, indices_of, number_of
 from nczarr.ast.rectilinear import Lengths
 
 EXPANDED = 1 << 16
@@ -34,7 +34,17 @@ def blocks_of_chunks(
     if not region:
         return iter([()] if len(table) else [])
     box = [range(count) for count in grid_of(tuple(map(len, region)), blocks)]
-    return _expand(_bounds(table, unit, blocks, region), box) if all(box) else iter(())
+    if not all(box):
+        return iter(())
+    first, last = _bounds(table, unit, blocks, region)
+    return EveryBlock(box) if _meets_all(first, last, box) else _expand((first, last), box)
+
+
+def _meets_all(first: NDArray[np.int64], last: NDArray[np.int64], box: list[range]) -> bool:
+    """Return whether one chunk of a table meets every block of a box."""
+    begin = np.array([part.start for part in box], np.int64)
+    end = np.array([part.stop - 1 for part in box], np.int64)
+    return bool(((first <= begin) & (last >= end)).all(axis=1).any())
 
 
 def rows_between(numbers: NDArray[np.int64], counts: tuple[int, ...], ranges: Sequence[range]) -> slice:
@@ -93,12 +103,12 @@ def _expand(bounds: Bounds, box: list[range]) -> Iterator[Index]:
     first, last = bounds
     if not len(first):
         return
+    if _meets_all(first, last, box):
+        yield from every_index(box)
+        return
     begin = np.array([part.start for part in box], np.int64)
     end = np.array([part.stop - 1 for part in box], np.int64)
     first, last = np.maximum(first, begin), np.minimum(last, end)
-    if ((first == begin) & (last == end)).all(axis=1).any():
-        yield from every_index(box)
-        return
     size = float((last - first + 1).astype(np.float64).prod(axis=1).sum())
     if size <= max(EXPANDED, 2 * len(first)):
         yield from indices_of(_all_blocks(first, last, tuple(part.stop for part in box)))

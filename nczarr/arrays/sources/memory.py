@@ -22,6 +22,7 @@ from nczarr.arrays.regions import (
     Selection,
     bounds_of,
     cell_numbers,
+    count_blocks,
     grid_of,
     inside,
     number_of,
@@ -290,7 +291,7 @@ def is_complete(source: ArraySource, chunks: tuple[int, ...] | None = None) -> b
         rows = manifest.number if isinstance(manifest, Affine) else len(manifest.chunk)
         if rows == count:
             return True
-    return sum(1 for _ in source.list_occupied(chunks)) == count
+    return count_blocks(source.list_occupied(chunks)) == count
 
 
 def own_fills(sources: Parts, usual: Parts) -> dict[str, bytes]:

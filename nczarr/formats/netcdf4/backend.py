@@ -14,6 +14,7 @@ from nczarr import names
 from nczarr.arrays.codecs import chain as codecs
 from nczarr.arrays.execution.counts import Counts, Route, Step
 from nczarr.arrays.execution.library_lock import LOCK
+from nczarr.arrays.regions import count_blocks
 from nczarr.arrays.sources.source import Layout, big_descr, itemsize
 from nczarr.arrays.sources.windows import choose_route, matches
 from nczarr.arrays.values.parts import descr, is_fixed, struct
@@ -71,7 +72,7 @@ def _steps(plan: FilePlan) -> Iterator[Step]:
         for part, source in parts.items():
             route: Route = "encode" if layout is None else choose_route(source, layout)
             lengths = shape if layout is None else layout.chunks
-            chunks = 1 if layout is None or 0 in shape else sum(1 for _ in source.list_occupied(lengths))
+            chunks = 1 if layout is None or 0 in shape else count_blocks(source.list_occupied(lengths))
             size = math.prod(shape) * itemsize(layout.dtype) if layout is not None else 0
             if 0 not in shape:
                 yield Step(path, part, route, chunks, lengths, size)

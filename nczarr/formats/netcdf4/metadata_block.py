@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from ctypes import byref, c_size_t
 
-from nczarr.arrays.regions import grid_of
+from nczarr.arrays.regions import count_blocks, grid_of
 from nczarr.formats.netcdf4.define import chunk_lengths
 from nczarr.formats.netcdf4.library import Library
 from nczarr.plan.plans import FilePlan
@@ -71,7 +71,7 @@ def _count_chunks(plan: FilePlan) -> Iterator[tuple[int, int]]:
         shape, source = checked.shapes[path], checked.parts.get(path, {}).get("")
         count = math.prod(grid_of(shape, lengths)) if source is not None else 0
         if source is not None and count > _COUNTED:
-            count = sum(1 for _ in source.list_occupied(lengths))
+            count = count_blocks(source.list_occupied(lengths))
         yield len(lengths), count
 
 

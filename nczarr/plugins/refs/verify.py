@@ -19,7 +19,7 @@ from nczarr import registry
 from nczarr.arrays.chunks.manifest import KeyListing
 from nczarr.arrays.execution.thread_pool import DISTANT_WORKERS, Crew, Task
 from nczarr.arrays.lazy_numpy import NDArray, np
-from nczarr.arrays.regions import Index, region_of
+from nczarr.arrays.regions import Index, count_blocks, region_of
 from nczarr.arrays.sources.source import ArraySource, itemsize
 from nczarr.arrays.sources.windows import TEXT, TIMES
 from nczarr.ast.rectilinear import volume
@@ -251,7 +251,7 @@ def choose_chunks(name: str, source: ArraySource, sample: int | None) -> Iterato
     chunks = source.layout.chunks
     if sample is None:
         return source.list_occupied(chunks)
-    count = sum(1 for _ in source.list_occupied(chunks))
+    count = count_blocks(source.list_occupied(chunks))
     if count <= sample:
         return source.list_occupied(chunks)
     places = set(random.Random(f"{name} {count}").sample(range(count), sample))
@@ -303,7 +303,7 @@ def list_strays(checked: Checked, references: References) -> Iterator[str]:
     count = 0
     for _, source in arrays(checked):
         if source.keys is not None:
-            count += sum(1 for _ in source.list_occupied(source.layout.shards or source.layout.chunks))
+            count += count_blocks(source.list_occupied(source.layout.shards or source.layout.chunks))
             owners[source.keys.chunk_keys.prefix] = source.keys
     if count == sum(1 for key, _ in references.entries() if not is_metadata(key)):  # every key is one of a chunk
         return

@@ -13,7 +13,7 @@ import pytest
 import nczarr
 from nczarr.arrays.chunks import occupancy
 from nczarr.arrays.chunks.occupancy import blocks_of_boxes, blocks_of_chunks, blocks_of_runs, chunks_in
-from nczarr.arrays.regions import Index, Region, chunk_ranges, every_block, number_of, region_of, table_of
+from nczarr.arrays.regions import Index, Region, chunk_ranges, count_blocks, every_block, number_of, region_of, table_of
 from nczarr.arrays.sources.memory import Runs
 from nczarr.arrays.sources.sliced import Sliced
 from nczarr.arrays.sources.source import ArraySource, Layout
@@ -189,3 +189,13 @@ def test_every_source_names_all_blocks_with_values_and_few_others(
             assert set(answer) <= set(itertools.product(*counts)), (title, seed)
             everything = tuple(map(range, shape))
             assert list(source.list_occupied(blocks)) == list(source.list_occupied(blocks, everything)), (title, seed)
+
+
+def test_blocks_that_are_all_there_are_counted_without_listing_them() -> None:
+    length = 10**15
+    assert count_blocks(every_block((length, 3), (1, 1))) == 3 * length
+    whole_chunk = np.array([[0]], np.int64)
+    assert count_blocks(blocks_of_chunks(whole_chunk, (length,), (1,), (range(length),))) == length
+    few = blocks_of_chunks(np.array([[0], [2]], np.int64), (4,), (2,), (range(12),))
+    assert count_blocks(few) == 4
+    assert list(every_block((3,), (2,))) == [(0,), (1,)]
