@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from nczarr.diagnostics.report import UNREAD, CompileError, Report
@@ -26,6 +26,7 @@ def check(
     along: str | Iterable[str] = (),
     readers: str | Iterable[str] = (),
     schema: Dataset | None = None,
+    data: bool = False,
     kind: str | None = None,
     cf: bool | str = False,
     select: Iterable[str] = (),
@@ -53,7 +54,10 @@ def check(
         `zarr-python@3.1`), whose faults are reported; conventions (`nz`), of which is
         reported what is missing; formats, whose losses are reported.
     schema : str, os.PathLike or DatasetHandle, optional
-        Schema from which deviations are reported: CDL, notation or any dataset.
+        Schema from which deviations are reported: CDL, notation or any dataset. Its comments
+        `// nczarr: RULE` may allow some.
+    data : bool
+        With `schema`, judge the values of variables by its rules as well.
     kind : str, optional
         Kind of netCDF file whose limits are checked, in any spelling of `ncgen -k`.
     cf : bool or str
@@ -96,7 +100,6 @@ def check(
     >>> nczarr.check("samples/01-station.cdl", cf=True, select=["cf"])[0].message
     '`/lat` has neither `long_name` nor `standard_name` (CF 3.2)'
     """
-    from nczarr.api.inputs import input_of
     from nczarr.api.options import options_from
     from nczarr.diagnostics.report import Report
     from nczarr.pipeline import check as operation
@@ -127,13 +130,24 @@ def check(
         os.fspath(source),
         form=from_format,
         judges=tuple(map(operation.find_judge, list_texts(readers))),
-        schema=None if schema is None else input_of(schema, options, values=False).read,
+        schema=None if schema is None else _reader_of(schema, options),
+        values=data,
         options=options,
         conventions=conventions,
         codes=codes,
     )
     operation.check(request, report)
     return report.list_sorted()
+
+
+def _reader_of(schema: Dataset, options: Options) -> Callable[[Report], Checked | None]:
+    """Return the reader of a schema: a path or URL, whose text may have rules, or a dataset in memory."""
+    from nczarr.api.inputs import input_of
+    from nczarr.pipeline.check import find_schema_check
+
+    if isinstance(schema, str | os.PathLike):
+        return lambda report: find_schema_check().read(os.fspath(schema), report, options)
+    return input_of(schema, options, values=False).read
 
 
 def diff(

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from nczarr.cli import FAULTY, misuse
-from nczarr.cli.options import inputs_of, options_of, read_input, standard_input
+from nczarr.cli.options import inputs_of, options_of, standard_input
 from nczarr.cli.parser import Command
 from nczarr.cli.progress import counting
 from nczarr.cli.shared import Messages
@@ -68,9 +68,9 @@ def parser() -> Command:
         "xarray-tensorstore, gdal, or a release such as "
         "zarr-python@3.1), what is missing of a convention (nz, geo), or what a format would lose; repeatable",
     )
-    subparser.option(
-        TARGET, "--schema", metavar="SRC", help="report deviations from this schema: CDL, notation or any dataset"
-    )
+    for place in list_own("schema_check").values():
+        for row in load(place).options:
+            subparser.add(row)
     for comparison in _list_comparisons():
         for row in comparison.options:
             subparser.add(row)
@@ -140,7 +140,10 @@ def run(arguments: argparse.Namespace) -> int:
     except ValueError as fault:
         return misuse("check", str(fault))
     asked = {name: getattr(arguments, name) for name in list_own("convention") if getattr(arguments, name) is not None}
-    if comparison is not None and (arguments.readers or arguments.schema or asked):
+    asked_schema, values = getattr(arguments, "schema", None), getattr(arguments, "data", False)
+    if values and asked_schema is None:
+        return misuse("check", "--data belongs to --schema")
+    if comparison is not None and (arguments.readers or asked_schema or asked):
         text = f"{comparison.options[0].flags} compares sources with each other: check each of them in a run of its own"
         return misuse("check", text)
     sources = [*getattr(arguments, "first_sources", []), *arguments.sources]
@@ -162,8 +165,10 @@ def run(arguments: argparse.Namespace) -> int:
     faults = 0
 
     def schema(report: Report) -> Checked | None:
+        from nczarr.pipeline.check import find_schema_check
+
         if not schemas:
-            schemas.append(read_input(arguments.schema, report, options._replace(kind=None)))
+            schemas.append(find_schema_check().read(str(asked_schema), report, options._replace(kind=None)))
         return schemas[0]
 
     def check_one(path: str) -> None:
@@ -176,7 +181,8 @@ def run(arguments: argparse.Namespace) -> int:
             standard_input() if path == "-" else None,
             arguments.form,
             tuple(arguments.readers),
-            schema if arguments.schema else None,
+            schema if asked_schema else None,
+            values,
             options,
             conventions,
             codes,

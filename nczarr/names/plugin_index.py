@@ -127,6 +127,8 @@ class Plugin(NamedTuple):
     """Conventions with versions, which `check --NAME` checks: `module:attribute` of a `Convention`."""
     comparisons: Mapping[str, str] = NOTHING
     """Comparisons of several sources, by the word of `check --NAME`: `module:attribute` of a `SourceComparison`."""
+    schema_checks: Mapping[str, str] = NOTHING
+    """The check against a schema, by the word of `check --NAME`: `module:attribute` of a `SchemaCheck`."""
     expansions: Mapping[str, str] = NOTHING
     """Functions `(Checked, Source | Store, Report, Options) -> Checked | None`, by the attribute that marks variables.
 

@@ -70,6 +70,17 @@ class SourceComparison(NamedTuple):
     """
 
 
+class SchemaCheck(NamedTuple):
+    """The check of a dataset against a schema: `check --schema`."""
+
+    options: tuple[Option, ...]
+    """Rows of its options: the schema, and whether values are judged."""
+    read: Callable[[str, Report, Options], Checked | None]
+    """Returns the schema at a path or URL; None after a reported error. Raises OSError."""
+    judge: Callable[..., None]
+    """Reports deviations, `(dataset, schema, Report, values=bool)`. Raises OSError."""
+
+
 class CheckRequest(NamedTuple):
     """Request for a check."""
 
@@ -83,6 +94,8 @@ class CheckRequest(NamedTuple):
     """Other readers and conventions, whose faults are reported, and target formats, whose losses are."""
     schema: Callable[[Report], Checked | None] | None = None
     """Reader of the schema from which deviations are reported."""
+    values: bool = False
+    """Judge the values of variables by the rules of the schema."""
     options: Options = Options()
     """Options of the run; `kind` is a kind of netCDF file whose limits are checked."""
     conventions: Mapping[str, str] = MappingProxyType({})

@@ -83,7 +83,10 @@ OFFERS: dict[str, tuple[str, ...]] = {
         "codes",
     ),
     "refs": ("command refs verify", "command refs expand", "command refs compact", "name refs", "codes"),
-    "schema": ("emission tokens", "emission ast", "emission analysed", "emission plan", "emission keys"),
+    "schema": (
+        *("emission tokens", "emission ast", "emission analysed", "emission plan", "emission keys"),
+        *("schema_check schema", "codes"),
+    ),
     "serve": ("command serve",),
     "testing": ("name testing",),
     "virtualizarr": ("name virtualizarr", "opener virtualizarr", "hint parser"),

@@ -1,10 +1,12 @@
 """Row of the plugin `schema`."""
 
+from pathlib import Path
+
 from nczarr.names.plugin_index import Plugin
 
 PLUGIN = Plugin(
     "schema",
-    "phases of a compilation as JSON Lines (`compile --emit`)",
+    "phases of a compilation as JSON Lines (`compile --emit`), contracts (`check --schema`)",
     emissions={
         "tokens": "nczarr.plugins.schema.texts:list_tokens",
         "ast": "nczarr.plugins.schema.trees:list_documents",
@@ -12,5 +14,7 @@ PLUGIN = Plugin(
         "plan": "nczarr.plugins.schema.plans:list_arrays",
         "keys": "nczarr.plugins.schema.plans:list_keys",
     },
+    schema_checks={"schema": "nczarr.plugins.schema.contract.schema_check:CHECK"},
+    codes=str(Path(__file__).with_name("codes")),
     requires=("languages",),
 )

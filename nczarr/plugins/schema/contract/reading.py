@@ -1,0 +1,51 @@
+"""The rules of a schema, from its comments."""
+
+from __future__ import annotations
+
+import re
+
+from nczarr.plugins.schema.contract.places import list_comments
+from nczarr.plugins.schema.contract.rules import BadRuleError, Contract, Rules, parse_rules
+from nczarr.plugins.schema.contract.template import find_marks
+from nczarr.sdk import Attribute, Checked, Dimension, Group, Node, Report, Variable
+
+MARK = re.compile(r"//\s*nczarr:\s*(?!ignore\[)(.*)", re.DOTALL)
+"""A comment with rules. `nczarr: ignore[CODE]` hides diagnostics."""
+
+
+def read_contract(schema: Checked, report: Report) -> Contract:
+    """Return the rules in the comments of a schema. Reports bad-rule."""
+    comments = list(list_comments(schema))
+    rules: dict[str, Rules] = {}
+    marks = find_marks(comments)
+    rules.update(marks.rules)
+    for comment in comments:
+        found = MARK.match(comment.text)
+        if found is None:
+            continue
+        try:
+            if not comment.nodes:
+                raise BadRuleError("the comment stands with no declaration")
+            for path, node in comment.nodes:
+                added = parse_rules(found[1], rules.get(path, marks.usual))
+                _check_suits(added, node)
+                rules[path] = added._replace(span=comment.span)
+        except BadRuleError as error:
+            report.error("bad-rule", str(error), comment.span)
+    free = frozenset(path for path, each in rules.items() if each.extra_allowed)
+    return Contract(rules, marks.usual, free)
+
+
+def _check_suits(rules: Rules, node: Node) -> None:
+    """Raise BadRuleError if a rule means nothing for a node of this kind."""
+    kind = type(node).__name__
+    has_values = isinstance(node, Attribute | Variable)
+    for flag, word, suits in (
+        (rules.any_length, "any-length", isinstance(node, Dimension)),
+        (rules.any_value, "any-value", isinstance(node, Attribute)),
+        (rules.any_type, "any-type", has_values),
+        (rules.extra_allowed, "extra-allowed", isinstance(node, Group | Variable)),
+        (rules.has_demands, "a rule for values", has_values),
+    ):
+        if flag and not suits:
+            raise BadRuleError(f"{word if ' ' in word else f'`{word}`'} does not go with a node of the kind {kind}")

@@ -1,0 +1,46 @@
+"""Row of `check --schema`."""
+
+from __future__ import annotations
+
+from nczarr.pipeline.check_request import SchemaCheck
+from nczarr.sdk import TARGET, Checked, Option, Options, Report, Source, phases
+
+OPTIONS = (
+    Option(
+        "schema",
+        section=TARGET,
+        flags="--schema",
+        takes="text",
+        metavar="SRC",
+        help="report deviations from this schema: CDL, notation or any dataset; its comments `// nczarr: RULE` may "
+        "allow some (see `nczarr explain bad-rule`)",
+    ),
+    Option(
+        "data",
+        section=TARGET,
+        flags="--data",
+        help="with --schema, judge the values of variables by its rules as well",
+    ),
+)
+
+
+def read(path: str, report: Report, options: Options) -> Checked | None:
+    """Return the schema at a path or URL; `-` is standard input. None after an error. Raises OSError."""
+    from nczarr.cli.options import standard_input
+    from nczarr.pipeline.endpoints import open_source
+    from nczarr.plugins.schema.contract.template import fill_placeholders
+
+    source = standard_input() if path == "-" else open_source(path, report, options)
+    if source is None:
+        return None
+    return phases.read(fill_placeholders(source) if isinstance(source, Source) else source, report, options)
+
+
+def judge(checked: Checked, schema: Checked, report: Report, *, values: bool) -> None:
+    """Report deviations of a dataset from a schema. Raises OSError. `values`: judge those of variables as well."""
+    from nczarr.plugins.schema.contract.judge import judge as judge_contract
+
+    judge_contract(checked, schema, report, values=values)
+
+
+CHECK = SchemaCheck(OPTIONS, read, judge)
