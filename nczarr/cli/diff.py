@@ -12,10 +12,13 @@ from nczarr.cli.options import options_of, read_input, subset_of
 from nczarr.cli.parser import Command, Switch
 from nczarr.cli.shared import Messages
 from nczarr.diagnostics.report import UNREAD
+from nczarr.names.plugin_index import list_own
 from nczarr.options import ARGUMENTS, COMPARISON
+from nczarr.registry import load
 
 if TYPE_CHECKING:
     from nczarr.pipeline.compare.difference import Tolerance
+    from nczarr.pipeline.compare.judgement import DiffJudgement
 
 EXAMPLES = (
     ("compare a file with its copy in another format", "diff ocean.nc ocean.zarr"),
@@ -36,7 +39,7 @@ def parser() -> Command:
         EXAMPLES,
     )
     subparser.option(ARGUMENTS, "first", metavar="A", help="file, store or URL; - is standard input")
-    subparser.option(ARGUMENTS, "second", metavar="B", help="dataset to compare with A")
+    subparser.option(ARGUMENTS, "second", metavar="B", nargs="?", help="dataset to compare with A")
     subparser.option(ARGUMENTS, "rest", nargs="*", help=argparse.SUPPRESS)
     subparser.option(COMPARISON, "--data", action=Switch, default=True, help="compare values (default: yes)")
     subparser.option(
@@ -58,13 +61,36 @@ def parser() -> Command:
         action="store_true",
         help="take the arguments of a diff driver of git: `git config diff.nczarr.command 'nczarr diff --git'`",
     )
+    subparser.option(
+        COMPARISON,
+        "--against",
+        metavar="REVISION",
+        help="compare each file with its state in a revision of git, such as HEAD or origin/main; skip new files",
+    )
+    for judgement in _list_judgements():
+        for row in judgement.options:
+            subparser.add(row)
     return subparser.complete()
+
+
+def _list_judgements() -> list[DiffJudgement]:
+    """Return what plugins can say of two datasets."""
+    return [load(place) for place in list_own("judgement").values()]
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Compare; return 1 if there is a difference, the usual status after an error."""
     if arguments.git:
         return _run_for_git(arguments)
+    for judgement in _list_judgements():
+        first, *others = judgement.options
+        for row in others:
+            if getattr(arguments, row.name) and not getattr(arguments, first.name):
+                return misuse("diff", f"{row.flags} belongs to {first.flags}")
+    if arguments.against is not None:
+        return _run_against(arguments)
+    if arguments.second is None:
+        return misuse("diff", "the following arguments are required: B")
     if arguments.rest:
         return misuse("diff", "two datasets are compared; --git takes the arguments of git")
     status, number = _compare(arguments)
@@ -89,6 +115,25 @@ def _run_for_git(arguments: argparse.Namespace) -> int:
     if status != DONE:
         write_product([b"the two states cannot be compared\n"])
     return DONE
+
+
+def _run_against(arguments: argparse.Namespace) -> int:
+    """Compare files with their state in a revision of git; return the worst status."""
+    from nczarr.cli.git_files import NotInRevisionError, at_revision
+
+    paths = [path for path in (arguments.first, arguments.second, *arguments.rest) if path is not None]
+    worst = DONE
+    for path in paths:
+        try:
+            with at_revision(path, arguments.against) as old:
+                arguments.first, arguments.second, arguments.rest = old, path, []
+                status, number = _compare(arguments)
+        except NotInRevisionError:
+            continue
+        except OSError as fault:
+            return misuse("diff", f"--against: {fault}")
+        worst = max(worst, status or (FAULTY if number else DONE))
+    return worst
 
 
 def _compare(arguments: argparse.Namespace) -> tuple[int, int]:
@@ -119,6 +164,15 @@ def _diff(arguments: argparse.Namespace, tolerance: Tolerance | None, messages: 
     sides = choose_parts(one, other, subset, report)
     if sides is None:
         return 0
+    for judgement in _list_judgements():
+        values = {row.name: getattr(arguments, row.name) for row in judgement.options}
+        if values[judgement.options[0].name]:
+            lines, number = judgement.judge(
+                sides, (arguments.first, arguments.second), values, arguments.message_format
+            )
+            if not arguments.quiet:
+                write_product(line.encode("utf-8", "surrogateescape") for line in lines)
+            return number
     every = differences(*sides, data=arguments.data, storage=arguments.with_storage, tolerance=tolerance)
     numbers = itertools.count()
     counted = (difference for difference, _ in zip(every, numbers, strict=False))

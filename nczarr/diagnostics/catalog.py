@@ -35,7 +35,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from nczarr.diagnostics.report import Severity
-from nczarr.names.plugin_index import list_code_folders
+from nczarr.names.plugin_index import list_code_folders, list_difference_folders
 
 SUBJECTS = (
     "Characters and constants",
@@ -65,8 +65,9 @@ SUBJECTS = (
     "Streams of points",
     "Files and runs",
     "Kinds of difference",
+    "Kinds of change",
 )
-"""Sections of the index of codes in order; the last one contains the kinds of difference."""
+"""Sections of the index of codes in order; the last two contain the kinds of difference, and of change."""
 
 
 class Code(NamedTuple):
@@ -178,8 +179,8 @@ class Pages(Mapping[str, Code]):
 CODES = Pages(Path(__file__).with_name("codes"), list_code_folders)
 """All codes by name, those of plugins among them."""
 
-KINDS = Pages(Path(__file__).with_name("differences"))
-"""All kinds of difference by name; `missing-group` is also a code."""
+KINDS = Pages(Path(__file__).with_name("differences"), list_difference_folders)
+"""All kinds of difference and of change by name; `missing-group` is also a code."""
 
 
 def sections() -> Iterator[tuple[str, list[Code]]]:

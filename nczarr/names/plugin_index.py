@@ -142,8 +142,12 @@ class Plugin(NamedTuple):
     """Forms of the facts that `info` prints."""
     hints: Mapping[str, str] = NOTHING
     """Functions `(bytes) -> str | None`: what may help with a file of unknown format, by its first bytes."""
+    judgements: Mapping[str, str] = NOTHING
+    """Judgements that `diff --NAME` prints instead of the differences: `module:attribute` of a `DiffJudgement`."""
     codes: str = ""
     """Folder with a page for each code that it alone reports, such as `diagnostics/codes`."""
+    differences: str = ""
+    """Folder with a page for each kind of difference that its judgements name."""
     losses: tuple[str, ...] = ()
     """Codes of losses of values that its formats report, which `--allow-loss` accepts."""
     codecs: Mapping[str, str] = NOTHING
@@ -242,11 +246,21 @@ def list_others(kind: str) -> Iterator[tuple[str, Any]]:
 
 def list_code_folders() -> Iterator[str]:
     """Yield the folders with pages of codes, those of built-in plugins first."""
+    return _list_folders("codes")
+
+
+def list_difference_folders() -> Iterator[str]:
+    """Yield the folders with pages of kinds of difference."""
+    return _list_folders("differences")
+
+
+def _list_folders(what: str) -> Iterator[str]:
     for list_found in (_list_built_in, _list_others):
         for found in list_found():
-            plugin = load(found)[0] if found.offers is None or "codes" in found.offers else None
-            if plugin is not None and plugin.codes:
-                yield plugin.codes
+            plugin = load(found)[0] if found.offers is None or what in found.offers else None
+            folder: str = "" if plugin is None else getattr(plugin, what)
+            if folder:
+                yield folder
 
 
 def list_offered(kind: str) -> list[str]:

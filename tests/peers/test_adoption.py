@@ -86,7 +86,8 @@ def test_hooks_of_pre_commit(repository: Path) -> None:
 def test_the_version_of_the_hooks_is_installable() -> None:
     """pre-commit installs the repository itself, with the extras that are named."""
     hooks = yaml.safe_load((ROOT / ".pre-commit-hooks.yaml").read_text())
-    assert {hook["entry"] for hook in hooks} == {"nczarr fmt", "nczarr check"}
+    entries = {"nczarr fmt", "nczarr check", "nczarr diff --compat backward --against HEAD"}
+    assert {hook["entry"] for hook in hooks} == entries
     assert {hook["language"] for hook in hooks} == {"python"}
 
 

@@ -7,14 +7,14 @@ import re
 from collections.abc import Iterator
 from contextlib import suppress
 
-from nczarr.diagnostics.catalog import CODES, KINDS, Code, sections
+from nczarr.diagnostics.catalog import CODES, KINDS, SUBJECTS, Code, sections
 from nczarr.diagnostics.render import visible
 from nczarr.diagnostics.report import Severity
 from nczarr.stores.memory import pretty
 
 FOLDER = "reference/codes"
-LAST = "Kinds of difference"
-"""Subject of the kinds of difference, whose pages have a folder of their own."""
+OF_DIFF = SUBJECTS[-2:]
+"""Subjects of the kinds of difference and of change, whose pages have a folder of their own."""
 
 
 def pages() -> Iterator[tuple[str, str]]:
@@ -26,7 +26,7 @@ def pages() -> Iterator[tuple[str, str]]:
 
 
 def _place(code: Code) -> str:
-    return f"differences/{code.name}.md" if code.subject == LAST else f"{code.name}.md"
+    return f"differences/{code.name}.md" if code.subject in OF_DIFF else f"{code.name}.md"
 
 
 def _index() -> str:
@@ -37,7 +37,7 @@ def _index() -> str:
         "Every message of nczarr has a code in brackets, such as `error[lost-type]`. Find the code here, or run "
         "`nczarr explain CODE`. Each page has the meaning, the smallest input that causes the message, and "
         "a remedy.\n\n"
-        f"There are {len(CODES)} codes ({counted}) and {len(KINDS)} kinds of difference, which "
+        f"There are {len(CODES)} codes ({counted}) and {len(KINDS)} kinds of difference and of change, which "
         "`nczarr diff` reports.\n\n"
     ]
     for subject, found in sections():
@@ -59,8 +59,8 @@ def _badge(code: Code) -> str:
 
 
 def _page(code: Code, subject: str, found: list[Code]) -> str:
-    up = "../" if code.subject == LAST else ""
-    kind = "difference" if code.subject == LAST else str(code.severity)
+    up = "../" if code.subject in OF_DIFF else ""
+    kind = "difference" if code.subject in OF_DIFF else str(code.severity)
     text = f"---\ntitle: {code.name}\n---\n\n# `{code.name}`\n\n"
     way = f"[Diagnostic codes]({up}index.md) › [{subject}]({up}index.md#{_anchor(subject)})"
     badge = f'<span class="severity {code.severity}">{kind}</span>'

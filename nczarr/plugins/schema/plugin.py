@@ -6,7 +6,7 @@ from nczarr.names.plugin_index import Plugin
 
 PLUGIN = Plugin(
     "schema",
-    "phases of a compilation as JSON Lines (`compile --emit`), contracts (`check --schema`)",
+    "phases of a compilation as JSON Lines (`compile --emit`), contracts (`check --schema`), evolution",
     emissions={
         "tokens": "nczarr.plugins.schema.texts:list_tokens",
         "ast": "nczarr.plugins.schema.trees:list_documents",
@@ -15,6 +15,9 @@ PLUGIN = Plugin(
         "keys": "nczarr.plugins.schema.plans:list_keys",
     },
     schema_checks={"schema": "nczarr.plugins.schema.contract.schema_check:CHECK"},
+    judgements={"compat": "nczarr.plugins.schema.evolution.command:JUDGEMENT"},
+    names={"changes": "nczarr.plugins.schema.api:changes"},
+    differences=str(Path(__file__).with_name("differences")),
     codes=str(Path(__file__).with_name("codes")),
     requires=("languages",),
 )
