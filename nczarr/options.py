@@ -443,6 +443,8 @@ TABLE: tuple[Option, ...] = (
            "name of the dataset in the text (default: its own, else SRC)"),
     # messages
     Option("strict", _REPORT, OUTPUT, "--strict", help="treat warnings as errors"),
+    Option("levels", _REPORT, OUTPUT, "-W", "levels", "CODE=LEVEL",
+           "treat the warnings of a code as error, warning or ignore; repeatable"),
     Option("message_format", _REPORT, OUTPUT, "--message-format", "text", None,
            "form of the diagnostics on standard error (default: human); gcc is for lists of errors in editors",
            ("human", "json", "sarif", "gcc"), "human"),

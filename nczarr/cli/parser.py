@@ -194,6 +194,22 @@ def loss(text: str) -> str:
     return text
 
 
+def warning_level(text: str) -> tuple[str, str]:
+    """Return a code of warnings and the level that it gets. Raises ArgumentTypeError for others."""
+    from nczarr.diagnostics.catalog import CODES
+    from nczarr.diagnostics.report import VALUE_LOSSES, Severity, hint
+
+    code, _, level = text.partition("=")
+    if level not in ("error", "warning", "ignore"):
+        raise argparse.ArgumentTypeError(f"{text!r} has no level; write CODE=error, CODE=warning or CODE=ignore")
+    if code not in CODES:
+        raise argparse.ArgumentTypeError(f"`{code}` is not a code{hint(code, CODES)}")
+    if CODES[code].severity is Severity.ERROR and level != "error":
+        remedy = f"; `--allow-loss {code}` accepts it" if code in VALUE_LOSSES else ""
+        raise argparse.ArgumentTypeError(f"`{code}` is an error, which is no warning of another level{remedy}")
+    return code, level
+
+
 def _level(text: str) -> int:
     if not (text.isascii() and text.isdigit() and len(text) == 1):
         raise argparse.ArgumentTypeError(f"{text!r} is not a level; write 0 to 9")
@@ -203,6 +219,7 @@ def _level(text: str) -> int:
 PARSERS: dict[str, Callable[[str], Any]] = {
     "kind": kind,
     "level": _level,
+    "levels": warning_level,
     "losses": loss,
     "size": size,
     "storage options": storage_option,
@@ -210,5 +227,5 @@ PARSERS: dict[str, Callable[[str], Any]] = {
 }
 """Parsers of values by the name that the table of options has for them; all others are texts."""
 
-REPEATABLE = ("chunks", "codecs", "losses", "names", "shards", "storage options", "texts")
+REPEATABLE = ("chunks", "codecs", "levels", "losses", "names", "shards", "storage options", "texts")
 """Values whose option may be repeated."""

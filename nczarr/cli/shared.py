@@ -112,6 +112,9 @@ class Messages:
     """
 
     def __init__(self, options: argparse.Namespace) -> None:
+        self._levels = {
+            code: None if level == "ignore" else Severity(level) for code, level in getattr(options, "levels", ())
+        }
         self._begin(strict=options.strict)
         self._format = options.message_format
         self._quiet = options.quiet
@@ -125,6 +128,7 @@ class Messages:
     def _begin(self, *, strict: bool) -> None:
         """Begin the report of a task."""
         self.report = Report(strict=strict)
+        self.report.levels = self._levels
         self.report.announce = self._announce
         self._announced: set[tuple[object, ...]] = set()
 

@@ -10,12 +10,13 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from mmap import mmap
 from typing import Any, NamedTuple
 
+from nczarr.diagnostics.ignored import is_ignored
 from nczarr.names import closest
 
 Buffer = bytes | mmap
@@ -211,6 +212,10 @@ class Label(NamedTuple):
             return False
         return source.has_lines
 
+    def is_ignored(self, code: str) -> bool:
+        """Return whether a comment of the text hides warnings of a code here."""
+        return self.span.source is not None and self.has_lines and is_ignored(code, self.span.source, self.span.start)
+
 
 class Diagnostic(NamedTuple):
     """One finding, with its code and position."""
@@ -268,20 +273,8 @@ class Report:
     """
 
     __slots__ = (
-        *(
-            "_deferred",
-            "_errors",
-            "_hushed",
-            "_kept",
-            "_worst",
-            "announce",
-            "dropped",
-            "hides",
-            "limit",
-            "losses",
-            "strict",
-        ),
-        "subject",
+        *("_deferred", "_errors", "_hushed", "_kept", "_worst", "announce", "dropped", "hides", "levels", "limit"),
+        *("losses", "strict", "subject"),
     )
 
     def __init__(self, limit: int = 1000, *, strict: bool = False) -> None:
@@ -289,6 +282,8 @@ class Report:
         self.strict = strict
         self.announce: Callable[[], None] = _nothing
         self.hides: Callable[[Diagnostic], bool] | None = None
+        self.levels: Mapping[str, Severity | None] = {}
+        """Severities that the run gives to warnings and notes by code; None: they are ignored."""
         self.subject = ""
         self.dropped = 0
         self.losses: list[Diagnostic] = []
@@ -303,8 +298,12 @@ class Report:
         """Add a diagnostic, unless it is hidden or a repetition (same code, place and message)."""
         if self.hides is not None and self.hides(diagnostic):
             return
-        if self.strict and diagnostic.severity is Severity.WARNING:
-            diagnostic = diagnostic._replace(severity=Severity.ERROR)
+        if diagnostic.severity is not Severity.ERROR:
+            usual = Severity.ERROR if self.strict and diagnostic.severity is Severity.WARNING else diagnostic.severity
+            severity = self.levels.get(diagnostic.code, usual)
+            if severity is None or diagnostic.primary.is_ignored(diagnostic.code):
+                return
+            diagnostic = diagnostic._replace(severity=severity)
         diagnostic = _with_offsets(diagnostic)
         key = (*diagnostic.sort_key(), diagnostic.primary.pointer)
         if key in self._kept:

@@ -1,23 +1,20 @@
 """Choice of the diagnostics of a check: by codes, by comments in the text, and by the settings of a project.
 
-A comment `// nczarr: ignore[cf-units]` concerns its line; alone on a line it
-concerns the next one. `nczarr.toml`, or the table `[tool.nczarr]` of
+`nczarr.toml`, or the table `[tool.nczarr]` of
 `pyproject.toml`, has the keys `select`, `ignore`, and those of conventions such as `cf`.
 """
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from nczarr.diagnostics.catalog import CODES
+from nczarr.diagnostics.ignored import matches
 from nczarr.diagnostics.report import Diagnostic, Severity, hint
 from nczarr.names.plugin_index import list_offered
-
-_COMMENT = re.compile(r"//.*?\bnczarr:\s*ignore\[([^\]]*)\]")
 
 
 class CodeFilter(NamedTuple):
@@ -31,38 +28,20 @@ class CodeFilter(NamedTuple):
     def hides(self, diagnostic: Diagnostic) -> bool:
         """Return whether a diagnostic is not shown, for its code or for a comment at its place."""
         code = diagnostic.code
-        if self.select and not _matches(code, self.select):
+        if self.select and not matches(code, self.select):
             return True
-        return _matches(code, self.ignore) or _matches(code, _list_commented(diagnostic))
+        return matches(code, self.ignore) or diagnostic.primary.is_ignored(code)
 
     def hides_warning(self, diagnostic: Diagnostic) -> bool:
         """Return the same for a source that may be unreadable, whose errors are always shown."""
         return diagnostic.severity is not Severity.ERROR and self.hides(diagnostic)
 
 
-def _matches(code: str, words: Iterable[str]) -> bool:
-    return any(code == word or code.startswith(word + "-") for word in words)
-
-
-def _list_commented(diagnostic: Diagnostic) -> list[str]:
-    """Return the codes in comments at the line of a diagnostic, or alone on the line above."""
-    label = diagnostic.primary
-    source = label.span.source
-    if source is None or not label.has_lines or source.binary or source.key is not None:
-        return []
-    line, _ = source.position(label.span.start)
-    comments = [_COMMENT.search(source.line_text(line))]
-    above = source.line_text(line - 1).strip()
-    if above.startswith("//"):
-        comments.append(_COMMENT.match(above))
-    return [word.strip() for comment in comments if comment is not None for word in comment[1].split(",")]
-
-
 def check_codes(words: Iterable[str]) -> tuple[str, ...]:
     """Return codes and first words of codes. Raises ValueError for others."""
     checked = tuple(words)
     for word in checked:
-        if not any(_matches(code, (word,)) for code in CODES):
+        if not any(matches(code, (word,)) for code in CODES):
             raise ValueError(f"`{word}` is not a code, or the first word of one{hint(word, CODES)}")
     return checked
 

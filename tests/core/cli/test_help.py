@@ -49,6 +49,7 @@ METAVARS = {
         "B",
         "BASE",
         "CODE",
+        "CODE=LEVEL",
         "COMMAND | TOPIC",
         "DIR",
         "DST",
