@@ -76,8 +76,8 @@ PLACES: dict[str, tuple[str, ...]] = {
     "nczarr.api.builder.foreign_arrays": ("LazyArrays",),
     "nczarr.api.convert": ("ObjectReader", "PreparedObject"),
     "nczarr.api.handle": ("DatasetHandle",),
-    "nczarr.cli": ("DONE", "FAULTY", "misuse", "write_product"),
-    "nczarr.cli.parser": ("Command",),
+    "nczarr.cli": ("DONE", "FAULTY", "complain", "misuse", "write_product"),
+    "nczarr.cli.parser": ("Command", "RunWrapper"),
     "nczarr.cli.shared": ("Messages",),
     "nczarr.cli.options": ("options_of", "read_input"),
 }
@@ -139,11 +139,13 @@ if TYPE_CHECKING:
     from nczarr.ast.frozen import frozen as frozen
     from nczarr.cli import DONE as DONE
     from nczarr.cli import FAULTY as FAULTY
+    from nczarr.cli import complain as complain
     from nczarr.cli import misuse as misuse
     from nczarr.cli import write_product as write_product
     from nczarr.cli.options import options_of as options_of
     from nczarr.cli.options import read_input as read_input
     from nczarr.cli.parser import Command as Command
+    from nczarr.cli.parser import RunWrapper as RunWrapper
     from nczarr.cli.shared import Messages as Messages
     from nczarr.diagnostics.report import UNREAD as UNREAD
     from nczarr.diagnostics.report import CompileError as CompileError

@@ -154,7 +154,9 @@ def _dispatch(arguments: list[str]) -> int:
         options = made.parse_args(arguments[len(name.split()) :])
     except SystemExit as done:
         return int(done.code or 0)
-    status = import_module(place.partition(":")[0]).run(options)
+    call = import_module(place.partition(":")[0]).run
+    wrapper = import_module("nczarr.cli.parser").find_wrapper(name)
+    status = call(options) if wrapper is None else wrapper.run(options, call, arguments)
     return status
 
 

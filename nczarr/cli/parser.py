@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from collections.abc import Callable, Collection, Iterator, Sequence
 from operator import attrgetter
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 
 from nczarr.cli import write_product
 from nczarr.names import readable
@@ -31,6 +31,14 @@ class Formatter(argparse.HelpFormatter):
 
     def _fill_text(self, text: str, width: int, indent: str) -> str:
         return text if text.startswith(EXAMPLES) else super()._fill_text(text, width, indent)
+
+
+class RunWrapper(NamedTuple):
+    """Options of a plugin around the run of a command."""
+
+    options: tuple[Option, ...]
+    run: Callable[[argparse.Namespace, Callable[[argparse.Namespace], int], Sequence[str]], int]
+    """Function of the arguments, the run of the command, and the words of the command line; returns the status."""
 
 
 class Command(argparse.ArgumentParser):
@@ -63,7 +71,8 @@ class Command(argparse.ArgumentParser):
             for row in TABLE
             if row.name in owned or self.name in row.commands or any(row.name in each for each in shared)
         ]
-        for row in (*rows, *owned.values()):
+        wrapper = find_wrapper(self.name)
+        for row in (*rows, *owned.values(), *(() if wrapper is None else wrapper.options)):
             self.add(row)
         short = [flag for flag in ("-h",) if flag not in self._option_string_actions]
         self.option(OUTPUT, *short, "--help", action=Help, help="show this help and exit")
@@ -91,6 +100,16 @@ class Command(argparse.ArgumentParser):
     def option(self, section: str, *flags: str, **settings: Any) -> None:
         """Add an option or positional argument to a section."""
         self._sections[section].add_argument(*flags, **settings)
+
+
+def find_wrapper(command: str) -> RunWrapper | None:
+    """Return what a plugin puts around the run of a command."""
+    from nczarr.names.plugin_index import list_offered, list_own, load_part
+
+    if command not in list_offered("wrapper"):
+        return None
+    found: RunWrapper = load_part(list_own("wrapper")[command])
+    return found
 
 
 def _epilog(examples: tuple[Example, ...]) -> str:

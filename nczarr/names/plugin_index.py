@@ -168,6 +168,8 @@ class Plugin(NamedTuple):
     """Executors of tasks, by the option that names their address: `module:attribute` of an `ExecutorKind`."""
     objects: Mapping[str, str] = NOTHING
     """Objects that `nczarr.write` takes, by the package of their class: `module:attribute` of an `ObjectReader`."""
+    wrappers: Mapping[str, str] = NOTHING
+    """Options around the run of a command, by its name: `module:attribute` of a `RunWrapper`."""
     emissions: Mapping[str, str] = NOTHING
     """Functions `(Emission) -> Iterator[dict]` behind `compile --emit NAME`: records that are printed as JSON Lines."""
     protocols: Mapping[str, ProtocolRow] = NOTHING

@@ -46,6 +46,7 @@ if TYPE_CHECKING:  # public names of `nczarr`, for type checkers
 OFFERS: dict[str, tuple[str, ...]] = {
     "ncml": ("format ncml", "codes"),  # first: formats are listed and detected in this order
     "awkward0": ("format awkward0", "name awkward0", "codes"),
+    "builds": ("wrapper compile", "wrapper convert", "wrapper rechunk"),
     "cf": ("convention cf", "declaration geo", "fact_form stac", "codes"),
     "combine": (
         *("format cfa", "command append", "command combine", "command refs combine", "command refs append"),

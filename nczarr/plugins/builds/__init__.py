@@ -1,0 +1,1 @@
+"""Manners of a tool in a build: `--depfile`, `--if-changed` and `--watch` of `compile`, `convert` and `rechunk`."""

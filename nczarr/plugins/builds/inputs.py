@@ -1,0 +1,102 @@
+"""Files that a run reads."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from importlib.util import find_spec
+
+from nczarr.stores import local_paths
+
+_SYSTEM = ("/proc/", "/sys/", "/dev/", "/etc/")
+
+_recorded: set[str] | None = None
+"""Paths that the present run opened; None between runs."""
+
+_hooked = False
+
+
+@contextmanager
+def recording() -> Iterator[set[str]]:
+    """Give the set of files that this process opens for reading meanwhile, as absolute paths.
+
+    Python tells of each file that it opens; that a hook for this cannot be removed is why there is one for all runs.
+    """
+    global _hooked, _recorded
+    if not _hooked:
+        sys.addaudithook(_note)
+        _hooked = True
+    found = _recorded = set[str]()
+    try:
+        yield found
+    finally:
+        _recorded = None
+
+
+def _note(event: str, arguments: tuple[object, ...]) -> None:
+    if event != "open" or _recorded is None:
+        return
+    path, mode, flags = (*arguments, None, None)[:3]
+    writes = isinstance(flags, int) and flags & (os.O_WRONLY | os.O_RDWR | os.O_CREAT)
+    if isinstance(path, str) and not writes and not (isinstance(mode, str) and set(mode) & set("wax+")):
+        _recorded.add(local_paths.absolute(path))
+
+
+def list_inputs(opened: Iterable[str], sources: Iterable[str], passes: Iterable[str], target: str) -> list[str]:
+    """Return the files on which a target depends, sorted: relative ones if they are below the working folder.
+
+    `opened`: files that the run opened. `sources`: its paths, which other processes may have read; a store counts with
+    all its files. `passes`: places of passes, `module:function`. URLs have no file.
+    """
+    own = local_paths.absolute(target)
+    found = {path for path in opened if _counts(path)}
+    for source in sources:
+        found.update(map(local_paths.absolute, _list_files(source)))
+    for place in passes:
+        spec = find_spec(place.partition(":")[0])
+        if spec is not None and spec.origin is not None:
+            found.add(local_paths.absolute(spec.origin))
+    inputs = (path for path in found if path != own and not path.startswith(own + os.sep))
+    return sorted(_shorten(path) for path in inputs if os.path.isfile(path))
+
+
+def _counts(path: str) -> bool:
+    """Return whether a file may be an input: not of the system, of Python, or of an installed package."""
+    programs = {local_paths.absolute(place) + os.sep for place in (sys.prefix, sys.base_prefix, *_list_packages())}
+    return not path.endswith(".pyc") and not path.startswith((*_SYSTEM, *programs))
+
+
+def _list_packages() -> Iterator[str]:
+    import nczarr
+
+    yield local_paths.parent_of(str(nczarr.__file__))
+    yield from (place for place in sys.path if place.endswith(("site-packages", "dist-packages")))
+
+
+def _list_files(source: str) -> Iterator[str]:
+    """Yield the files of a source: itself, or all in its folder."""
+    path = source.removeprefix("file://").partition("#")[0]
+    if not local_paths.is_folder(path):
+        yield path
+        return
+    for folder, _, names in local_paths.walk(path):
+        yield from (local_paths.join(folder, name) for name in names)
+
+
+def _shorten(path: str) -> str:
+    here = os.getcwd() + os.sep
+    return path.removeprefix(here)
+
+
+def write_depfile(target: str, inputs: Iterable[str]) -> str:
+    """Return a rule of Make that Ninja reads as well: a target and the files on which it depends."""
+    lines = [f"{_escape(target)}:", *(f"  {_escape(path)}" for path in inputs)]
+    return " \\\n".join(lines) + "\n"
+
+
+def _escape(path: str) -> str:
+    """Return a path as Make reads it."""
+    escaped = path.replace("$", "$$").replace("#", "\\#")
+    return escaped.replace(" ", "\\ ")

@@ -1,0 +1,119 @@
+"""Options of a run in a build, and the run around the command."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+import time
+from collections.abc import Callable, Sequence
+
+from nczarr.sdk import RUN, Option, RunWrapper, complain, misuse
+
+PAUSE = 0.3
+"""Seconds between two looks at the inputs."""
+
+OPTIONS = (
+    Option(
+        "depfile",
+        section=RUN,
+        flags="--depfile",
+        takes="text",
+        metavar="FILE",
+        help="write the files that the target depends on as a rule for Make and Ninja",
+        bytes=False,
+    ),
+    Option(
+        "if_changed",
+        section=RUN,
+        flags="--if-changed",
+        help="do nothing if the target was made by this command from the same inputs, else replace it; "
+        "TARGET.nczarr-inputs.json keeps what they were",
+        bytes=False,
+    ),
+    Option(
+        "watch",
+        section=RUN,
+        flags="--watch",
+        help="run again when an input changes, until interrupted; replaces the target",
+        bytes=False,
+    ),
+)
+
+
+def run(arguments: argparse.Namespace, call: Callable[[argparse.Namespace], int], words: Sequence[str]) -> int:
+    """Run a command with what a build asks of it; return its status."""
+    target = getattr(arguments, "target", None) or getattr(arguments, "output", None)
+    if not (arguments.depfile or arguments.if_changed or arguments.watch):
+        return call(arguments)
+    if target is None or target == "-" or "://" in target:
+        return misuse(arguments.command, "--depfile, --if-changed and --watch need a target that is a file or folder")
+    if not arguments.watch:
+        return _run_once(arguments, call, words, target)[0]
+    while True:
+        status, inputs = _run_once(arguments, call, words, target)
+        complain(f"nczarr: watching {len(inputs)} file{'s' * (len(inputs) != 1)}; status {status}")
+        sys.stderr.flush()
+        before = _look(inputs)
+        try:
+            while _look(inputs) == before:
+                time.sleep(PAUSE)
+        except KeyboardInterrupt:  # the usual end: nothing is written meanwhile
+            return status
+
+
+def _run_once(
+    arguments: argparse.Namespace, call: Callable[[argparse.Namespace], int], words: Sequence[str], target: str
+) -> tuple[int, list[str]]:
+    """Return the status of a run, and its inputs."""
+    from nczarr.plugins.builds.fingerprint import is_current, write_fingerprint
+    from nczarr.plugins.builds.inputs import list_inputs, recording, write_depfile
+
+    asked = [word for word in words if word != "--watch"]
+    sources = _list_sources(arguments)
+    passes = getattr(arguments, "passes", None) or ()
+    has_depfile = not arguments.depfile or os.path.exists(arguments.depfile)
+    if arguments.if_changed and has_depfile and is_current(target, asked):
+        return 0, list_inputs((), sources, passes, target)
+    arguments.overwrite = arguments.overwrite or arguments.if_changed or arguments.watch
+    with recording() as opened:
+        status = call(arguments)
+    inputs = list_inputs(opened, sources, passes, target)
+    if status != 0:
+        return status, inputs
+    try:
+        if arguments.if_changed:
+            write_fingerprint(target, asked, inputs)
+        if arguments.depfile:
+            unfinished = f"{arguments.depfile}.partial"
+            with open(unfinished, "w", encoding="utf-8", errors="surrogateescape") as file:
+                file.write(write_depfile(target, inputs))
+            os.replace(unfinished, arguments.depfile)
+    except OSError as fault:
+        return misuse(arguments.command, f"`{fault.filename}`: {fault.strerror}"), inputs
+    return status, inputs
+
+
+def _list_sources(arguments: argparse.Namespace) -> list[str]:
+    """Return the paths of the sources that are files or folders."""
+    named: str | list[str] = next(
+        getattr(arguments, name) for name in ("sources", "source", "schema") if hasattr(arguments, name)
+    )
+    every = [named] if isinstance(named, str) else list(named)
+    return [source for source in every if source != "-" and ("://" not in source or source.startswith("file://"))]
+
+
+def _look(inputs: Sequence[str]) -> list[tuple[int, int] | None]:
+    """Return size and time of files; None of one that is away, as it is while an editor replaces it."""
+    found: list[tuple[int, int] | None] = []
+    for path in inputs:
+        try:
+            state = os.stat(path)
+        except OSError:
+            found.append(None)
+            continue
+        found.append((state.st_size, state.st_mtime_ns))
+    return found
+
+
+WRAPPER = RunWrapper(OPTIONS, run)

@@ -1,0 +1,131 @@
+"""`--depfile`, `--if-changed`, `--watch`: with Make and Ninja, and by what a run touches."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+import nczarr
+from tests.conftest import Ran, run_command
+
+SCHEMA = "netcdf d {{ dimensions: x = {} ; variables: int v(x) ; }}"
+
+PASS = """from nczarr.ast import Attribute, Constant
+
+def stamp(tree, report):
+    from dataclasses import replace
+    return replace(tree, attributes=(Attribute(name="stamp", value=Constant.text(b"1")),))
+"""
+
+
+@pytest.fixture(autouse=True)
+def _folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("my schema#$.cdl").write_text(SCHEMA.format(2))
+
+
+def compile_it(*options: str) -> Ran:
+    ran = run_command("compile", "my schema#$.cdl", "-o", "d.nc", *options)
+    assert ran.status == 0, ran.err
+    return ran
+
+
+def test_make_knows_the_inputs(tool: Callable[[str], str]) -> None:
+    Path("stamping.py").write_text(PASS)
+    compile_it("--depfile", "d.d", "--pass", "stamping:stamp")
+    Path("Makefile").write_text("d.nc: ; @echo made\ninclude d.d\n")
+
+    def make() -> str:
+        return subprocess.run([tool("make")], capture_output=True, text=True, check=True).stdout
+
+    assert "up to date" in make()
+    for name in ("my schema#$.cdl", "stamping.py"):
+        os.utime(name, (time.time() + 10,) * 2)
+        assert make() == "made\n", name
+        os.utime(name, (1, 1))
+        assert "up to date" in make()
+
+
+def test_the_files_of_references_are_inputs() -> None:
+    nczarr.write(nczarr.from_cdl(SCHEMA.format(2) + ""), "source.nc")
+    assert run_command("convert", "source.nc", "refs.json").status == 0
+    assert run_command("convert", "refs.json", "d.zarr", "--depfile", "d.d").status == 0
+    assert "refs.json" in Path("d.d").read_text()
+
+
+def test_all_files_of_a_store_are_inputs() -> None:
+    nczarr.write(nczarr.from_cdl(SCHEMA.format(2)), "source.zarr", format="zarr2")
+    assert run_command("convert", "source.zarr", "d.nc", "--depfile", "d.d").status == 0
+    assert "source.zarr/v/.zarray" in Path("d.d").read_text()
+
+
+def test_nothing_is_done_if_the_target_is_current() -> None:
+    compile_it("--if-changed")
+    made = Path("d.nc").stat().st_mtime_ns
+    assert compile_it("--if-changed") == Ran(0, b"", "")
+    os.utime("my schema#$.cdl", (5, 5))  # another time, the same content
+    assert compile_it("--if-changed") == Ran(0, b"", "")
+    assert Path("d.nc").stat().st_mtime_ns == made
+
+
+@pytest.mark.parametrize("change", ["input", "option", "target", "lost target", "other release", "document"])
+def test_any_change_makes_the_target_again(change: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    options = ["--if-changed"]
+    compile_it(*options)
+    made = Path("d.nc").stat().st_ino
+    document = Path("d.nc.nczarr-inputs.json")
+    if change == "input":
+        Path("my schema#$.cdl").write_text(SCHEMA.format(3))
+    elif change == "option":
+        options += ["--kind", "nc3"]
+    elif change == "target":
+        os.utime("d.nc", (5, 5))
+    elif change == "lost target":
+        Path("d.nc").unlink()
+    elif change == "other release":
+        document.write_text(document.read_text().replace(nczarr.__version__, "0.0.0"))
+    else:
+        document.write_text("{")
+    compile_it(*options)
+    assert change == "lost target" or Path("d.nc").stat().st_ino != made
+    assert len(nczarr.open("d.nc")["/v"][...]) == (3 if change == "input" else 2)
+    again = Path("d.nc").stat().st_mtime_ns
+    compile_it(*options)
+    assert Path("d.nc").stat().st_mtime_ns == again
+
+
+def test_a_failed_run_leaves_the_old_target_and_no_depfile() -> None:
+    compile_it("--if-changed")
+    made = Path("d.nc").read_bytes()
+    Path("my schema#$.cdl").write_text("netcdf d { variables: int v(nowhere) ; }")
+    ran = run_command("compile", "my schema#$.cdl", "-o", "d.nc", "--if-changed", "--depfile", "d.d")
+    assert (ran.status, Path("d.nc").read_bytes(), Path("d.d").exists()) == (1, made, False)
+
+
+def test_a_target_is_needed() -> None:
+    for options in (["--depfile", "x"], ["--if-changed"], ["--watch", "-o", "-"]):
+        assert run_command("compile", "my schema#$.cdl", *options).status == 2
+
+
+@pytest.mark.long
+def test_watch(tmp_path: Path) -> None:
+    words = [sys.executable, "-m", "nczarr", "compile", "my schema#$.cdl", "-o", "d.nc", "--watch"]
+    with subprocess.Popen(words, stderr=subprocess.PIPE, text=True, cwd=tmp_path) as running:
+        assert running.stderr is not None
+        assert running.stderr.readline() == "nczarr: watching 1 file; status 0\n"
+        Path("my schema#$.cdl").write_text(SCHEMA.format("three"))
+        assert any("status 1" in line for line in iter(running.stderr.readline, ""))
+        assert len(nczarr.open("d.nc")["/v"][...]) == 2
+        Path("my schema#$.cdl").write_text(SCHEMA.format(30))
+        assert any("status 0" in line for line in iter(running.stderr.readline, ""))
+        running.send_signal(signal.SIGINT)
+        running.communicate(timeout=20)
+    assert running.returncode == 0
+    assert len(nczarr.open("d.nc")["/v"][...]) == 30
