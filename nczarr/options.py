@@ -425,7 +425,7 @@ TABLE: tuple[Option, ...] = (
            "use a dask cluster with the scheduler at this address", bytes=False),
     Option("scratch", ("rechunk",), RUN, "--scratch", "text", "DIR",
            "folder for the values between two passes (default: that of the target)", bytes=False),
-    Option("dry_run", _LINK, RUN, "--dry-run", help="show what would be written; write nothing"),
+    Option("dry_run", _WRITE, RUN, "--dry-run", help="show what would be written; write nothing"),
     Option("max_size", _WRITE, LIMITS, "--max-size", "size", "SIZE",
            "refuse a netCDF file or archive whose variables are larger (default: 16GiB)", bytes=False),
     Option("memory", (*_WRITE, "digest", "refs verify"), LIMITS, "--memory", "size", "SIZE",

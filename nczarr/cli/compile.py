@@ -14,6 +14,7 @@ from nczarr.ast.values import Constant
 from nczarr.cli import complain, misuse, write_product
 from nczarr.cli.options import open_text, options_of, read_input
 from nczarr.cli.parser import Command
+from nczarr.cli.progress import print_plan
 from nczarr.cli.shared import Messages
 from nczarr.diagnostics.report import hint
 from nczarr.names.plugin_index import find_place, list_offered, load_part
@@ -22,6 +23,7 @@ from nczarr.registry import STORE
 
 if TYPE_CHECKING:
     from nczarr.ast import Dataset
+    from nczarr.diagnostics.report import Report
 
 
 def text(node: Node) -> str:
@@ -100,6 +102,8 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.emit is not None and find_place("emission", arguments.emit) is None:
         known = list_offered("emission")
         return misuse("compile", f"`{arguments.emit}` is not a phase that `--emit` prints{hint(arguments.emit, known)}")
+    if arguments.dry_run and arguments.output in (None, "-"):
+        return misuse("compile", "--dry-run needs a target: -o DST")
     messages = Messages(arguments)
     work = _compile if arguments.emit is None else _emit
     return messages.guard(lambda: work(arguments, options, messages))
@@ -120,6 +124,9 @@ def _compile(arguments: argparse.Namespace, options: Options, messages: Messages
         looker.check()
     elif ready is None:
         return
+    elif not printed and arguments.dry_run:
+        steps = ready.steps(report)
+        print_plan(arguments, None if report.errors else steps, ready.target)
     elif not printed:
         ready.write(report)
     elif out is None and ready.form.binary:
@@ -131,23 +138,31 @@ def _compile(arguments: argparse.Namespace, options: Options, messages: Messages
 
 def _emit(arguments: argparse.Namespace, options: Options, messages: Messages) -> None:
     """Print the records of a phase, one on each line."""
+    out = arguments.output or ""
+    form = arguments.to or (None if out else STORE)
+    records = emit(arguments.emit, arguments.schema, out, form, options, messages.report)
+    write_product(
+        (json.dumps(record, ensure_ascii=False) + "\n").encode("utf-8", "surrogatepass") for record in records
+    )
+
+
+def emit(
+    phase: str, source: str, out: str, form: str | None, options: Options, report: Report
+) -> Iterator[dict[str, Any]]:
+    """Yield the records of a phase of a compilation: of a source, for a target and format. Raises OSError."""
     from nczarr.pipeline.emission import Emission
     from nczarr.pipeline.phases import Input, prepare
     from nczarr.pipeline.select.selection import Subset
 
-    report, out = messages.report, arguments.output or ""
-    source = Input(arguments.schema, partial(read_input, arguments.schema, options=options))
-    form = arguments.to or (None if out else STORE)
+    opened = Input(source, partial(read_input, source, options=options))
     emission = Emission(
-        partial(open_text, arguments.schema, report, options),
-        partial(prepare, source, Subset(), out, form, report, options),
+        partial(open_text, source, report, options),
+        partial(prepare, opened, Subset(), out, form, report, options),
         report,
         options,
     )
-    records = load_part(find_place("emission", arguments.emit) or "")(emission)
-    write_product(
-        (json.dumps(record, ensure_ascii=False) + "\n").encode("utf-8", "surrogatepass") for record in records
-    )
+    records: Iterator[dict[str, Any]] = load_part(find_place("emission", phase) or "")(emission)
+    return records
 
 
 class _Looker:

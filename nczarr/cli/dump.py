@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import argparse
 
-from nczarr.cli import write_product
+from nczarr.cli import misuse, write_product
 from nczarr.cli.options import options_of, read_input
 from nczarr.cli.parser import Command
 from nczarr.cli.shared import Messages
 from nczarr.options import ARGUMENTS, TEXT, Options
-from nczarr.registry import list_names_with
+from nczarr.registry import STORE, list_names_with
 
 FORMS = (*list_names_with("dumped"), "keys", "tree")
 
@@ -36,6 +36,7 @@ def parser() -> Command:
         default=FORMS[0],
         help=f"form of the text (default: {FORMS[0]})",
     )
+    subparser.option(TEXT, "--to", metavar="FORMAT", help=f"with --as keys, format of the store (default: {STORE})")
     return subparser.complete()
 
 
@@ -45,13 +46,16 @@ def run(arguments: argparse.Namespace) -> int:
 
     # a dump is for people: what it cannot say is a warning
     options = options_of(arguments, allow_loss=VALUE_LOSSES - {"format-conflict"})
+    if arguments.to is not None and arguments.form != "keys":
+        return misuse("dump", "--to belongs to --as keys")
     messages = Messages(arguments)
     return messages.guard(lambda: _dump(arguments, options, messages))
 
 
 def _dump(arguments: argparse.Namespace, options: Options, messages: Messages) -> None:
+    from nczarr.diagnostics.report import suggest
     from nczarr.pipeline.phases import dump
-    from nczarr.registry import find_format
+    from nczarr.registry import find_format, formats
 
     checked = read_input(arguments.source, messages.report, options)
     if checked is None or messages.report.errors:
@@ -60,6 +64,12 @@ def _dump(arguments: argparse.Namespace, options: Options, messages: Messages) -
         from nczarr.names import stem
 
         options = options._replace(name=stem(arguments.source) or None)
-    form = find_format(arguments.form)
+    name = arguments.to or arguments.form
+    form = find_format(name)
+    if arguments.to is not None and (form is None or form.emit is None):
+        text = f"`{arguments.to}` is not a format of stores"
+        known = [each.name for each in formats() if each.emit is not None]
+        messages.report.error("unknown-target", text, helps=[*suggest(arguments.to, known)])
+        return
     escapes = None if form is None else form.string_escapes
-    write_product(dump(checked, arguments.form, messages.report, options) or (), escapes)
+    write_product(dump(checked, name, messages.report, options) or (), escapes)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -13,7 +14,7 @@ from pathlib import Path
 import pytest
 
 import nczarr
-from tests.conftest import Ran, run_command
+from tests.conftest import ROOT, Ran, run_command
 
 SCHEMA = "netcdf d {{ dimensions: x = {} ; variables: int v(x) ; }}"
 
@@ -129,3 +130,59 @@ def test_watch(tmp_path: Path) -> None:
         running.communicate(timeout=20)
     assert running.returncode == 0
     assert len(nczarr.open("d.nc")["/v"][...]) == 30
+
+
+# ---- the recipes of the guide ----------------------------------------------------------------------------------------
+GUIDE = (ROOT / "docs" / "how-to" / "build-systems.md").read_text(encoding="utf-8")
+
+
+def recipe(language: str) -> str:
+    found = re.search(rf"^```{language}\n(.*?)^```", GUIDE, re.MULTILINE | re.DOTALL)
+    assert found is not None
+    return found[1]
+
+
+def times_of(path: Path) -> int:
+    return path.stat().st_mtime_ns
+
+
+@pytest.fixture
+def on_path(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Programs beside this Python, such as `nczarr`, are found by their names."""
+    monkeypatch.setenv("PATH", f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}")
+
+
+BUILDS = {
+    "make": ("Makefile", "make", [], ["make", "station.nc"], "station.nc"),
+    "ninja": ("build.ninja", "ninja", [], ["ninja"], "station.nc"),
+    "cmake": (
+        "CMakeLists.txt",
+        "cmake",
+        ["cmake", "-S", ".", "-B", "out"],
+        ["cmake", "--build", "out"],
+        "out/station.nc",
+    ),
+    "meson": ("meson.build", "meson", ["meson", "setup", "out"], ["ninja", "-C", "out"], "out/station.nc"),
+}
+
+
+@pytest.mark.usefixtures("on_path")
+@pytest.mark.parametrize("language", BUILDS)
+def test_a_recipe(language: str, tmp_path: Path, tool: Callable[[str], str]) -> None:
+    """The first build makes the target, a second one does nothing, a changed schema makes it again."""
+    name, program, first, build, target = BUILDS[language]
+    for each in {program, build[0]}:
+        tool(each)
+    (tmp_path / name).write_text(recipe(language))
+    schema = tmp_path / "station.cdl"
+    schema.write_text(SCHEMA.format(2))
+    for words in (first, build):
+        if words:
+            subprocess.run(words, check=True, capture_output=True, cwd=tmp_path)
+    made = times_of(tmp_path / target)
+    subprocess.run(build, check=True, capture_output=True, cwd=tmp_path)
+    assert times_of(tmp_path / target) == made
+    schema.write_text(SCHEMA.format(3))
+    os.utime(schema, (time.time() + 5,) * 2)
+    subprocess.run(build, check=True, capture_output=True, cwd=tmp_path)
+    assert len(nczarr.open(tmp_path / target)["/v"][...]) == 3
