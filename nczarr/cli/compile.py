@@ -17,13 +17,16 @@ from nczarr.cli.parser import Command
 from nczarr.cli.progress import print_plan
 from nczarr.cli.shared import Messages
 from nczarr.diagnostics.report import hint
-from nczarr.names.plugin_index import find_place, list_offered, load_part
+from nczarr.names.plugin_index import find_place, list_offered, list_own, load_part
 from nczarr.options import ARGUMENTS, TARGET, Options
 from nczarr.registry import STORE
 
 if TYPE_CHECKING:
     from nczarr.ast import Dataset
     from nczarr.diagnostics.report import Report
+    from nczarr.pipeline.phases import Reader
+    from nczarr.pipeline.schema_reader import SchemaReader
+    from nczarr.semantics.checked import Checked
 
 
 def text(node: Node) -> str:
@@ -72,12 +75,17 @@ def parser() -> Command:
     """Return the parser of `compile`."""
     subparser = Command(
         "compile",
-        "[OPTION]… SCHEMA [-o DST]",
+        "[OPTION]… SCHEMA… [-o DST]",
         "Compile a schema with its data to a store or file. Without -o, print the documents of the store.",
         EXAMPLES,
     )
     subparser.option(
-        ARGUMENTS, "schema", metavar="SCHEMA", help="CDL, NCZarr notation or AST JSON; - is standard input"
+        ARGUMENTS,
+        "sources",
+        metavar="SCHEMA",
+        nargs="+",
+        help="CDL, NCZarr notation or AST JSON; - is standard input; of several, each adds to those before and "
+        "overrides them",
     )
     subparser.option(TARGET, "-o", "--output", metavar="DST", help="target; - is standard output, for text formats")
     subparser.option(
@@ -89,12 +97,20 @@ def parser() -> Command:
         metavar="PHASE",
         help=f"print a phase of the compilation as JSON Lines instead: {', '.join(list_offered('emission'))}",
     )
+    for reader in _list_readers():
+        for row in reader.options:
+            subparser.add(row)
     subparser.option(TARGET, "--dump-after", metavar="PASS", help=argparse.SUPPRESS)
     return subparser.complete()
 
 
+def _list_readers() -> list[SchemaReader]:
+    """Return what plugins make of several schemas."""
+    return [load_part(place) for place in list_own("schema_reader").values()]
+
+
 def run(arguments: argparse.Namespace) -> int:
-    """Compile one schema."""
+    """Compile one schema, or several as one."""
     try:
         options = options_of(arguments, special=True)
     except ValueError as error:
@@ -102,6 +118,8 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.emit is not None and find_place("emission", arguments.emit) is None:
         known = list_offered("emission")
         return misuse("compile", f"`{arguments.emit}` is not a phase that `--emit` prints{hint(arguments.emit, known)}")
+    if len(arguments.sources) > 1 and not _list_readers():
+        return misuse("compile", "no plugin of this installation compiles several schemas as one")
     if arguments.dry_run and arguments.output in (None, "-"):
         return misuse("compile", "--dry-run needs a target: -o DST")
     messages = Messages(arguments)
@@ -117,7 +135,7 @@ def _compile(arguments: argparse.Namespace, options: Options, messages: Messages
     out = arguments.output
     printed = out in (None, "-")
     looker = _Looker(arguments.dump_after) if arguments.dump_after else None
-    source = Input(arguments.schema, partial(read_input, arguments.schema, options=options, observe=looker))
+    source = Input(arguments.sources[0], _make_reader(arguments, options, looker))
     form = arguments.to or (STORE if printed else None)
     ready = prepare(source, Subset(), "" if printed else out, form, report, options)
     if looker is not None:
@@ -136,33 +154,42 @@ def _compile(arguments: argparse.Namespace, options: Options, messages: Messages
         write_product(ready.blocks(report) or (), ready.form.string_escapes)
 
 
+def _make_reader(arguments: argparse.Namespace, options: Options, observe: _Looker | None = None) -> Reader:
+    """Return the reader of the schema, or of all layers with the definitions."""
+    paths = arguments.sources
+    for reader in _list_readers():
+        definitions = getattr(arguments, reader.options[0].name)
+        if definitions or len(paths) > 1:
+            return partial(_read_as_one, reader, paths, definitions, options)
+    return partial(read_input, paths[0], options=options, observe=observe)
+
+
+def _read_as_one(
+    reader: SchemaReader, paths: list[str], definitions: list[str], options: Options, report: Report
+) -> Checked | None:
+    """Return the dataset of all layers; for `Reader`, whose one argument is the report."""
+    return reader.read(paths, definitions, report, options)
+
+
 def _emit(arguments: argparse.Namespace, options: Options, messages: Messages) -> None:
     """Print the records of a phase, one on each line."""
-    out = arguments.output or ""
-    form = arguments.to or (None if out else STORE)
-    records = emit(arguments.emit, arguments.schema, out, form, options, messages.report)
-    write_product(
-        (json.dumps(record, ensure_ascii=False) + "\n").encode("utf-8", "surrogatepass") for record in records
-    )
-
-
-def emit(
-    phase: str, source: str, out: str, form: str | None, options: Options, report: Report
-) -> Iterator[dict[str, Any]]:
-    """Yield the records of a phase of a compilation: of a source, for a target and format. Raises OSError."""
     from nczarr.pipeline.emission import Emission
     from nczarr.pipeline.phases import Input, prepare
     from nczarr.pipeline.select.selection import Subset
 
-    opened = Input(source, partial(read_input, source, options=options))
+    out = arguments.output or ""
+    form = arguments.to or (None if out else STORE)
+    source = Input(arguments.sources[0], _make_reader(arguments, options))
     emission = Emission(
-        partial(open_text, source, report, options),
-        partial(prepare, opened, Subset(), out, form, report, options),
-        report,
+        partial(open_text, arguments.sources[0], messages.report, options),
+        partial(prepare, source, Subset(), out, form, messages.report, options),
+        messages.report,
         options,
     )
-    records: Iterator[dict[str, Any]] = load_part(find_place("emission", phase) or "")(emission)
-    return records
+    records = load_part(find_place("emission", arguments.emit) or "")(emission)
+    write_product(
+        (json.dumps(record, ensure_ascii=False) + "\n").encode("utf-8", "surrogatepass") for record in records
+    )
 
 
 class _Looker:

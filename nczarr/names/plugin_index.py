@@ -170,6 +170,8 @@ class Plugin(NamedTuple):
     """Objects that `nczarr.write` takes, by the package of their class: `module:attribute` of an `ObjectReader`."""
     wrappers: Mapping[str, str] = NOTHING
     """Options around the run of a command, by its name: `module:attribute` of a `RunWrapper`."""
+    schema_readers: Mapping[str, str] = NOTHING
+    """Reader of several schemas as one, for `compile`: `module:attribute` of a `SchemaReader`."""
     emissions: Mapping[str, str] = NOTHING
     """Functions `(Emission) -> Iterator[dict]` behind `compile --emit NAME`: records that are printed as JSON Lines."""
     protocols: Mapping[str, ProtocolRow] = NOTHING

@@ -20,6 +20,7 @@ if TYPE_CHECKING:  # public names of `nczarr`, for type checkers
     from nczarr.plugins.ncstream import api as ncstream  # noqa: TC004
     from nczarr.plugins.refs import api as refs  # noqa: TC004
     from nczarr.plugins.schema.api import changes as changes  # noqa: TC004
+    from nczarr.plugins.schema.api import layer as layer  # noqa: TC004
     from nczarr.plugins.virtualizarr import parser as virtualizarr  # noqa: TC004
     from nczarr.plugins.xarray.objects import from_xarray as from_xarray  # noqa: TC004
     from nczarr.plugins.zarr_drafts import api as zarr3_2019  # noqa: TC004
@@ -33,6 +34,7 @@ if TYPE_CHECKING:  # public names of `nczarr`, for type checkers
         "edit",
         "from_xarray",
         "generate",
+        "layer",
         "migrate",
         "ncstream",
         "reformat",
@@ -88,7 +90,8 @@ OFFERS: dict[str, tuple[str, ...]] = {
     "refs": ("command refs verify", "command refs expand", "command refs compact", "name refs", "codes"),
     "schema": (
         *("emission tokens", "emission ast", "emission analysed", "emission plan", "emission keys"),
-        *("schema_check schema", "judgement compat", "name changes", "codes", "differences"),
+        *("schema_check schema", "judgement compat", "schema_reader layers", "name changes", "name layer"),
+        *("codes", "differences"),
     ),
     "serve": ("command serve",),
     "testing": ("name testing",),

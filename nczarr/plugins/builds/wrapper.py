@@ -97,7 +97,7 @@ def _run_once(
 def _list_sources(arguments: argparse.Namespace) -> list[str]:
     """Return the paths of the sources that are files or folders."""
     named: str | list[str] = next(
-        getattr(arguments, name) for name in ("sources", "source", "schema") if hasattr(arguments, name)
+        getattr(arguments, name) for name in ("sources", "source") if hasattr(arguments, name)
     )
     every = [named] if isinstance(named, str) else list(named)
     return [source for source in every if source != "-" and ("://" not in source or source.startswith("file://"))]
