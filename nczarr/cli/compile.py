@@ -7,6 +7,7 @@ import json
 from collections.abc import Iterator
 from dataclasses import fields
 from functools import partial
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 from nczarr.ast.node import Node
@@ -24,6 +25,7 @@ from nczarr.registry import STORE
 if TYPE_CHECKING:
     from nczarr.ast import Dataset
     from nczarr.diagnostics.report import Report
+    from nczarr.pipeline.emission import CompileProduct, Emission
     from nczarr.pipeline.phases import Reader
     from nczarr.pipeline.schema_reader import SchemaReader
     from nczarr.semantics.checked import Checked
@@ -97,11 +99,16 @@ def parser() -> Command:
         metavar="PHASE",
         help=f"print a phase of the compilation as JSON Lines instead: {', '.join(list_offered('emission'))}",
     )
-    for reader in _list_readers():
-        for row in reader.options:
-            subparser.add(row)
+    additions = [each.options for each in _list_products()] + [each.options for each in _list_readers()]
+    for row in chain.from_iterable(additions):
+        subparser.add(row)
     subparser.option(TARGET, "--dump-after", metavar="PASS", help=argparse.SUPPRESS)
     return subparser.complete()
+
+
+def _list_products() -> list[CompileProduct]:
+    """Return the products of plugins."""
+    return [load_part(place) for place in list_own("product").values()]
 
 
 def _list_readers() -> list[SchemaReader]:
@@ -122,6 +129,11 @@ def run(arguments: argparse.Namespace) -> int:
         return misuse("compile", "no plugin of this installation compiles several schemas as one")
     if arguments.dry_run and arguments.output in (None, "-"):
         return misuse("compile", "--dry-run needs a target: -o DST")
+    for product in _list_products():
+        if getattr(arguments, product.options[0].name):
+            if arguments.output in (None, "-"):
+                return misuse("compile", f"{product.options[0].flags} needs a folder: -o DIR")
+            return _make_product(product, arguments, options)
     messages = Messages(arguments)
     work = _compile if arguments.emit is None else _emit
     return messages.guard(lambda: work(arguments, options, messages))
@@ -171,21 +183,35 @@ def _read_as_one(
     return reader.read(paths, definitions, report, options)
 
 
-def _emit(arguments: argparse.Namespace, options: Options, messages: Messages) -> None:
-    """Print the records of a phase, one on each line."""
+def _make_product(product: CompileProduct, arguments: argparse.Namespace, options: Options) -> int:
+    """Make the files of a plugin; return the status."""
+    messages = Messages(arguments)
+    values = {row.name: getattr(arguments, row.name) for row in product.options}
+    emission = _open_emission(arguments, options, messages, "", arguments.to or STORE)
+    return messages.guard(lambda: product.make(emission, values, arguments.output, overwrite=arguments.overwrite))
+
+
+def _open_emission(
+    arguments: argparse.Namespace, options: Options, messages: Messages, out: str, form: str | None
+) -> Emission:
     from nczarr.pipeline.emission import Emission
     from nczarr.pipeline.phases import Input, prepare
     from nczarr.pipeline.select.selection import Subset
 
-    out = arguments.output or ""
-    form = arguments.to or (None if out else STORE)
     source = Input(arguments.sources[0], _make_reader(arguments, options))
-    emission = Emission(
+    return Emission(
         partial(open_text, arguments.sources[0], messages.report, options),
         partial(prepare, source, Subset(), out, form, messages.report, options),
         messages.report,
         options,
     )
+
+
+def _emit(arguments: argparse.Namespace, options: Options, messages: Messages) -> None:
+    """Print the records of a phase, one on each line."""
+    out = arguments.output or ""
+    form = arguments.to or (None if out else STORE)
+    emission = _open_emission(arguments, options, messages, out, form)
     records = load_part(find_place("emission", arguments.emit) or "")(emission)
     write_product(
         (json.dumps(record, ensure_ascii=False) + "\n").encode("utf-8", "surrogatepass") for record in records

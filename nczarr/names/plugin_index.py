@@ -174,6 +174,8 @@ class Plugin(NamedTuple):
     """Reader of several schemas as one, for `compile`: `module:attribute` of a `SchemaReader`."""
     emissions: Mapping[str, str] = NOTHING
     """Functions `(Emission) -> Iterator[dict]` behind `compile --emit NAME`: records that are printed as JSON Lines."""
+    products: Mapping[str, str] = NOTHING
+    """Files that `compile --NAME` makes instead of a target: `module:attribute` of a `CompileProduct`."""
     protocols: Mapping[str, ProtocolRow] = NOTHING
     """Protocols of the server by the first segment of their URLs."""
     edits: Mapping[str, EditRow] = NOTHING

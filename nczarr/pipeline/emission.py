@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from nczarr.diagnostics.report import Report, Source
-from nczarr.options import Options
+from nczarr.options import Option, Options
 from nczarr.pipeline import phases
 from nczarr.pipeline.phases import ReadyConversion
 from nczarr.plan.plans import Plan
@@ -32,3 +32,12 @@ class Emission(NamedTuple):
         """Return the plan of the target; its losses are reported."""
         ready = self.prepare()
         return None if ready is None else phases.plan(ready.checked, ready.form, self.report, ready.options)
+
+
+class CompileProduct(NamedTuple):
+    """Files that a plugin makes from a compilation, instead of a target."""
+
+    options: tuple[Option, ...]
+    """Rows of its options: first the one that asks for it."""
+    make: Callable[..., None]
+    """Function `(Emission, values of the options, folder, overwrite=bool)`. Raises OSError."""

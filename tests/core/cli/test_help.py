@@ -50,6 +50,7 @@ METAVARS = {
         "BASE",
         "CODE",
         "CODE=LEVEL",
+        "COMMAND",
         "COMMAND | TOPIC",
         "DIR",
         "DST",
