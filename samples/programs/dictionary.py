@@ -10,7 +10,7 @@ for node in asked["nodes"]:
     if node["node"] != "Variable":
         continue
     path = node["path"]
-    units = next((each["value"]["data"] for each in asked["nodes"] if each["path"] == f"{path}@units"), "")
+    units = next((each["value"]["text"] for each in asked["nodes"] if each["path"] == f"{path}@units"), "")
     if not units and "float" in node["type"]:
         diagnostics.append({"severity": "warning", "message": f"{path} has no units", "node": path})
     lines.append(f"| {path} | {node['type']} | {node.get('shape', [])} | {units} |")
