@@ -7,18 +7,19 @@ import sys
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from nczarr.cli import misuse
+from nczarr.cli import misuse, write_product
 from nczarr.cli.parser import Command
 from nczarr.cli.shared import Messages
 from nczarr.diagnostics.report import hint
-from nczarr.options import ARGUMENTS, TEXT
+from nczarr.names.plugin_index import find_place, load_part
+from nczarr.options import ARGUMENTS, TARGET, TEXT, Options
 
 if TYPE_CHECKING:
     from nczarr.diagnostics.catalog import Code
 
 EXAMPLES = (
     ("explain a message", "explain undefined-dimension"),
-    ("list all codes", "explain"),
+    ("explain a document of a store", "explain ocean.zarr temp/.zarray"),
 )
 
 
@@ -26,9 +27,10 @@ def parser() -> Command:
     """Return the parser of `explain`."""
     subparser = Command(
         "explain",
-        "[OPTION]… [CODE]",
+        "[OPTION]… [CODE | STORE KEY]",
         "Explain a diagnostic code: its meaning, the smallest input that causes it, and the remedy. Without CODE, list "
-        "all codes.",
+        "all codes. With a store, or the schema of one, and a key: explain which node made the key, what its document "
+        "says, or which values its chunk has.",
         EXAMPLES,
     )
     subparser.option(
@@ -38,6 +40,8 @@ def parser() -> Command:
         nargs="?",
         help="the code in brackets after `error`, such as undefined-dimension, or a kind of difference",
     )
+    subparser.option(ARGUMENTS, "key", metavar="KEY", nargs="?", help="key of the store that CODE then names")
+    subparser.option(TARGET, "--to", metavar="FORMAT", help="with a schema, format of its store (default: nczarr)")
     subparser.option(
         TEXT,
         "--as",
@@ -53,9 +57,28 @@ def run(options: argparse.Namespace) -> int:
     """Print one page, or the list; return 2 for an unknown code."""
     from nczarr.diagnostics.catalog import CODES, KINDS
 
+    if options.key is not None:
+        return _explain_key(options)
+    if options.to is not None:
+        return misuse("explain", "--to belongs to a key of a store")
     if options.code is None or options.code in {*CODES, *KINDS}:
         return Messages(options).guard(lambda: _print_pages(options.code, options.form))
     return misuse("explain", f"unknown code `{options.code}`{hint(options.code, [*CODES, *KINDS])}")
+
+
+def _explain_key(options: argparse.Namespace) -> int:
+    """Print what a plugin says of a key; return the status."""
+    function = find_place("explanation", "key")
+    if function is None:
+        return misuse("explain", "no plugin of this installation explains keys")
+    messages = Messages(options)
+    explain = load_part(function)
+    return messages.guard(
+        lambda: write_product(
+            line.encode("utf-8", "surrogateescape")
+            for line in explain(options.code, options.key, options.to, messages.report, Options())
+        )
+    )
 
 
 def _print_pages(name: str | None, output_format: str) -> None:

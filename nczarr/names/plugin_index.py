@@ -176,6 +176,8 @@ class Plugin(NamedTuple):
     """Functions `(Emission) -> Iterator[dict]` behind `compile --emit NAME`: records that are printed as JSON Lines."""
     products: Mapping[str, str] = NOTHING
     """Files that `compile --NAME` makes instead of a target: `module:attribute` of a `CompileProduct`."""
+    explanations: Mapping[str, str] = NOTHING
+    """Functions `(store, key, format | None, Report, Options) -> Iterator[str]` behind `explain STORE KEY`."""
     protocols: Mapping[str, ProtocolRow] = NOTHING
     """Protocols of the server by the first segment of their URLs."""
     edits: Mapping[str, EditRow] = NOTHING

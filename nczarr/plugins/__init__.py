@@ -91,7 +91,7 @@ OFFERS: dict[str, tuple[str, ...]] = {
     "schema": (
         *("emission tokens", "emission ast", "emission analysed", "emission plan", "emission keys"),
         *("schema_check schema", "judgement compat", "schema_reader layers", "name changes", "name layer"),
-        *("product plugin", "codes", "differences"),
+        *("product plugin", "explanation key", "codes", "differences"),
     ),
     "serve": ("command serve",),
     "testing": ("name testing",),

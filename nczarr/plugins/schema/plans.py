@@ -69,10 +69,10 @@ def list_keys(emission: Emission) -> Iterator[dict[str, Any]]:
     target = MeasuringStore()
     if not link.write_into_store(plan, target, emission.report):
         return
-    nodes = _place_nodes(plan)
+    nodes = place_nodes(plan)
     sizes = {key: len(data) for key, data in target.content.items()} | target.sizes
     for key in sorted(sizes):
-        path, part, rest = _find_node(key, nodes)
+        path, part, rest = find_node(key, nodes)
         node = plan.checked.variables.get(path) or plan.checked.groups[path]
         yield make_record(
             key=key,
@@ -85,14 +85,14 @@ def list_keys(emission: Emission) -> Iterator[dict[str, Any]]:
         )
 
 
-def _place_nodes(plan: StorePlan) -> dict[str, tuple[str, str]]:
+def place_nodes(plan: StorePlan) -> dict[str, tuple[str, str]]:
     """Return the FQN and part of each node by its prefix."""
     placed = {plan.prefix(path): (path, "") for path in (*plan.checked.groups, *plan.checked.variables)}
     placed |= {plan.prefix(path, part): (path, part) for path, parts in plan.targets.items() for part in parts}
     return placed
 
 
-def _find_node(key: str, nodes: Mapping[str, tuple[str, str]]) -> tuple[str, str, str]:
+def find_node(key: str, nodes: Mapping[str, tuple[str, str]]) -> tuple[str, str, str]:
     """Return FQN and part of the innermost node whose prefix a key has, and the rest of the key."""
     segments = key.split("/")
     for count in range(len(segments) - 1, -1, -1):

@@ -16,6 +16,7 @@ PLUGIN = Plugin(
     },
     schema_checks={"schema": "nczarr.plugins.schema.contract.schema_check:CHECK"},
     judgements={"compat": "nczarr.plugins.schema.evolution.command:JUDGEMENT"},
+    explanations={"key": "nczarr.plugins.schema.explain_key:explain"},
     products={"plugin": "nczarr.plugins.schema.external:PRODUCT"},
     schema_readers={"layers": "nczarr.plugins.schema.schema_reader:READER"},
     names={"changes": "nczarr.plugins.schema.api:changes", "layer": "nczarr.plugins.schema.api:layer"},

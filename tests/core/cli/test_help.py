@@ -56,6 +56,7 @@ METAVARS = {
         "DST",
         "FILE",
         "FORMAT",
+        "KEY",
         "KIND",
         "LANGUAGE",
         "MODE",
