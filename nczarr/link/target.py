@@ -25,7 +25,7 @@ from nczarr.link.tasks import WrittenPart, arrays
 from nczarr.plan.plans import StorePlan
 from nczarr.registry import Format
 from nczarr.stores.base import Store
-from nczarr.stores.finish import StoreJournal
+from nczarr.stores.store_journal import StoreJournal
 from nczarr.stores.url import is_remote
 
 if TYPE_CHECKING:

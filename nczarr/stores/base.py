@@ -63,7 +63,7 @@ class References(Protocol):
 
 
 JOURNAL = ".nczarr-journal"
-"""Root key of an unfinished store (`StoreJournal` of `finish.py`)."""
+"""Root key of an unfinished store (`store_journal.py`)."""
 
 ROOT_KEYS = (
     *(".zgroup", "zarr.json", ".zarray", ".zmetadata", ".zattrs", ".nczarr", JOURNAL),

@@ -27,11 +27,11 @@ from nczarr.stores import ranges
 from nczarr.stores.base import HELD, JOURNAL, is_metadata, safe_key
 from nczarr.stores.commitment import note_commit
 from nczarr.stores.connection import FileConnection
-from nczarr.stores.finish import StoreJournal, parse
 from nczarr.stores.lock import report_changed
 from nczarr.stores.ranges import Range
 from nczarr.stores.remote import TRIES, ObjectFacts, RemoteStore, md5, md5_of
 from nczarr.stores.spool import send
+from nczarr.stores.store_journal import StoreJournal, parse
 from nczarr.stores.zip import ZipTarget
 
 

@@ -16,9 +16,9 @@ import pytest
 import nczarr
 from nczarr.diagnostics.secrets import StorageOptions, scrub, show
 from nczarr.stores import connection
-from nczarr.stores.finish import StoreJournal, parse
 from nczarr.stores.remote import RemoteStore
 from nczarr.stores.remote_target import RemoteTarget
+from nczarr.stores.store_journal import StoreJournal, parse
 from tests.conftest import run_command
 from tests.support.flaky import FAULTS, Fault, FlakyFileSystem
 from tests.support.library import library
