@@ -148,6 +148,11 @@ class Plugin(NamedTuple):
     """Codecs of stores by their name in numcodecs and in Zarr: `module:attribute` of a `CodecKind`."""
     locations: Mapping[str, LocationRow] = NOTHING
     """Kinds of locations by the word before the colon, in lower case."""
+    places: Mapping[str, str] = NOTHING
+    """Places behind URLs by protocol, `*` for all protocols without a row: `module:attribute` of a `RemotePlaces`.
+
+    Only those of built-in plugins are asked.
+    """
     folders: Mapping[str, str] = NOTHING
     """Functions `(path) -> Repository | None` that recognize repositories, by an entry that their folders have.
 

@@ -83,6 +83,7 @@ OFFERS: dict[str, tuple[str, ...]] = {
         "codes",
     ),
     "refs": ("command refs verify", "command refs expand", "command refs compact", "name refs", "codes"),
+    "remote": ("place *",),
     "schema": ("emission tokens", "emission ast", "emission analysed", "emission plan", "emission keys"),
     "serve": ("command serve",),
     "testing": ("name testing",),

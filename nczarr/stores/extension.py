@@ -20,24 +20,21 @@ same.
 
 from __future__ import annotations
 
-import errno
 import json
 import os
-from collections.abc import Collection, Iterable, Iterator, Mapping
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from itertools import groupby
-from typing import Literal, NamedTuple, Protocol
+from typing import Literal, NamedTuple
 
-from nczarr.diagnostics.secrets import NO_OPTIONS, StorageOptions
-from nczarr.stores.base import JOURNAL, Store, safe_key
+from nczarr.diagnostics.secrets import StorageOptions
+from nczarr.stores.base import JOURNAL, Extensible, Store, safe_key
 from nczarr.stores.commitment import after_commit, forget_commits
 from nczarr.stores.directory import GROWING, DirectoryStore, DirectoryTarget
 from nczarr.stores.finish import delay_signals
 from nczarr.stores.folder_moves import Moves, StoreWithMoves
 from nczarr.stores.overlay import Overlay
-from nczarr.stores.remote import RemoteStore
-from nczarr.stores.remote_target import RemoteTarget
+from nczarr.stores.places import find_places
 from nczarr.stores.url import is_remote
 
 VERSION = 2
@@ -45,10 +42,6 @@ VERSION = 2
 
 STAGED = ".nczarr-append/"
 """Prefix of chunks that are not in their places yet."""
-
-
-IN_FLIGHT = 16
-"""Documents that are sent to a server at a time."""
 
 
 class ExtendJournal(NamedTuple):
@@ -142,28 +135,6 @@ def view(store: Store, extension: ExtendJournal) -> Store:
     documents = {key: encode_text(text) for key, text in extension.documents.items()}
     moved = {key: STAGED + key for key in extension.staged}
     return Overlay(store, documents, moved, frozenset({JOURNAL, *extension.removed}))
-
-
-class Extensible(Store, Protocol):
-    """An existing store whose keys are replaced, each at once."""
-
-    def claim(self, journal: bytes) -> bool:
-        """Create the journal; return False if there is one already. Raises OSError."""
-
-    def put_several(self, documents: Mapping[str, bytes]) -> None:
-        """Set keys, in any order. Raises OSError, UnsafeKeyError."""
-
-    def move(self, key: str, target: str) -> None:
-        """Move a key to another, which is replaced at once; a missing key is in its place. Raises OSError."""
-
-    def move_folder(self, folder: str, target: str) -> None:
-        """Move all keys below a folder at once; a missing one is in its place. Raises OSError."""
-
-    def remove(self, keys: Iterable[str]) -> None:
-        """Remove keys; missing ones are ignored. Raises OSError."""
-
-    def tidy(self) -> None:
-        """Remove the incomplete files of killed runs. Raises OSError."""
 
 
 def turn(key: str) -> tuple[int, bool, bool]:
@@ -278,63 +249,6 @@ class ExtensibleFolder(DirectoryTarget):
                 os.rmdir(below)
 
 
-class ExtensibleObjects(RemoteTarget):
-    """Objects below a URL. Raises OSError if the protocol does not replace objects at once."""
-
-    def __init__(self, url: str, options: StorageOptions = NO_OPTIONS) -> None:
-        RemoteStore.__init__(self, url, options)
-        if not self.connection.is_object_store:
-            text = "this protocol does not replace objects at once, so the target could be seen half written"
-            raise OSError(errno.EOPNOTSUPP, text, self.path)
-
-    def is_done(self, key: str) -> bool:
-        """Return False: the run knows what is done."""
-        return False
-
-    def get(self, key: str) -> bytes | None:
-        """Return the bytes of a key as they are now, or None. Raises OSError, UnsafeKeyError."""
-        return self._fetch(safe_key(key), None)
-
-    def claim(self, journal: bytes) -> bool:
-        """Create the journal; return False if there is one already. Raises OSError."""
-        if self.get(JOURNAL) is not None:
-            return False
-        with suppress(OSError):  # not all know how to create; what is there then tells
-            self.connection.call("pipe_file", JOURNAL, journal, mode="create")
-        stored = self.get(JOURNAL)
-        if stored is None:
-            self._put(JOURNAL, journal)
-            stored = self.get(JOURNAL)
-        return stored == journal
-
-    def put_several(self, documents: Mapping[str, bytes]) -> None:
-        """Set keys, some at a time. Raises OSError, UnsafeKeyError."""
-        with ThreadPoolExecutor(IN_FLIGHT) as threads:
-            for _ in threads.map(self.put, documents, documents.values()):
-                pass
-
-    def move(self, key: str, target: str) -> None:
-        """Copy an object and remove the first; a missing one is in its place. Raises OSError."""
-        data = self.get(key)
-        if data is not None:
-            self._put(safe_key(target), data)
-            self.connection.remove([key])
-
-    def move_folder(self, folder: str, target: str) -> None:
-        """Raise OSError: a bucket has no folders that move at once."""
-        raise OSError(errno.EOPNOTSUPP, "keys of a bucket do not move at once", self.path)
-
-    def remove(self, keys: Iterable[str]) -> None:
-        """Remove objects; missing ones are ignored. Raises OSError."""
-        some: Collection[str] = list(keys)
-        if some:
-            self.connection.remove(list(some))
-
-    def tidy(self) -> None:
-        """Do nothing: no object is incomplete."""
-        return
-
-
 def extensible(path: str, storage: StorageOptions) -> Extensible:
     """Return the store at a path or URL for writing. Raises OSError."""
-    return ExtensibleObjects(path, storage.of("target")) if is_remote(path) else ExtensibleFolder(path)
+    return find_places(path).extend(path, storage.of("target")) if is_remote(path) else ExtensibleFolder(path)

@@ -23,6 +23,7 @@ from nczarr.stores import local_paths
 from nczarr.stores.base import ROOT_KEYS
 from nczarr.stores.commitment import OldTargetStaysError, after_commit
 from nczarr.stores.lock import CLOSED, BusyTargetError, Lock, LockFile, NoLock, busy, lock_file
+from nczarr.stores.places import find_places
 from nczarr.stores.url import is_remote
 
 if TYPE_CHECKING:
@@ -346,9 +347,7 @@ def lock_target(path: str, report: Report, storage: StorageOptions, *, replaces:
 
 def _take_lock(path: str, storage: StorageOptions, *, replaces: bool) -> Lock:
     if is_remote(path):
-        from nczarr.stores.lock_object import lock_object
-
-        return lock_object(path, storage.of("target"), checks=replaces)
+        return find_places(path).lock(path, storage.of("target"), checks=replaces)
     return lock_file(path)
 
 

@@ -242,11 +242,9 @@ def open_file(h5: Hdf5, path: str, *, writing: bool = False) -> int:
 @cache
 def _copy_of(path: str) -> str:
     """Return the path of a local copy of a remote file. Raises OSError."""
-    from nczarr.stores.spool import fetch_file
-
     remote = remote_file.at(path)
     assert remote is not None
-    return fetch_file(remote.connection)
+    return remote.copy()
 
 
 def _open_remote(h5: Hdf5, path: str) -> int:

@@ -14,9 +14,9 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Literal, NamedTuple
 
 from nczarr.stores import extension
-from nczarr.stores.base import JOURNAL, Store, UnsafeKeyError, safe_key
+from nczarr.stores.base import JOURNAL, Extensible, Store, UnsafeKeyError, safe_key
 from nczarr.stores.directory import DirectoryStore
-from nczarr.stores.extension import ExtendJournal, Extensible, decode_text, encode_text
+from nczarr.stores.extension import ExtendJournal, decode_text, encode_text
 from nczarr.stores.folder_moves import Moves, StoreWithMoves, move_key, reverse_moves
 from nczarr.stores.local_paths import join, parent_of
 from nczarr.stores.overlay import Overlay

@@ -15,8 +15,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 from nczarr.diagnostics.secrets import NO_OPTIONS, StorageOptions
+from nczarr.plugins.remote.connection import FileConnection
 from nczarr.stores.base import Reference, Store, cut, is_metadata, next_segments, safe_key, with_prefix
-from nczarr.stores.connection import WEB, FileConnection
+from nczarr.stores.url import WEB
 
 FETCHERS = 32
 """Documents fetched concurrently."""

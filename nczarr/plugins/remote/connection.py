@@ -25,9 +25,8 @@ from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from nczarr.diagnostics.secrets import NO_OPTIONS, StorageOptions, scrub, show
-from nczarr.stores.login import add_credentials, add_login, limit_login
-from nczarr.stores.range_request import (
-    GivenUpError,
+from nczarr.plugins.remote.login import add_credentials, add_login, limit_login
+from nczarr.plugins.remote.range_request import (
     RangeAnswer,
     UnrangedError,
     await_request,
@@ -37,8 +36,10 @@ from nczarr.stores.range_request import (
     execute_request,
     is_interrupted,
 )
+from nczarr.plugins.remote.request_errors import may_pass, number_of
 from nczarr.stores.ranges import BoundedCache, ChangedError
-from nczarr.stores.url import BadURLError, Location, MissingProtocolError, location
+from nczarr.stores.remote_file import Connection
+from nczarr.stores.url import WEB, BadURLError, Location, MissingProtocolError, location
 
 if TYPE_CHECKING:
     from fsspec import AbstractFileSystem
@@ -82,9 +83,6 @@ SHARED = 8
 MOST_REMOVED = 1000
 """Maximum keys removed by one request."""
 
-WEB = frozenset({"http", "https"})
-"""Protocols without reliable listings."""
-
 S3 = frozenset({"s3", "s3a"})
 
 OBJECTS = S3 | frozenset({"gs", "gcs", "abfs", "abfss", "az", "oss", "oci", "tos", "memory"})
@@ -98,19 +96,9 @@ _DEFAULTS: dict[str, dict[str, Any]] = {
 }
 _DEFAULTS["s3a"] = _DEFAULTS["s3"]
 
-_LASTING = (
-    GivenUpError, FileNotFoundError, PermissionError, FileExistsError, IsADirectoryError, NotADirectoryError,
-    NotImplementedError, TypeError, ValueError, KeyError, AttributeError,
-)  # fmt: skip
-"""Permanent failures."""
-
 _SPACE = re.compile(r"\s")
 
 _UNKNOWN = re.compile(r"unexpected keyword argument '(\w+)'")
-
-_PASSING_WORDS = ("connect", "timeout", "httpclient", "streaming", "incomplete", "checksum", "closed")
-"""Words in names of transient botocore exceptions; the others are invalid requests."""
-
 
 LIBRARIES = {
     **dict.fromkeys(("abfs", "abfss", "adl", "az"), "adlfs"),
@@ -140,12 +128,21 @@ def missing_library(protocol: str, text: str | None = None) -> MissingProtocolEr
     return MissingProtocolError(text or "URLs need `fsspec`, which is not installed", remedy)
 
 
-class FileConnection:
-    """A path in a file system opened on first use; it pickles as a description, opened by each process."""
+class FileConnection(Connection):
+    """A path in a file system opened on first use; it pickles as a description, opened by each process.
 
-    def __init__(self, url: str, options: StorageOptions = NO_OPTIONS) -> None:
+    `make_system`: as in `RemotePlaces.connect`.
+    """
+
+    def __init__(
+        self,
+        url: str,
+        options: StorageOptions = NO_OPTIONS,
+        make_system: Callable[[Mapping[str, Any]], AbstractFileSystem] | None = None,
+    ) -> None:
         self.url = url
         self.options = options
+        self._make_system = make_system
         self.shown = show(url)
         self._process = os.getpid()
         self._end = math.inf
@@ -156,7 +153,8 @@ class FileConnection:
 
     def __getstate__(self) -> dict[str, Any]:
         """Return only the description."""
-        return {"url": self.url, "options": self.options, "shown": self.shown, "_process": 0, "_end": math.inf}
+        named = {"url": self.url, "options": self.options, "shown": self.shown, "_make_system": self._make_system}
+        return {**named, "_process": 0, "_end": math.inf}
 
     @cached_property
     def place(self) -> Location:
@@ -212,6 +210,8 @@ class FileConnection:
 
     @cached_property
     def _opened(self) -> tuple[AbstractFileSystem, str]:
+        if self._make_system is not None:
+            return self._open_by(self._make_system), self.place.path
         try:
             from fsspec.core import url_to_fs
             from fsspec.registry import known_implementations
@@ -235,6 +235,14 @@ class FileConnection:
         except Exception as error:  # libraries look for servers and credentials here, and raise what they like
             raise self.failure(error) from None
         return system, root
+
+    def _open_by(self, make_system: Callable[[Mapping[str, Any]], AbstractFileSystem]) -> AbstractFileSystem:
+        try:
+            return make_system(self._arguments())
+        except ImportError as error:
+            raise missing_library(self.protocol, str(error)) from None
+        except Exception as error:  # the library refuses options as it likes
+            raise self.failure(error) from None
 
     def _find_shared_key(self, arguments: Mapping[str, Any]) -> str | None:
         """Return what file systems that may be shared have in common; None if the URL itself has arguments."""
@@ -289,6 +297,13 @@ class FileConnection:
     def call(self, what: str, key: str, *arguments: Any, size: int = 0, **named: Any) -> Any:
         """Call a file system method on a key's path, with retries; `size`: approximate bytes. Raises OSError."""
         return self._try(what, (self.path(key), *arguments), named, key, size)
+
+    def ask(self, what: str, *arguments: Any, size: int = 0) -> Any:
+        """Call a file system method with arguments of its own, with retries; `size`: approximate bytes.
+
+        Raises OSError.
+        """
+        return self._try(what, arguments, {}, "", size)
 
     def listing(self, folder: str) -> Iterator[dict[str, Any]]:
         """Yield the records of all objects below a folder: `name`, and library-specific members.
@@ -400,19 +415,11 @@ class FileConnection:
         if isinstance(error, TimeoutError):
             return OSError(errno.ETIMEDOUT, "no answer within the time allowed", place)
         message = scrub(" ".join(str(text).split()), self.url, self.options) or type(error).__name__
-        return OSError(_number(error), message, place)
+        return OSError(number_of(error), message, place)
 
 
 _shared: BoundedCache[str, AbstractFileSystem] = BoundedCache(SHARED)
 """File systems with open connections, for the next place of the same server."""
-
-
-def _number(error: Exception) -> int:
-    """Return the errno of a failure; a broken pipe becomes ECONNRESET, to differ from our own output."""
-    if isinstance(error, OSError) and error.errno:
-        return errno.ECONNRESET if error.errno in (errno.EPIPE, errno.ESHUTDOWN) else error.errno
-    kinds = ((FileNotFoundError, errno.ENOENT), (PermissionError, errno.EACCES), (FileExistsError, errno.EEXIST))
-    return next((number for kind, number in kinds if isinstance(error, kind)), errno.EIO)
 
 
 def _list_registered() -> Mapping[str, Any]:
@@ -430,31 +437,6 @@ def _merge(defaults: Mapping[str, Any], options: Mapping[str, Any]) -> dict[str,
         both = isinstance(default, Mapping) and isinstance(value, Mapping)
         merged[name] = _merge(default, value) if both else value  # type: ignore[arg-type]
     return merged
-
-
-def may_pass(error: BaseException) -> bool:
-    """Return whether a retry may succeed."""
-    status = _status(error)
-    if status is not None:
-        return status >= 500 or status in (408, 425, 429)
-    if isinstance(error, _LASTING):
-        return False
-    if type(error).__module__.startswith("botocore"):
-        return any(word in type(error).__name__.lower() for word in _PASSING_WORDS)
-    return True
-
-
-def _status(error: BaseException) -> int | None:
-    """Return the HTTP status of an error or its cause, or None."""
-    for failure in (error, error.__cause__):
-        status = getattr(failure, "status", None)
-        if isinstance(status, int):
-            return status
-        response = getattr(failure, "response", None)
-        metadata = response.get("ResponseMetadata") if isinstance(response, dict) else None
-        if isinstance(metadata, dict) and isinstance(metadata.get("HTTPStatusCode"), int):
-            return int(metadata["HTTPStatusCode"])
-    return None
 
 
 class LocalConnection(FileConnection):

@@ -15,9 +15,9 @@ import pytest
 
 import nczarr
 from nczarr.diagnostics.secrets import StorageOptions, scrub, show
-from nczarr.stores import connection
-from nczarr.stores.remote import RemoteStore
-from nczarr.stores.remote_target import RemoteTarget
+from nczarr.plugins.remote import connection
+from nczarr.plugins.remote.remote_store import RemoteStore
+from nczarr.plugins.remote.remote_target import RemoteTarget
 from nczarr.stores.store_journal import StoreJournal, parse
 from tests.conftest import run_command
 from tests.support.flaky import FAULTS, Fault, FlakyFileSystem
@@ -359,7 +359,7 @@ def test_a_file_that_arrives_in_part_is_no_target(source: Path) -> None:
 def test_a_file_with_a_wrong_bit_is_sent_and_fetched_again(
     method: str, large: bool, source: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("nczarr.stores.spool.RANGE", 1000 if large else 1 << 20)
+    monkeypatch.setattr("nczarr.plugins.remote.transfer.RANGE", 1000 if large else 1 << 20)
     wrong = [2]
 
     def fault(number: int, asked: str, path: str) -> Fault | None:
@@ -381,8 +381,8 @@ def test_a_file_that_is_replaced_while_it_is_fetched_is_fetched_again(
 ) -> None:
     """Half of the one and half of the other would be neither."""
     FlakyFileSystem.tags = tags
-    monkeypatch.setattr("nczarr.stores.spool.RANGE", 1000)
-    monkeypatch.setattr("nczarr.stores.spool.HEAD", 0)  # as if the file were large
+    monkeypatch.setattr("nczarr.plugins.remote.transfer.RANGE", 1000)
+    monkeypatch.setattr("nczarr.plugins.remote.transfer.HEAD", 0)  # as if the file were large
     nczarr.convert(source, tmp_path / "t.nc")
     data = (tmp_path / "t.nc").read_bytes()
     store = FlakyFileSystem()
@@ -400,7 +400,7 @@ def test_a_file_that_is_replaced_while_it_is_fetched_is_fetched_again(
 
 
 def test_large_objects_go_through_a_file(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("nczarr.stores.remote_target.HELD", 1000)
+    monkeypatch.setattr("nczarr.plugins.remote.remote_target.HELD", 1000)
     values = np.arange(5000, dtype="i4")
     built = nczarr.DatasetBuilder("t")
     built.variable("v", "int", [built.dimension("x", 5000)])
@@ -602,7 +602,7 @@ def test_fetched_files_are_removed_one_by_one(source: Path, tmp_path: Path, monk
     """Texts are fetched whole; however many there are, room for one is enough."""
     (tmp_path / "spool").mkdir()
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "spool"))
-    monkeypatch.setattr("nczarr.stores.spool.HEAD", 0)  # as if the files were large
+    monkeypatch.setattr("nczarr.plugins.remote.transfer.HEAD", 0)  # as if the files were large
     for name in "ab":
         nczarr.convert(source, f"flaky://bucket/{name}.cdl")
     most: list[int] = []
@@ -631,7 +631,7 @@ def test_a_full_folder_for_temporary_files_is_named(
     suffix: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     resource = pytest.importorskip("resource")
-    monkeypatch.setattr("nczarr.stores.remote_target.HELD", 1000)
+    monkeypatch.setattr("nczarr.plugins.remote.remote_target.HELD", 1000)
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     built = nczarr.DatasetBuilder("t")
     built.variable("v", "int", [built.dimension("x", 50_000)])

@@ -11,10 +11,10 @@ import pytest
 
 from nczarr.diagnostics.report import Report
 from nczarr.diagnostics.secrets import NO_OPTIONS
-from nczarr.stores import connection, lock_object
+from nczarr.plugins.remote import connection, lock_object
+from nczarr.plugins.remote.lock_object import LockObject, lock_url
 from nczarr.stores.finish import lock_target
 from nczarr.stores.lock import BusyTargetError, Holder, NoLock
-from nczarr.stores.lock_object import LockObject, lock_url
 from tests.support.flaky import FlakyFileSystem
 
 URL, LOCK = "flaky://bucket/t.zarr", "/bucket/.t.zarr.nczarr-lock"

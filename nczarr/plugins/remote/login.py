@@ -19,11 +19,10 @@ from collections.abc import Callable
 from datetime import datetime
 from threading import Lock
 from typing import Any, NamedTuple
-from urllib.parse import urlsplit
 
 from nczarr.diagnostics.secrets import TOKEN_SERVER, without_secrets
 from nczarr.stores.ranges import BoundedCache
-from nczarr.stores.url import BadURLError
+from nczarr.stores.url import BadURLError, server_of
 
 LOGINS = ("bearer", "netrc", "earthdata")
 OPTIONS = ("login", "token")
@@ -45,17 +44,6 @@ class TemporaryCredentials(NamedTuple):
     """As arguments of the library."""
     end: float
     """Time at which they are fetched again, in seconds since 1970."""
-
-
-def server_of(url: str) -> str:
-    """Return protocol, host and port of a URL as a text; empty for a URL without a valid host."""
-    protocols, _, rest = url.partition("://")
-    try:
-        split = urlsplit(f"{protocols.rpartition('::')[2]}://{rest}")
-        port = split.port or {"http": 80, "https": 443}.get(split.scheme, 0)
-    except ValueError:
-        return ""
-    return f"{split.scheme}://{split.hostname}:{port}" if split.hostname else ""
 
 
 def limit_login(arguments: dict[str, Any], url: str) -> dict[str, Any]:

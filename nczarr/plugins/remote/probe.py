@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 from nczarr.diagnostics.secrets import StorageOptions
+from nczarr.plugins.remote.remote_store import RemoteStore
 from nczarr.stores.base import JOURNAL, ROOT_KEYS
-from nczarr.stores.connection import WEB
-from nczarr.stores.remote import RemoteStore
+from nczarr.stores.places import Obstacle
+from nczarr.stores.ranges import describe_object
+from nczarr.stores.stat import digest
+from nczarr.stores.url import WEB
 
 
 def is_folder(store: RemoteStore) -> bool:
@@ -39,22 +40,6 @@ def _has_root(store: RemoteStore) -> bool:
     return any(document is not None and not document.lstrip().startswith(b"<") for document in documents)
 
 
-def is_page(head: bytes) -> bool:
-    """Return whether first bytes are those of a web page, which may list a folder."""
-    return b"<html" in (text := head.lower()) or b"<!doctype html" in text
-
-
-class Obstacle(NamedTuple):
-    """Existing content at the place of a target."""
-
-    words: str
-    """Predicate for messages."""
-    replaceable: bool
-    """True if `--overwrite` may replace it."""
-    unfinished: bool = False
-    """True if it is an unfinished store."""
-
-
 def obstacle(url: str, storage: StorageOptions, *, store: bool) -> Obstacle | None:
     """Return the existing content at the URL of a new store or file, or None. Raises OSError.
 
@@ -78,3 +63,13 @@ def obstacle(url: str, storage: StorageOptions, *, store: bool) -> Obstacle | No
     if not set(ROOT_KEYS).intersection(names):
         return Obstacle("is a folder that is not a store", replaceable=False)
     return Obstacle("exists", replaceable=True)
+
+
+def identify(url: str, storage: StorageOptions) -> str | None:
+    """Return a text that changes with the content at a URL; None if changes are not detectable. Raises OSError."""
+    store = RemoteStore(url, storage)
+    if not is_folder(store):
+        return digest([describe_object(store.connection.call("info", ""))])
+    if not store.listed:
+        return None
+    return digest(sorted(f"{info['name']} {describe_object(info)}" for info in store.connection.listing("")))

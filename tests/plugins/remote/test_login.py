@@ -15,11 +15,11 @@ import nczarr
 from nczarr.api.handle import open_unchecked
 from nczarr.diagnostics.secrets import StorageOptions
 from nczarr.options import Following
-from nczarr.stores import connection, login
-from nczarr.stores.login import EARLY, add_credentials, add_login, limit_login, server_of
+from nczarr.plugins.remote import connection, login
+from nczarr.plugins.remote.login import EARLY, add_credentials, add_login, limit_login
 from nczarr.stores.ranges import BoundedCache
 from nczarr.stores.reference_policy import Policy
-from nczarr.stores.url import BadURLError
+from nczarr.stores.url import BadURLError, server_of
 from tests.conftest import run_command
 from tests.support.archive import PASSWORD, TOKEN, USER, Archive
 from tests.support.ncml_files import write_ncml
@@ -186,7 +186,7 @@ def test_documents_without_credentials_are_refused(data: bytes) -> None:
 @pytest.mark.usefixtures("netrc")
 def test_credentials_come_through_the_login(archive: Archive) -> None:
     from nczarr.diagnostics.secrets import StorageOptions
-    from nczarr.stores.connection import FileConnection
+    from nczarr.plugins.remote.connection import FileConnection
 
     archive.credentials = {"accessKeyId": "k", "secretAccessKey": "s", "sessionToken": "t"}
     options = StorageOptions({"s3credentials": f"{archive.data}/s3credentials", "login": "netrc"})

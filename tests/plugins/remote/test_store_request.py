@@ -13,9 +13,9 @@ pytest.importorskip("fsspec", reason="fsspec is not installed: nczarr[remote]")
 
 from fsspec.asyn import AsyncFileSystem
 
-from nczarr.stores import connection
-from nczarr.stores import range_request as store_request
-from nczarr.stores.connection import FileConnection
+from nczarr.plugins.remote import connection
+from nczarr.plugins.remote import range_request as store_request
+from nczarr.plugins.remote.connection import FileConnection
 
 
 class Silent(AsyncFileSystem):

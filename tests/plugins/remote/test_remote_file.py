@@ -19,10 +19,10 @@ import pytest
 
 import nczarr
 from nczarr.diagnostics.report import CompileError, Severity
+from nczarr.plugins.remote.connection import FileConnection
+from nczarr.plugins.remote.ranged_file import RangedFile
 from nczarr.stores import ranges
-from nczarr.stores.connection import FileConnection
 from nczarr.stores.ranges import REMOTE
-from nczarr.stores.remote_file import RemoteFile
 from tests.conftest import ROOT, run_command
 from tests.support.library import library
 from tests.support.ranged_server import Fault, RangedServer
@@ -262,7 +262,7 @@ def is_same(url: str, wanted: nczarr.DatasetHandle) -> bool:
 
 @pytest.fixture
 def quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("nczarr.stores.connection.FIRST_PAUSE", 0.001)
+    monkeypatch.setattr("nczarr.plugins.remote.connection.FIRST_PAUSE", 0.001)
 
 
 @pytest.mark.long
@@ -344,7 +344,7 @@ def test_a_failed_request_is_no_invalid_archive(server: RangedServer, monkeypatc
 @pytest.mark.parametrize("query", ["", "?token=1"])
 def test_unused_files_keep_no_connection(folder: Path, server: RangedServer, query: str) -> None:
     """Ranges of a file can be read when it is gone, by a new connection."""
-    file = RemoteFile.of(FileConnection(f"{server.url}/a.nc{query}"))
+    file = RangedFile.of(FileConnection(f"{server.url}/a.nc{query}"))
     path, connection = file.path, ref(file.connection)
     del file
     gc.collect()

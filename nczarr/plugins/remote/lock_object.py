@@ -17,9 +17,9 @@ import threading
 from contextlib import suppress
 
 from nczarr.diagnostics.secrets import StorageOptions
-from nczarr.stores.connection import S3, FileConnection
+from nczarr.plugins.remote.connection import S3, FileConnection
+from nczarr.plugins.remote.remote_store import TRIES, md5, md5_of
 from nczarr.stores.lock import SUFFIX, BusyTargetError, Holder, Lock, NoLock, lock_name, running
-from nczarr.stores.remote import TRIES, md5, md5_of
 from nczarr.stores.stat import facts_at
 
 PAUSE = 20.0

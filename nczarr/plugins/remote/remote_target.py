@@ -23,14 +23,14 @@ from threading import Lock
 
 from nczarr.diagnostics.report import CompileError
 from nczarr.diagnostics.secrets import NO_OPTIONS, StorageOptions
+from nczarr.plugins.remote.connection import FileConnection
+from nczarr.plugins.remote.remote_store import TRIES, ObjectFacts, RemoteStore, md5, md5_of
+from nczarr.plugins.remote.transfer import send
 from nczarr.stores import ranges
 from nczarr.stores.base import HELD, JOURNAL, is_metadata, safe_key
 from nczarr.stores.commitment import note_commit
-from nczarr.stores.connection import FileConnection
 from nczarr.stores.lock import report_changed
 from nczarr.stores.ranges import Range
-from nczarr.stores.remote import TRIES, ObjectFacts, RemoteStore, md5, md5_of
-from nczarr.stores.spool import send
 from nczarr.stores.store_journal import StoreJournal, parse
 from nczarr.stores.zip import ZipTarget
 
