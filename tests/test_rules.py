@@ -106,7 +106,7 @@ LAZY = {
 
 MAY_IMPORT = {
     "nczarr.plugins.lsp": {"lsprotocol", "pygls"},
-    "nczarr.formats.reference.jinja_evaluation": {"jinja2"},
+    "nczarr.plugins.refs.templates.jinja_evaluation": {"jinja2"},
     "nczarr.plugins.pygments": {"pygments"},
     "nczarr.plugins.testing": LAZY,
     "nczarr.plugins.zarr_python": {"zarr"},

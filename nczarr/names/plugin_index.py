@@ -180,6 +180,11 @@ class Plugin(NamedTuple):
     """
     dialects: Mapping[str, str] = NOTHING
     """Readers of other forms of NCZarr's metadata in Zarr v3: a `DialectMetadata` by the name of the form."""
+    templates: Mapping[str, str] = NOTHING
+    """Readers of documents with templates and generators, by the name of the format: `module:function`.
+
+    It returns the references of a parsed document, `(document, Source, Report, Limits) -> References | None`.
+    """
     openers: Mapping[str, OpenerRow] = NOTHING
     """Sources that other libraries open, by the name of the library."""
     styles: Mapping[str, str] = NOTHING

@@ -82,7 +82,10 @@ OFFERS: dict[str, tuple[str, ...]] = {
         "demand cmip7",
         "codes",
     ),
-    "refs": ("command refs verify", "command refs expand", "command refs compact", "name refs", "codes"),
+    "refs": (
+        *("command refs verify", "command refs expand", "command refs compact", "name refs"),
+        *("template reference", "codes"),
+    ),
     "remote": ("place *",),
     "schema": ("emission tokens", "emission ast", "emission analysed", "emission plan", "emission keys"),
     "serve": ("command serve",),

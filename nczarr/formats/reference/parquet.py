@@ -18,11 +18,10 @@ from typing import Any
 
 from nczarr.diagnostics.report import CompileError, Diagnostic, Label, Report, Severity, Source
 from nczarr.formats.reference import ARRAY, METADATA
-from nczarr.formats.reference.expansion import encode
 from nczarr.formats.reference.limits import DEFAULT, Limits
 from nczarr.formats.reference.parquet_rows import ChunkGrid, RecordFaultError, ReferenceRows, grid, read
 from nczarr.formats.reference.target import text_of
-from nczarr.formats.reference.wire import is_oversized, report_repeated
+from nczarr.formats.reference.wire import encode, is_oversized, report_repeated
 from nczarr.stores.base import Reference, Store, folders_with, is_node, is_safe, next_segments, with_prefix
 from nczarr.stores.ranges import BoundedCache
 from nczarr.syntax.json.positions import Faults, members

@@ -14,18 +14,16 @@ from typing import Any, NoReturn, TypeAlias
 
 from nczarr.arrays.lazy_numpy import NDArray, np
 from nczarr.diagnostics.report import CompileError, Report, Source
-from nczarr.formats.reference.evaluation import NameScope, render_text
-from nczarr.formats.reference.family import BLOCK, GeneratorFamily
-from nczarr.formats.reference.jinja import pieces
-from nczarr.formats.reference.limits import Account, Limits, RefusedTextError
-from nczarr.formats.reference.wire import ReferenceDocument, check_values
+from nczarr.formats.reference.limits import Limits
+from nczarr.formats.reference.wire import ReferenceDocument, check_values, encode
+from nczarr.plugins.refs.templates.evaluation import NameScope, render_text
+from nczarr.plugins.refs.templates.family import BLOCK, GeneratorFamily
+from nczarr.plugins.refs.templates.jinja import pieces
+from nczarr.plugins.refs.templates.text_limits import Account, RefusedTextError
 from nczarr.syntax.json.positions import Faults, Path
 
 LONG = 4 << 20
 """Approximate document bytes per block of `refs`."""
-
-encode = json.JSONEncoder(separators=(",", ":")).encode
-"""Encode a value as ASCII JSON without spaces."""
 
 quote: Callable[[str], str] = json.encoder.encode_basestring_ascii
 """Encode a text like `encode`, ten times as fast."""

@@ -12,7 +12,8 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple, Self, assert_never
 
-from nczarr.formats.reference.expressions import (
+from nczarr.formats.reference.limits import Limits, shorten
+from nczarr.plugins.refs.templates.expressions import (
     Beyond,
     Comparison,
     Expression,
@@ -23,7 +24,7 @@ from nczarr.formats.reference.expressions import (
     Pieces,
     TemplateCall,
 )
-from nczarr.formats.reference.limits import INTEGER_BITS, Account, Limits, RefusedTextError, check_length, shorten
+from nczarr.plugins.refs.templates.text_limits import INTEGER_BITS, Account, RefusedTextError, check_length
 
 Value = int | float | str | None
 """Value of an expression. JSON's null can be a dimension's value."""

@@ -16,8 +16,9 @@ import pytest
 
 from nczarr import CompileError, refs
 from nczarr.diagnostics.report import Diagnostic, Report, Source
-from nczarr.formats.reference import expansion, wire
+from nczarr.formats.reference import wire
 from nczarr.formats.reference.limits import DEFAULT, Limits
+from nczarr.plugins.refs.templates import expansion
 from tests.conftest import ROOT, Ran, shared_folder
 from tests.support.work import counted
 

@@ -6,16 +6,17 @@ Every entry is made once, in blocks, and checked as in an expansion.
 from __future__ import annotations
 
 import json
-import re
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator
 from itertools import cycle, repeat
 from typing import Literal
 
 from nczarr.arrays.lazy_numpy import NDArray, np
-from nczarr.formats.reference.expansion import blocks, encode
-from nczarr.formats.reference.family import GeneratorFamily
-from nczarr.stores.base import NODES, Reference, folders_with, is_safe, next_segments, with_prefix
+from nczarr.formats.reference.lookup import FEW_KEYS, odd
+from nczarr.formats.reference.wire import encode
+from nczarr.plugins.refs.templates.expansion import blocks
+from nczarr.plugins.refs.templates.family import GeneratorFamily
+from nczarr.stores.base import NODES, Reference, folders_with, next_segments, with_prefix
 
 FOLDERS = 4096
 """Maximum number of folders stored for one generator."""
@@ -28,11 +29,6 @@ SIDES: tuple[Literal["left"], Literal["right"]] = ("left", "right")
 AHEAD = 512
 """Entries made at once for sequential access."""
 
-FEW = 10
-"""Maximum number of reported invalid keys."""
-
-_ODD = re.compile(r"\n/|//|/\n|(?:\n|/)\.\.?(?:\n|/)|\n\n")
-
 _NODES = tuple(f'{end}"' for end in NODES)
 
 PUNCTUATION = 48
@@ -43,11 +39,6 @@ def _keys(family: GeneratorFamily, prefix: str) -> Iterator[str]:
     """Yield the keys of a family with `prefix`."""
     for start, stop in blocks(family):
         yield from (key for key in map(_unquote, family.keys(start, stop)) if key.startswith(prefix))
-
-
-def odd(keys: Iterable[str], text: str) -> list[str]:
-    """Return the keys invalid in stores. `text`: all keys between line ends, for speed."""
-    return [key for key in keys if not is_safe(key)] if _ODD.search(text) else []
 
 
 FamilyEntry = tuple[GeneratorFamily, int]
@@ -84,8 +75,8 @@ class Index:
             keys = family.keys(start, stop)
             version = version or VERSION in keys
             text = "\n".join(keys)
-            if len(self.odd) < FEW:
-                self.odd += odd(map(_unquote, keys), text.replace('"\n"', "\n").replace('"', "\n"))[:FEW]
+            if len(self.odd) < FEW_KEYS:
+                self.odd += odd(map(_unquote, keys), text.replace('"\n"', "\n").replace('"', "\n"))[:FEW_KEYS]
             if any(end in text for end in _NODES):  # searched at once, for speed
                 self.nodes += [_unquote(key) for key in keys if key.endswith(_NODES)]
             hashes[start:stop] = list(map(hash, keys))

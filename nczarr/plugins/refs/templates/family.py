@@ -13,12 +13,13 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from nczarr.arrays.lazy_numpy import NDArray, np
-from nczarr.formats.reference.columns import Column, Context, axes, constant, join, numbers
-from nczarr.formats.reference.evaluation import NameScope
-from nczarr.formats.reference.expressions import Hole, Name
-from nczarr.formats.reference.jinja import pieces
-from nczarr.formats.reference.limits import RefusedTextError, check_length, shorten
+from nczarr.formats.reference.limits import shorten
 from nczarr.formats.reference.wire import Generator, range_fault
+from nczarr.plugins.refs.templates.columns import Column, Context, axes, constant, join, numbers
+from nczarr.plugins.refs.templates.evaluation import NameScope
+from nczarr.plugins.refs.templates.expressions import Hole, Name
+from nczarr.plugins.refs.templates.jinja import pieces
+from nczarr.plugins.refs.templates.text_limits import RefusedTextError, check_length
 from nczarr.syntax.json.positions import Path
 
 if TYPE_CHECKING:

@@ -16,9 +16,10 @@ import pytest
 import nczarr
 from nczarr import refs
 from nczarr.diagnostics.report import CompileError, Diagnostic, Report, Source
-from nczarr.formats.reference import expansion, wire
+from nczarr.formats.reference import wire
 from nczarr.formats.reference.limits import DEFAULT, Limits
 from nczarr.formats.reference.lookup import CheckedReferences, open_document
+from nczarr.plugins.refs.templates import expansion
 from nczarr.stores.base import Reference, next_segments
 from nczarr.stores.open import open_source
 from tests.conftest import ROOT, shared_folder

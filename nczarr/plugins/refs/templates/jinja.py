@@ -13,11 +13,12 @@ import functools
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
-from nczarr.formats.reference import expressions
-from nczarr.formats.reference.evaluation import NameScope
-from nczarr.formats.reference.expressions import Beyond, Hole, Pieces
-from nczarr.formats.reference.jinja_filters import FILTERS, TESTS
-from nczarr.formats.reference.limits import Account, Limits, RefusedTextError, shorten
+from nczarr.formats.reference.limits import Limits, shorten
+from nczarr.plugins.refs.templates import expressions
+from nczarr.plugins.refs.templates.evaluation import NameScope
+from nczarr.plugins.refs.templates.expressions import Beyond, Hole, Pieces
+from nczarr.plugins.refs.templates.jinja_filters import FILTERS, TESTS
+from nczarr.plugins.refs.templates.text_limits import Account, RefusedTextError
 
 if TYPE_CHECKING:
     from jinja2 import nodes
@@ -85,7 +86,7 @@ def _check(tree: nodes.Template, limits: Limits) -> None:
 
 def _render(tree: nodes.Template, scope: NameScope) -> str:
     """Render a template. Raises RefusedTextError."""
-    from nczarr.formats.reference.jinja_evaluation import Evaluator
+    from nczarr.plugins.refs.templates.jinja_evaluation import Evaluator
 
     try:
         evaluator = Evaluator(scope)

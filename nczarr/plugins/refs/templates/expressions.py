@@ -22,7 +22,8 @@ import re
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from nczarr.formats.reference.limits import Limits, RefusedTextError, check_length, shorten
+from nczarr.formats.reference.limits import Limits, shorten
+from nczarr.plugins.refs.templates.text_limits import RefusedTextError, check_length
 
 if TYPE_CHECKING:
     from lark import Lark

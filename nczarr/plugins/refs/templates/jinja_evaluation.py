@@ -10,9 +10,9 @@ from jinja2 import nodes
 from jinja2.runtime import LoopContext
 from jinja2.utils import Namespace
 
-from nczarr.formats.reference.evaluation import NameScope, Undefined, apply_format, call, compute
-from nczarr.formats.reference.jinja_filters import FILTERS, METHODS, TESTS, Rendering, fits, is_scalar, same
-from nczarr.formats.reference.limits import RefusedTextError, check_length
+from nczarr.plugins.refs.templates.evaluation import NameScope, Undefined, apply_format, call, compute
+from nczarr.plugins.refs.templates.jinja_filters import FILTERS, METHODS, TESTS, Rendering, fits, is_scalar, same
+from nczarr.plugins.refs.templates.text_limits import RefusedTextError, check_length
 
 LOOP = frozenset(
     "index index0 revindex revindex0 first last length depth depth0 previtem nextitem cycle changed".split()

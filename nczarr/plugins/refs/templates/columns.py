@@ -15,7 +15,8 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from nczarr.arrays.lazy_numpy import NDArray, np
-from nczarr.formats.reference.evaluation import (
+from nczarr.formats.reference.wire import GeneratorDimension
+from nczarr.plugins.refs.templates.evaluation import (
     ARITHMETIC,
     COMPARISONS,
     SIGNS,
@@ -24,7 +25,7 @@ from nczarr.formats.reference.evaluation import (
     apply_format,
     with_values,
 )
-from nczarr.formats.reference.expressions import (
+from nczarr.plugins.refs.templates.expressions import (
     Comparison,
     Expression,
     Hole,
@@ -34,8 +35,7 @@ from nczarr.formats.reference.expressions import (
     Pieces,
     names_of,
 )
-from nczarr.formats.reference.limits import RefusedTextError
-from nczarr.formats.reference.wire import GeneratorDimension
+from nczarr.plugins.refs.templates.text_limits import RefusedTextError
 
 if TYPE_CHECKING:
     Integers = NDArray[np.int64]

@@ -13,9 +13,9 @@ import pytest
 
 from nczarr import CompileError, refs
 from nczarr.diagnostics.report import Diagnostic, Report, Source
-from nczarr.formats.reference import jinja
 from nczarr.formats.reference.limits import Limits
 from nczarr.formats.reference.lookup import open_document
+from nczarr.plugins.refs.templates import jinja
 from nczarr.stores.base import Reference
 from tests.conftest import ROOT, Ran
 from tests.support.library import library

@@ -14,8 +14,9 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from nczarr.formats.reference.evaluation import Undefined, apply_filter, apply_format
-from nczarr.formats.reference.limits import Account, Limits, RefusedTextError, check_length
+from nczarr.formats.reference.limits import Limits
+from nczarr.plugins.refs.templates.evaluation import Undefined, apply_filter, apply_format
+from nczarr.plugins.refs.templates.text_limits import Account, RefusedTextError, check_length
 
 HELD = 64 << 20
 """Approximate memory limit for the values of one text, in bytes."""
