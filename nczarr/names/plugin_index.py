@@ -167,6 +167,8 @@ class Plugin(NamedTuple):
     """Executors of tasks, by the option that names their address: `module:attribute` of an `ExecutorKind`."""
     objects: Mapping[str, str] = NOTHING
     """Objects that `nczarr.write` takes, by the package of their class: `module:attribute` of an `ObjectReader`."""
+    representations: Mapping[str, str] = NOTHING
+    """Functions `(Checked, path, title) -> str` that make the HTML of a node for notebooks: `group`, `variable`."""
     emissions: Mapping[str, str] = NOTHING
     """Functions `(Emission) -> Iterator[dict]` behind `compile --emit NAME`: records that are printed as JSON Lines."""
     protocols: Mapping[str, ProtocolRow] = NOTHING

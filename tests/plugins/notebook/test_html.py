@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 import nczarr
-from nczarr.api import html
+from nczarr.plugins.notebook import html
 
 HOSTILE = '<script>alert(1)</script><img src=x onerror="y">\'"&amp; ]]> --> </style></details> \u202e\u2028 {x}'
 

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 import nczarr
-from nczarr.api.html import BYTES, VARIABLES, FirstValues
 from nczarr.arrays.sources.source import ArraySource
+from nczarr.plugins.notebook.html import BYTES, VARIABLES, FirstValues
 
 TEXT = """netcdf t {
 types: compound pair { int a ; int b ; } ;
