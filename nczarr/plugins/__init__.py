@@ -67,6 +67,12 @@ OFFERS: dict[str, tuple[str, ...]] = {
         *("format dap2", "format dap4", "format dmrpp", "location dap2", "location dap4", "edit dmrpp", "codes"),
     ),
     "pygments": (),
+    "rare_codecs": (
+        *("codec crc32", "codec adler32", "codec jenkins_lookup3", "codec base64", "codec bitround"),
+        *("codec packbits", "codec delta", "codec fixedscaleoffset", "codec quantize", "codec astype"),
+        *("codec zfpy", "codec pcodec", "codec cast_value", "codec scale_offset"),
+        *("codec categorize", "codec json2", "codec msgpack2"),
+    ),
     "readers": (
         "check netcdf-c",
         "check zarr-python",

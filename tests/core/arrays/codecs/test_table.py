@@ -49,9 +49,10 @@ def test_the_help_names_what_is_encoded() -> None:
 
 
 def test_each_codec_of_a_module_has_a_row() -> None:
-    modules = {row.module for row in ROWS.values()}
+    rows = {name: row for name, row in ROWS.items() if ":" not in row.module}  # others are those of plugins
+    modules = {row.module for row in rows.values()}
     listed = {kind.config_id for module in modules for kind in import_module(f"nczarr.arrays.codecs.{module}").CODECS}
-    assert listed == ROWS.keys()
+    assert listed == rows.keys()
     assert FILTER_NAMES.keys() <= {row.number for row in ROWS.values()}
 
 

@@ -27,4 +27,4 @@ class Categorize(TextCodec):
         return vlen_texts([texts[number] for number in codes_in_range.tolist()])
 
 
-CODECS = (Categorize(),)
+CATEGORIZE = Categorize()

@@ -145,7 +145,15 @@ class Pcodec(LibraryCodec):
     config_id = "pcodec"
 
 
-CODECS = (
-    Crc32(), Adler32(), JenkinsLookup3(), Base64(), BitRound(), PackBits(), Delta(), FixedScaleOffset(),
-    QuantizeFilter(), AsType(), Zfpy(), Pcodec(),
-)  # fmt: skip
+CRC32 = Crc32()
+ADLER32 = Adler32()
+JENKINS_LOOKUP3 = JenkinsLookup3()
+BASE64 = Base64()
+BITROUND = BitRound()
+PACKBITS = PackBits()
+DELTA = Delta()
+FIXEDSCALEOFFSET = FixedScaleOffset()
+QUANTIZE = QuantizeFilter()
+ASTYPE = AsType()
+ZFPY = Zfpy()
+PCODEC = Pcodec()

@@ -23,4 +23,4 @@ class Msgpack2(TextCodec):
         return vlen_texts(list_texts(document))
 
 
-CODECS = (Msgpack2(),)
+MSGPACK2 = Msgpack2()

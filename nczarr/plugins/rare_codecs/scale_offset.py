@@ -71,4 +71,4 @@ def _in_range(values: NDArray[Any], dtype: np.dtype[Any]) -> NDArray[Any]:
     return values.astype(dtype)
 
 
-CODECS = (ScaleOffset(),)
+SCALE_OFFSET = ScaleOffset()

@@ -111,4 +111,4 @@ def _convert(values: NDArray[Any], dtype: np.dtype[Any], rounding: str, out_of_r
     raise ValueError(f"a value is out of range for {dtype.name}")
 
 
-CODECS = (CastValue(),)
+CAST_VALUE = CastValue()

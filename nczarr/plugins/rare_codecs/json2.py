@@ -21,4 +21,4 @@ class Json2(TextCodec):
         return vlen_texts(list_texts(document))
 
 
-CODECS = (Json2(),)
+JSON2 = Json2()
