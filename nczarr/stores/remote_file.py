@@ -54,6 +54,16 @@ class Connection(Protocol):
         """Return another place in the same file system. Raises BadURLError, OSError."""
 
 
+class Hdf5Driver(Protocol):
+    """Driver of HDF5 that reads remote files, registered with its library."""
+
+    number: int
+    """Identifier in HDF5."""
+
+    def failure(self) -> BaseException | None:
+        """Return the first failure of a request since the last call; HDF5 knows only that there was one."""
+
+
 class RemoteFile(ABC):
     """Bytes of a remote object. Slices are bytes; threads may read concurrently."""
 
@@ -122,6 +132,10 @@ class RemoteFile(ABC):
     @abstractmethod
     def open_file(self) -> io.BufferedReader:
         """Return a file object of the bytes."""
+
+    @abstractmethod
+    def find_driver(self, library: Any) -> Hdf5Driver | None:
+        """Return the driver for netCDF's library, whose `dll` it calls; None if its HDF5 is too old."""
 
     @abstractmethod
     def copy(self) -> str:

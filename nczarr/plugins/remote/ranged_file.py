@@ -17,6 +17,7 @@ from functools import partial
 from threading import Lock
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from nczarr.plugins.common.raw_file import SeekableFile
 from nczarr.stores.ranges import (
     GAP,
     REMOTE,
@@ -27,8 +28,7 @@ from nczarr.stores.ranges import (
     describe_object,
     neighbours,
 )
-from nczarr.stores.raw_file import SeekableFile
-from nczarr.stores.remote_file import AT_ONCE, BLOCK, HEAD, LEAST, MOST, TAIL, RemoteFile, at
+from nczarr.stores.remote_file import AT_ONCE, BLOCK, HEAD, LEAST, MOST, TAIL, Hdf5Driver, RemoteFile, at
 
 if TYPE_CHECKING:
     from nczarr.plugins.remote.connection import FileConnection
@@ -239,6 +239,12 @@ class RangedFile(RemoteFile):
     def open_file(self) -> io.BufferedReader:
         """Return a file object of the bytes."""
         return io.BufferedReader(_RemoteFileObject(self), BLOCK)
+
+    def find_driver(self, library: Any) -> Hdf5Driver | None:
+        """Return the driver for netCDF's library; None if its HDF5 is too old."""
+        from nczarr.plugins.remote.hdf5_driver import find_driver
+
+        return find_driver(library)
 
     def copy(self) -> str:
         """Return the path of a local copy, which exists as long as this process. Raises OSError."""

@@ -6,8 +6,9 @@ from typing import Any
 
 import pytest
 
+from nczarr.plugins.common.store_changes import texts_of, turn
 from nczarr.stores.base import JOURNAL
-from nczarr.stores.extension import STAGED, ExtendJournal, parse, texts_of, turn, view
+from nczarr.stores.extension import STAGED, ExtendJournal, parse, view
 from nczarr.stores.memory import MemoryStore
 from nczarr.stores.store_journal import parse as parsed_before
 

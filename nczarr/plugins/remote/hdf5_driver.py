@@ -14,9 +14,8 @@ import os
 from ctypes import POINTER, byref, c_char_p, c_int, c_int64, c_size_t, c_uint, c_uint64, c_ulong, c_void_p
 from typing import Any
 
-from nczarr.formats.netcdf4.library import Library
 from nczarr.stores import local_paths
-from nczarr.stores.remote_file import RemoteFile, at
+from nczarr.stores.remote_file import Hdf5Driver, RemoteFile, at
 
 OLDEST = 1, 14
 """First release of HDF5 whose drivers have the class below."""
@@ -95,10 +94,10 @@ class OtherFileError(OSError):
         super().__init__(errno.ENOENT, text)
 
 
-class Driver:
+class RemoteDriver(Hdf5Driver):
     """The driver, registered with the HDF5 of one library. Expects the lock, as all of HDF5."""
 
-    def __init__(self, lib: Library) -> None:
+    def __init__(self, library: Any) -> None:
         self._opened: dict[int, _Hdf5File] = {}
         self._failure: BaseException | None = None
         nothing = _TRANSFER(lambda *_: -1)
@@ -118,8 +117,8 @@ class Driver:
             read=_TRANSFER(self._read),
             write=nothing,
         )
-        lib.dll.H5FDregister.restype = c_int64
-        self.number: int = lib.dll.H5FDregister(byref(self._class))
+        library.dll.H5FDregister.restype = c_int64
+        self.number: int = library.dll.H5FDregister(byref(self._class))
 
     def failure(self) -> BaseException | None:
         """Return the first failure of a request since the last call; HDF5 knows only that there was one."""
@@ -165,15 +164,15 @@ class Driver:
         return 0
 
 
-_drivers: dict[int, Driver | None] = {}
+_drivers: dict[int, RemoteDriver | None] = {}
 
 
-def driver(lib: Library) -> Driver | None:
+def find_driver(library: Any) -> RemoteDriver | None:
     """Return the driver for a library, registered once; None if its HDF5 has other drivers."""
-    if id(lib) not in _drivers:
+    if id(library) not in _drivers:
         numbers = [c_uint() for _ in range(3)]
-        lib.dll.H5get_libversion(*map(byref, numbers))
+        library.dll.H5get_libversion(*map(byref, numbers))
         recent = (numbers[0].value, numbers[1].value) >= OLDEST
-        registered = Driver(lib) if recent else None
-        _drivers[id(lib)] = registered if registered is not None and registered.number >= 0 else None
-    return _drivers[id(lib)]
+        registered = RemoteDriver(library) if recent else None
+        _drivers[id(library)] = registered if registered is not None and registered.number >= 0 else None
+    return _drivers[id(library)]
