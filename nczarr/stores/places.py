@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from nczarr.diagnostics.report import Source
@@ -95,7 +96,11 @@ class RemotePlaces(Protocol):
 
 def look_up_places(url: str) -> RemotePlaces | None:
     """Return the places of the protocol of a URL, the last one of a chain; None without a plugin for them."""
-    protocol = url.rpartition("::")[2].partition("://")[0].lower()
+    return _look_up(url.rpartition("::")[2].partition("://")[0].lower())
+
+
+@lru_cache(64)
+def _look_up(protocol: str) -> RemotePlaces | None:
     offered = list_offered("place")
     name = protocol if protocol in offered else OTHERS
     row = find_place("place", name) if name in offered else None
