@@ -106,7 +106,7 @@ LAZY = {
 
 MAY_IMPORT = {
     "nczarr.plugins.lsp": {"lsprotocol", "pygls"},
-    "nczarr.formats.reference.jinja_evaluation": {"jinja2"},
+    "nczarr.plugins.refs.templates.jinja_evaluation": {"jinja2"},
     "nczarr.plugins.pygments": {"pygments"},
     "nczarr.plugins.testing": LAZY,
     "nczarr.plugins.zarr_python": {"zarr"},
@@ -386,7 +386,12 @@ def test_messages_have_their_form() -> None:
 PROPER_NAMES = {"CDL", "Zarr", "HDF5", "Parquet", "DMR++", "Python", "NaN", "NIL", "Awkward"}
 
 
-STORES_OF_PLUGINS = ("nczarr.plugins.icechunk", "nczarr.plugins.zarr_drafts.keyvalue")
+STORES_OF_PLUGINS = (
+    "nczarr.plugins.icechunk",
+    "nczarr.plugins.remote",
+    "nczarr.plugins.zarr_drafts.keyvalue",
+    "nczarr.plugins.common.store_changes",
+)
 """Modules of plugins that hold stores, as `nczarr.stores` does: they join keys to paths, and know their own classes."""
 
 PROTOCOLS = {"ArraySource", "Store"}

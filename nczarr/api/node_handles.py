@@ -18,6 +18,7 @@ from nczarr.ast import Attribute, Codec, Dimension, Group, Variable
 from nczarr.ast.rectilinear import Lengths
 from nczarr.diagnostics.report import hint
 from nczarr.names import FrozenMapping
+from nczarr.names.plugin_index import find_place, load_part
 
 if TYPE_CHECKING:
     from types import ModuleType
@@ -305,10 +306,8 @@ class GroupHandle:
 
         return _limit_lines(self._title, members(self.checked, self.path, stored=False))
 
-    def _repr_html_(self) -> str:
-        from nczarr.api.html import group_html
-
-        return group_html(self.checked, self.path, self._title)
+    def _repr_html_(self) -> str | None:
+        return _represent("group", self.checked, self.path, self._title)
 
     @property
     def _title(self) -> str:
@@ -515,10 +514,8 @@ class VariableHandle:
     def __repr__(self) -> str:
         return _limit_lines(self._title, (f"    {name} = {brief(value)}" for name, value in self.attributes.items()))
 
-    def _repr_html_(self) -> str:
-        from nczarr.api.html import variable_html
-
-        return variable_html(self._checked, self.path, self._title)
+    def _repr_html_(self) -> str | None:
+        return _represent("variable", self._checked, self.path, self._title)
 
     @property
     def _title(self) -> str:
@@ -571,3 +568,10 @@ def _limit_lines(title: str, lines: Iterator[str]) -> str:
         shown_lines.append(f"… and {omitted} more lines")
     shown = map(names.readable, shown_lines)
     return "\n".join(line if len(line) <= WIDTH else line[: WIDTH - 1] + "…" for line in shown)
+
+
+def _represent(kind: str, checked: Checked, path: str, title: str) -> str | None:
+    """Return the HTML of a node for notebooks; None without a plugin for it: they show its text then."""
+    place = find_place("representation", kind)
+    text: str | None = None if place is None else load_part(place)(checked, path, title)
+    return text

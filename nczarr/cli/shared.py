@@ -32,14 +32,11 @@ if TYPE_CHECKING:
 
 
 EXTRAS = {
-    "aiohttp": "remote",
     "cf_units": "cf",
-    "fsspec": "remote",
     "h5py": "netcdf",
     "jinja2": "references",
     "netCDF4": "netcdf",
     "pyarrow": "references",
-    "s3fs": "remote",
     "shtab": "completion",
 }
 """Package extra that installs a module; those of plugins are in their rows."""

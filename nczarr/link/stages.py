@@ -35,7 +35,8 @@ from nczarr.plan.plans import FilePlan, PartTarget, Plan, StorePlan
 from nczarr.registry import ChunkKeys
 from nczarr.stores import local_paths
 from nczarr.stores.directory import DirectoryStore, DirectoryTarget
-from nczarr.stores.finish import StoreJournal, add_end, leftovers, remove_folder, unfinished
+from nczarr.stores.finish import add_end, leftovers, remove_folder, unfinished
+from nczarr.stores.store_journal import StoreJournal
 from nczarr.stores.url import absolute, is_remote
 
 if TYPE_CHECKING:

@@ -25,7 +25,8 @@ from nczarr.link.tasks import WrittenPart, arrays
 from nczarr.plan.plans import StorePlan
 from nczarr.registry import Format
 from nczarr.stores.base import Store
-from nczarr.stores.finish import StoreJournal
+from nczarr.stores.places import find_places
+from nczarr.stores.store_journal import StoreJournal
 from nczarr.stores.url import is_remote
 
 if TYPE_CHECKING:
@@ -283,26 +284,22 @@ def _folder(path: str, plan: StorePlan) -> Begun:
     """Begin a folder, or keys below a URL."""
     options = plan.options
     if is_remote(path):
-        from nczarr.stores.remote_target import RemoteTarget
-
-        storage = options.storage.of("target")
-        return Begun(
-            RemoteTarget(path, storage, journal=journal(plan), overwrite=options.overwrite, resume=options.resume),
-            path,
+        places, storage, run_journal = find_places(path), options.storage.of("target"), journal(plan)
+        store = places.begin_store(
+            path, storage, journal=run_journal, overwrite=options.overwrite, resume=options.resume
         )
+        return Begun(store, path)
     from nczarr.stores.directory import DirectoryTarget
 
-    run_journal = journal(plan) if options.resume or data_size(plan) >= RESUMABLE else None
-    folder = DirectoryTarget(path, overwrite=options.overwrite, journal=run_journal, resume=options.resume)
+    journal_of_run = journal(plan) if options.resume or data_size(plan) >= RESUMABLE else None
+    folder = DirectoryTarget(path, overwrite=options.overwrite, journal=journal_of_run, resume=options.resume)
     return Begun(folder, folder.path)
 
 
 def _archive(path: str, plan: StorePlan) -> Begun:
     """Begin an archive; it cannot be resumed because its directory is at its end."""
     if is_remote(path):
-        from nczarr.stores.remote_target import SentZip
-
-        sent = SentZip(path, plan.options.storage.of("target"))
+        sent = find_places(path).begin_archive(path, plan.options.storage.of("target"))
         return Begun(sent, sent.path)
     from nczarr.stores.zip import ZipTarget
 

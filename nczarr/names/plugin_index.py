@@ -154,6 +154,11 @@ class Plugin(NamedTuple):
     """Codecs of stores by their name in numcodecs and in Zarr: `module:attribute` of a `CodecKind`."""
     locations: Mapping[str, LocationRow] = NOTHING
     """Kinds of locations by the word before the colon, in lower case."""
+    places: Mapping[str, str] = NOTHING
+    """Places behind URLs by protocol, `*` for all protocols without a row: `module:attribute` of a `RemotePlaces`.
+
+    Only those of built-in plugins are asked.
+    """
     folders: Mapping[str, str] = NOTHING
     """Functions `(path) -> Repository | None` that recognize repositories, by an entry that their folders have.
 
@@ -172,6 +177,8 @@ class Plugin(NamedTuple):
     """Options around the run of a command, by its name: `module:attribute` of a `RunWrapper`."""
     schema_readers: Mapping[str, str] = NOTHING
     """Reader of several schemas as one, for `compile`: `module:attribute` of a `SchemaReader`."""
+    representations: Mapping[str, str] = NOTHING
+    """Functions `(Checked, path, title) -> str` that make the HTML of a node for notebooks: `group`, `variable`."""
     emissions: Mapping[str, str] = NOTHING
     """Functions `(Emission) -> Iterator[dict]` behind `compile --emit NAME`: records that are printed as JSON Lines."""
     products: Mapping[str, str] = NOTHING
@@ -189,6 +196,11 @@ class Plugin(NamedTuple):
     """
     dialects: Mapping[str, str] = NOTHING
     """Readers of other forms of NCZarr's metadata in Zarr v3: a `DialectMetadata` by the name of the form."""
+    templates: Mapping[str, str] = NOTHING
+    """Readers of documents with templates and generators, by the name of the format: `module:function`.
+
+    It returns the references of a parsed document, `(document, Source, Report, Limits) -> References | None`.
+    """
     openers: Mapping[str, OpenerRow] = NOTHING
     """Sources that other libraries open, by the name of the library."""
     styles: Mapping[str, str] = NOTHING

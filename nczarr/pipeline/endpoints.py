@@ -34,7 +34,7 @@ from nczarr.stores.url import (
 if TYPE_CHECKING:
     from nczarr.plan.plans import Plan
     from nczarr.stores.lock import Lock
-    from nczarr.stores.probe import Obstacle
+    from nczarr.stores.places import Obstacle
 
 
 def open_source(path: str, report: Report, options: Options) -> Source | Store | None:
@@ -418,11 +418,11 @@ def is_finished(path: str, form: Format, options: Options) -> bool:
 
 def _obstacle(place: Location, form: Format | None, options: Options) -> Obstacle | None:
     """Return the store or file at the URL of a target. Raises OSError."""
-    from nczarr.stores.probe import obstacle
+    from nczarr.stores.places import find_places
 
     url, storage = trim(place.path), options.storage.at("target", place.server)
     store = _is_store(url, form) and not url.lower().endswith(".zip")
-    return obstacle(url, storage.of("target"), store=store)
+    return find_places(url).find_obstacle(url, storage.of("target"), store=store)
 
 
 def _is_free_there(place: Location, form: Format | None, report: Report, options: Options) -> bool:

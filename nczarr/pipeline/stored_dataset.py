@@ -105,21 +105,24 @@ class StoredDataset:
 
 
 def count_requests(source: Source | Store) -> tuple[int, int] | None:
-    """Return the requests and bytes until our reader has all headers and chunk indexes of a file; None for folders.
+    """Return the requests and bytes until our reader has all headers and chunk indexes of a file.
 
-    A local file is read as if it were remote. Raises OSError.
+    A local file is read as if it were remote. None for folders, and without a plugin for URLs. Raises OSError.
     """
     from nczarr.pipeline import phases
     from nczarr.stores import open as opening
     from nczarr.stores import remote_file
-    from nczarr.stores.connection import LocalConnection
+    from nczarr.stores.places import look_up_places
 
     is_archive = not isinstance(source, Source)
     if not isinstance(source, Source) and not source.archive:
         return None
     path = str(source.path)
     remote = source.data if isinstance(source, Source) and isinstance(source.data, RemoteFile) else remote_file.at(path)
-    file = RemoteFile.of(LocalConnection(path) if remote is None else remote.connection, tail=is_archive)
+    places = look_up_places("" if remote is None else remote.connection.url)
+    if places is None:
+        return None
+    file = places.reopen(path, remote, tail=is_archive)
     checked = phases.read(opening.open_ranged(file), Report(), Options())
     for parts in checked.parts.values() if checked is not None else ():
         next(iter(parts.values())).place_index()

@@ -10,7 +10,7 @@ from nczarr.stores.base import ROOT_KEYS, Store
 
 def report_unknown_format(source: Source | Store, report: Report) -> None:
     """Report unknown-format for a file or store."""
-    from nczarr.stores.probe import is_page
+    from nczarr.stores.places import is_page
 
     readable = ", ".join(row.name for row in registry.formats() if row.readable)
     helps = [f"formats that can be read: {readable}; CDL starts with `netcdf`"]

@@ -67,10 +67,17 @@ OFFERS: dict[str, tuple[str, ...]] = {
     "languages": ("language cdl", "language notation"),
     "lsp": ("command lsp",),
     "ncstream": ("format ncstream", "name ncstream", "location cdmremote", "codes"),
+    "notebook": ("representation group", "representation variable"),
     "opendap": (
         *("format dap2", "format dap4", "format dmrpp", "location dap2", "location dap4", "edit dmrpp", "codes"),
     ),
     "pygments": (),
+    "rare_codecs": (
+        *("codec crc32", "codec adler32", "codec jenkins_lookup3", "codec base64", "codec bitround"),
+        *("codec packbits", "codec delta", "codec fixedscaleoffset", "codec quantize", "codec astype"),
+        *("codec zfpy", "codec pcodec", "codec cast_value", "codec scale_offset"),
+        *("codec categorize", "codec json2", "codec msgpack2"),
+    ),
     "readers": (
         "check netcdf-c",
         "check zarr-python",
@@ -87,7 +94,11 @@ OFFERS: dict[str, tuple[str, ...]] = {
         "demand cmip7",
         "codes",
     ),
-    "refs": ("command refs verify", "command refs expand", "command refs compact", "name refs", "codes"),
+    "refs": (
+        *("command refs verify", "command refs expand", "command refs compact", "name refs"),
+        *("template reference", "codes"),
+    ),
+    "remote": ("place *",),
     "schema": (
         *("emission tokens", "emission ast", "emission analysed", "emission plan", "emission keys"),
         *("schema_check schema", "judgement compat", "schema_reader layers", "name changes", "name layer"),

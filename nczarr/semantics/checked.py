@@ -20,7 +20,6 @@ from nczarr.ast.plain import plain
 from nczarr.diagnostics.report import Label
 
 if TYPE_CHECKING:
-    from nczarr.arrays.regions import Region
     from nczarr.arrays.values.value_lists import ListRuns
     from nczarr.diagnostics.report import Report, Span
 
@@ -208,17 +207,6 @@ def whole_parts(checked: Checked, path: str) -> Parts:
     """Return sources of all parts of a variable; missing ones are fill."""
     variable, shape, fill = checked.variables[path], checked.shapes[path], checked.fills[path]
     return all_fill(fill, variable.type, shape, checked.types, checked.parts.get(path))
-
-
-def select_parts(checked: Checked, path: str, ranges: Region) -> Parts:
-    """Return sources of all parts of a variable with exactly these cells; missing ones are fill."""
-    parts = whole_parts(checked, path)
-    whole = tuple(map(range, checked.shapes[path]))
-    if ranges == whole:
-        return parts
-    from nczarr.arrays.sources.sliced import slice_parts
-
-    return slice_parts(checked.variables[path].type, ranges, parts, checked.types)
 
 
 def without(checked: Checked, gone: frozenset[str]) -> Checked:

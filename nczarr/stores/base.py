@@ -63,7 +63,7 @@ class References(Protocol):
 
 
 JOURNAL = ".nczarr-journal"
-"""Root key of an unfinished store (`StoreJournal` of `finish.py`)."""
+"""Root key of an unfinished store (`store_journal.py`)."""
 
 ROOT_KEYS = (
     *(".zgroup", "zarr.json", ".zarray", ".zmetadata", ".zattrs", ".nczarr", JOURNAL),
@@ -225,6 +225,28 @@ class Store(Protocol):
     def abort(self) -> None:
         """Remove every trace, except after `finish`."""
         return
+
+
+class Extensible(Store, Protocol):
+    """An existing store whose keys are replaced, each at once."""
+
+    def claim(self, journal: bytes) -> bool:
+        """Create the journal; return False if there is one already. Raises OSError."""
+
+    def put_several(self, documents: Mapping[str, bytes]) -> None:
+        """Set keys, in any order. Raises OSError, UnsafeKeyError."""
+
+    def move(self, key: str, target: str) -> None:
+        """Move a key to another, which is replaced at once; a missing key is in its place. Raises OSError."""
+
+    def move_folder(self, folder: str, target: str) -> None:
+        """Move all keys below a folder at once; a missing one is in its place. Raises OSError."""
+
+    def remove(self, keys: Iterable[str]) -> None:
+        """Remove keys; missing ones are ignored. Raises OSError."""
+
+    def tidy(self) -> None:
+        """Remove the incomplete files of killed runs. Raises OSError."""
 
 
 def cut(data: bytes, key: str, offset: int, length: int) -> bytes:

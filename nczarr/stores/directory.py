@@ -21,8 +21,9 @@ from typing import Any
 from nczarr.stores import local_paths, ranges
 from nczarr.stores.base import JOURNAL, NO_SEGMENTS, Store, safe_key
 from nczarr.stores.commitment import CommittedError
-from nczarr.stores.finish import StoreJournal, delay_signals, leftovers, parse, partial, put_in_place, unfinished
+from nczarr.stores.finish import delay_signals, leftovers, partial, put_in_place, unfinished
 from nczarr.stores.ranges import Range
+from nczarr.stores.store_journal import StoreJournal, parse
 
 _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
 

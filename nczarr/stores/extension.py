@@ -20,35 +20,19 @@ same.
 
 from __future__ import annotations
 
-import errno
 import json
-import os
-from collections.abc import Collection, Iterable, Iterator, Mapping
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
-from itertools import groupby
-from typing import Literal, NamedTuple, Protocol
+from collections.abc import Mapping
+from typing import Literal, NamedTuple
 
-from nczarr.diagnostics.secrets import NO_OPTIONS, StorageOptions
 from nczarr.stores.base import JOURNAL, Store, safe_key
-from nczarr.stores.commitment import after_commit, forget_commits
-from nczarr.stores.directory import GROWING, DirectoryStore, DirectoryTarget
-from nczarr.stores.finish import delay_signals
 from nczarr.stores.folder_moves import Moves, StoreWithMoves
 from nczarr.stores.overlay import Overlay
-from nczarr.stores.remote import RemoteStore
-from nczarr.stores.remote_target import RemoteTarget
-from nczarr.stores.url import is_remote
 
 VERSION = 2
 """Version of the journal. Readers of version 1 refuse the store."""
 
 STAGED = ".nczarr-append/"
 """Prefix of chunks that are not in their places yet."""
-
-
-IN_FLIGHT = 16
-"""Documents that are sent to a server at a time."""
 
 
 class ExtendJournal(NamedTuple):
@@ -128,11 +112,6 @@ def encode_text(text: str) -> bytes:
     return text.encode("utf-8", "surrogateescape")
 
 
-def texts_of(documents: Mapping[str, bytes]) -> dict[str, str]:
-    """Return documents for a journal."""
-    return {key: decode_text(data) for key, data in documents.items()}
-
-
 def view(store: Store, extension: ExtendJournal) -> Store:
     """Return the state of a store with this journal, which it does not show: as before, or when committed as after."""
     if extension.folders:
@@ -142,199 +121,3 @@ def view(store: Store, extension: ExtendJournal) -> Store:
     documents = {key: encode_text(text) for key, text in extension.documents.items()}
     moved = {key: STAGED + key for key in extension.staged}
     return Overlay(store, documents, moved, frozenset({JOURNAL, *extension.removed}))
-
-
-class Extensible(Store, Protocol):
-    """An existing store whose keys are replaced, each at once."""
-
-    def claim(self, journal: bytes) -> bool:
-        """Create the journal; return False if there is one already. Raises OSError."""
-
-    def put_several(self, documents: Mapping[str, bytes]) -> None:
-        """Set keys, in any order. Raises OSError, UnsafeKeyError."""
-
-    def move(self, key: str, target: str) -> None:
-        """Move a key to another, which is replaced at once; a missing key is in its place. Raises OSError."""
-
-    def move_folder(self, folder: str, target: str) -> None:
-        """Move all keys below a folder at once; a missing one is in its place. Raises OSError."""
-
-    def remove(self, keys: Iterable[str]) -> None:
-        """Remove keys; missing ones are ignored. Raises OSError."""
-
-    def tidy(self) -> None:
-        """Remove the incomplete files of killed runs. Raises OSError."""
-
-
-def turn(key: str) -> tuple[int, bool, bool]:
-    """Return the sort key of documents: the deepest first, then consolidated metadata, a root's own last."""
-    name = key.rpartition("/")[2]
-    return -key.count("/"), name == ".zmetadata", name in ("zarr.json", ".zgroup")
-
-
-def apply(store: Extensible, extension: ExtendJournal) -> None:
-    """Put a committed extension in its place, remove the journal, then what is incomplete. Raises CommittedError."""
-    with delay_signals(), after_commit(store.path):
-        for old, new in extension.folders:
-            store.move_folder(old, new)
-        for key in extension.staged:
-            store.move(STAGED + key, key)
-        for documents in _turns(extension.documents):
-            store.put_several(documents)
-        store.remove(extension.removed)
-        store.remove([JOURNAL])
-        if extension.staged:
-            store.tidy()
-
-
-def complete(store: Extensible, extension: ExtendJournal) -> None:
-    """Apply an extension that an earlier run committed: the target reads as before. Raises CommittedError."""
-    apply(store, extension)
-    forget_commits()
-
-
-def _turns(documents: Mapping[str, str]) -> Iterator[dict[str, bytes]]:
-    """Yield documents in the order of `turn`, those of one turn together."""
-    for _, keys in groupby(sorted(documents, key=turn), turn):
-        yield {key: encode_text(documents[key]) for key in keys}
-
-
-def new_run() -> str:
-    """Return an identifier of a run."""
-    return os.urandom(8).hex()
-
-
-class ExtensibleFolder(DirectoryTarget):
-    """A folder. A key is replaced by the rename of a new file."""
-
-    def __init__(self, path: str) -> None:
-        DirectoryStore.__init__(self, path)
-        self._made: set[str] = {""}
-        self._open = False
-        self._whole = True
-
-    def is_done(self, key: str) -> bool:
-        """Return False: the run knows what is done."""
-        return False
-
-    def claim(self, journal: bytes) -> bool:
-        """Create the journal; return False if there is one already. Raises OSError."""
-        growing = f"{self._real}/{GROWING}{os.urandom(8).hex()}"
-        try:
-            with open(growing, "xb") as file:
-                file.write(journal)
-            return self._place(growing)
-        except OSError as error:
-            error.filename = error.filename or self._real
-            raise
-        finally:
-            with suppress(OSError):  # `tidy` removes it later
-                os.unlink(growing)
-
-    def _place(self, growing: str) -> bool:
-        """Make a whole file the journal; return False if there is one already. Raises OSError."""
-        try:
-            os.link(growing, f"{self._real}/{JOURNAL}")
-        except FileExistsError:
-            return False
-        except OSError:  # a file system without links
-            if os.path.lexists(f"{self._real}/{JOURNAL}"):
-                return False
-            os.rename(growing, f"{self._real}/{JOURNAL}")
-        return True
-
-    def put_several(self, documents: Mapping[str, bytes]) -> None:
-        """Write files. Raises OSError, UnsafeKeyError."""
-        for key, data in documents.items():
-            self.put(key, data)
-
-    def move(self, key: str, target: str) -> None:
-        """Rename a key; a missing one is in its place. Raises OSError."""
-        self._make(safe_key(target).rpartition("/")[0])
-        with suppress(FileNotFoundError):
-            os.replace(f"{self._real}/{safe_key(key)}", f"{self._real}/{target}")
-
-    def move_folder(self, folder: str, target: str) -> None:
-        """Rename a folder; a missing one is in its place. Raises OSError."""
-        with suppress(FileNotFoundError):
-            os.rename(f"{self._real}/{safe_key(folder)}", f"{self._real}/{safe_key(target)}")
-        self._made = {""}
-
-    def remove(self, keys: Iterable[str]) -> None:
-        """Remove files; missing ones are ignored. Raises OSError."""
-        for key in keys:
-            with suppress(FileNotFoundError):
-                os.unlink(f"{self._real}/{safe_key(key)}")
-
-    def tidy(self) -> None:
-        """Remove incomplete files, and empty folders of staged chunks. Raises OSError."""
-        self._remove_halves()
-        self.drop_folder(".nczarr-append")
-
-    def drop_folder(self, folder: str) -> None:
-        """Remove a folder without files. Raises OSError."""
-        for below, _, _ in os.walk(f"{self._real}/{folder}", topdown=False):
-            with suppress(OSError):
-                os.rmdir(below)
-
-
-class ExtensibleObjects(RemoteTarget):
-    """Objects below a URL. Raises OSError if the protocol does not replace objects at once."""
-
-    def __init__(self, url: str, options: StorageOptions = NO_OPTIONS) -> None:
-        RemoteStore.__init__(self, url, options)
-        if not self.connection.is_object_store:
-            text = "this protocol does not replace objects at once, so the target could be seen half written"
-            raise OSError(errno.EOPNOTSUPP, text, self.path)
-
-    def is_done(self, key: str) -> bool:
-        """Return False: the run knows what is done."""
-        return False
-
-    def get(self, key: str) -> bytes | None:
-        """Return the bytes of a key as they are now, or None. Raises OSError, UnsafeKeyError."""
-        return self._fetch(safe_key(key), None)
-
-    def claim(self, journal: bytes) -> bool:
-        """Create the journal; return False if there is one already. Raises OSError."""
-        if self.get(JOURNAL) is not None:
-            return False
-        with suppress(OSError):  # not all know how to create; what is there then tells
-            self.connection.call("pipe_file", JOURNAL, journal, mode="create")
-        stored = self.get(JOURNAL)
-        if stored is None:
-            self._put(JOURNAL, journal)
-            stored = self.get(JOURNAL)
-        return stored == journal
-
-    def put_several(self, documents: Mapping[str, bytes]) -> None:
-        """Set keys, some at a time. Raises OSError, UnsafeKeyError."""
-        with ThreadPoolExecutor(IN_FLIGHT) as threads:
-            for _ in threads.map(self.put, documents, documents.values()):
-                pass
-
-    def move(self, key: str, target: str) -> None:
-        """Copy an object and remove the first; a missing one is in its place. Raises OSError."""
-        data = self.get(key)
-        if data is not None:
-            self._put(safe_key(target), data)
-            self.connection.remove([key])
-
-    def move_folder(self, folder: str, target: str) -> None:
-        """Raise OSError: a bucket has no folders that move at once."""
-        raise OSError(errno.EOPNOTSUPP, "keys of a bucket do not move at once", self.path)
-
-    def remove(self, keys: Iterable[str]) -> None:
-        """Remove objects; missing ones are ignored. Raises OSError."""
-        some: Collection[str] = list(keys)
-        if some:
-            self.connection.remove(list(some))
-
-    def tidy(self) -> None:
-        """Do nothing: no object is incomplete."""
-        return
-
-
-def extensible(path: str, storage: StorageOptions) -> Extensible:
-    """Return the store at a path or URL for writing. Raises OSError."""
-    return ExtensibleObjects(path, storage.of("target")) if is_remote(path) else ExtensibleFolder(path)

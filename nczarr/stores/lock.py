@@ -164,25 +164,6 @@ class NoLock(Lock):
         return
 
 
-class Unchanged(Lock):
-    """Lock of a local target that is replaced as a whole: lost also if a program without locks changes it."""
-
-    def __init__(self, lock: Lock, path: str, identity: str) -> None:
-        self._lock = lock
-        self._path = path
-        self._identity = identity
-
-    def is_held(self) -> bool:
-        """Return whether the lock is held and the target is as it was. Raises OSError."""
-        from nczarr.stores.stat import identity
-
-        return self._lock.is_held() and identity(self._path) == self._identity
-
-    def release(self) -> None:
-        """Release the lock. Raises OSError."""
-        self._lock.release()
-
-
 RELEASED = -1
 """File of a lock that was released."""
 

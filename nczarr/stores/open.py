@@ -8,18 +8,18 @@ import stat
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from threading import Event
-from typing import TYPE_CHECKING, NamedTuple, cast
+from typing import TYPE_CHECKING, cast
 
-from nczarr.diagnostics.report import HEAD, Buffer, Source
+from nczarr.diagnostics.report import Buffer, Source
 from nczarr.diagnostics.secrets import NO_OPTIONS, StorageOptions
 from nczarr.names.plugin_index import find_place, list_offered, load_part
 from nczarr.stores.base import Store
 from nczarr.stores.commitment import note_commit
 from nczarr.stores.local_paths import add_path_to_errors, is_folder
+from nczarr.stores.places import Unfinished, find_places
 from nczarr.stores.url import BadURLError, Location, Repository, find_kind, is_remote, location
 
 if TYPE_CHECKING:
-    from nczarr.stores.connection import FileConnection
     from nczarr.stores.remote_file import RemoteFile
 
 MAPS_NO_FILES = Event()
@@ -49,14 +49,6 @@ def map_file(path: str) -> mmap.mmap:
         return mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
 
 
-class Unfinished(NamedTuple):
-    """An unfinished file."""
-
-    path: str
-    discard: Callable[[], None]
-    """Prevents its publication."""
-
-
 @contextmanager
 def write_beside(path: str, storage: StorageOptions = NO_OPTIONS) -> Iterator[Unfinished]:
     """Provide a temporary sibling of `path`; it replaces `path` if the block succeeds, else it is removed.
@@ -65,7 +57,7 @@ def write_beside(path: str, storage: StorageOptions = NO_OPTIONS) -> Iterator[Un
     A target at a URL is made in a temporary folder, and sent. Raises OSError.
     """
     if is_remote(path):
-        with _send(path, storage) as unfinished:
+        with find_places(path).write_file(path, storage) as unfinished:
             yield unfinished
         return
     from nczarr.stores import finish
@@ -87,27 +79,7 @@ def write_beside(path: str, storage: StorageOptions = NO_OPTIONS) -> Iterator[Un
         finish.unfinished.discard(growing)
 
 
-@contextmanager
-def _send(url: str, storage: StorageOptions) -> Iterator[Unfinished]:
-    import tempfile
-
-    from nczarr.stores import finish
-    from nczarr.stores.connection import FileConnection
-    from nczarr.stores.spool import send
-
-    connection = FileConnection(url, storage)
-    discarded: list[bool] = []
-    with tempfile.TemporaryDirectory(prefix="nczarr-") as folder:
-        finish.unfinished.add(folder)
-        path = os.path.join(folder, os.path.basename(connection.root) or "data")
-        yield Unfinished(path, lambda: discarded.append(True))
-        if not discarded:
-            send(connection, path)
-            note_commit(url)
-    finish.unfinished.discard(folder)
-
-
-_ZIP = (b"PK\x03\x04", b"PK\x05\x06")
+ZIP = (b"PK\x03\x04", b"PK\x05\x06")
 """Magic numbers of archives; the second is for empty ones."""
 
 
@@ -125,7 +97,7 @@ def open_path(
     if place.kind:
         return find_kind(place.kind).open(path, place, storage)
     if place.remote:
-        return _open_remote(path, storage, is_ranged)
+        return find_places(path).open_path(path, storage, is_ranged)
     path = place.path
     if is_folder(path):
         return _open_folder(path, storage)
@@ -156,69 +128,16 @@ def find_repository(folder: str) -> Repository | None:
 def open_file(path: str, name: str) -> Source | Store:
     """Open an archive or file; `name` is its display name."""
     source = open_source(path, name)
-    if not source.data[:4].startswith(_ZIP):
+    if not source.data[:4].startswith(ZIP):
         return source
     from nczarr.stores.zip import ZipStore
 
     return ZipStore(path, name)
 
 
-def _open_remote(url: str, storage: StorageOptions, is_ranged: Callable[[bytes], bool]) -> Source | Store:
-    """Open a URL. What has the name of a file is asked for its first bytes before it is taken for a folder."""
-    from nczarr.stores.probe import is_folder, is_page
-    from nczarr.stores.remote import RemoteStore
-
-    store = RemoteStore(url, storage)
-    connection = store.connection
-    file: RemoteFile | None
-    archive = _open_archive(connection) if connection.looks_like_file and connection.root.endswith(".zip") else None
-    if archive is not None:
-        return archive
-    if connection.looks_like_file:
-        file = _open_by_ranges(connection, missing=True)
-    elif is_folder(store):
-        return store
-    else:
-        file = _open_by_ranges(connection)
-    if file is not None and (file[:4].startswith(_ZIP) or is_ranged(file[:HEAD])):
-        return open_ranged(file)
-    if connection.looks_like_file and (file is None or not file.size or is_page(file[:HEAD])) and is_folder(store):
-        return store
-    from nczarr.stores.spool import fetch_file
-
-    return open_file(fetch_file(connection, file), store.path)
-
-
-def _open_archive(connection: FileConnection) -> Store | None:
-    """Return an archive from its last bytes; None for other files, and if the server does not send them."""
-    from nczarr.stores.remote_file import RemoteFile
-    from nczarr.stores.zip import ZipStore, ends_as_archive
-
-    try:
-        file = RemoteFile.of(connection, tail=True)
-    except OSError:  # which the first bytes tell better
-        return None
-    return ZipStore(file.path, file.name) if ends_as_archive(file) else None
-
-
-def _open_by_ranges(connection: FileConnection, *, missing: bool = False) -> RemoteFile | None:
-    """Return a file from its first bytes; None if the server sends no ranges, or if it is `missing`. Raises OSError."""
-    from nczarr.stores.range_request import UnrangedError
-    from nczarr.stores.remote_file import RemoteFile
-
-    try:
-        return RemoteFile.of(connection)
-    except UnrangedError:
-        return None
-    except (FileNotFoundError, IsADirectoryError, PermissionError):
-        if not missing:
-            raise
-        return None
-
-
 def open_ranged(file: RemoteFile) -> Source | Store:
     """Return the archive or source of a file that is read by ranges."""
-    if not file[:4].startswith(_ZIP):
+    if not file[:4].startswith(ZIP):
         return Source(file.name, cast("Buffer", file), binary=True, path=file.path)  # its reader slices it alone
     from nczarr.stores.zip import ZipStore
 
@@ -232,13 +151,10 @@ def is_store(path: str, storage: StorageOptions = NO_OPTIONS) -> bool:
         if place.kind:
             return place.repository is not None
         if place.remote:
-            from nczarr.stores.probe import is_folder
-            from nczarr.stores.remote import RemoteStore
-
-            return path.lower().endswith(".zip") or is_folder(RemoteStore(path, storage))
+            return path.lower().endswith(".zip") or find_places(path).is_store(path, storage)
         if os.path.isdir(place.path):
             return True
         with open(place.path, "rb") as file:
-            return file.read(4) in _ZIP
+            return file.read(4) in ZIP
     except (OSError, BadURLError, ImportError):
         return False

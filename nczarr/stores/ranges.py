@@ -105,22 +105,6 @@ class Range(NamedTuple):
     """Length in bytes."""
 
 
-def length_of(piece: bytes | Range) -> int:
-    """Return the bytes of a piece."""
-    return piece.length if isinstance(piece, Range) else len(piece)
-
-
-def part_of(pieces: Iterable[bytes | Range], start: int, stop: int) -> Iterator[bytes | Range]:
-    """Yield the pieces of the bytes from `start` to `stop`."""
-    at = 0
-    for piece in pieces:
-        length = length_of(piece)
-        begin, end = max(0, start - at), min(length, stop - at)
-        if begin < end:
-            yield Range(piece.path, piece.offset + begin, end - begin) if isinstance(piece, Range) else piece[begin:end]
-        at += length
-
-
 REMOTE = os.sep + "nczarr remote file"
 """Folder of the paths of all remote files, which does not exist."""
 

@@ -19,9 +19,7 @@ from nczarr.diagnostics.secrets import StorageOptions, show
 from nczarr.options import Following
 from nczarr.stores import local_paths
 from nczarr.stores.base import Store
-from nczarr.stores.connection import WEB
-from nczarr.stores.login import server_of
-from nczarr.stores.url import is_remote
+from nczarr.stores.url import WEB, is_remote, server_of
 
 PROTOCOLS = frozenset(
     {"s3", "s3a", "gs", "gcs", "abfs", "abfss", "az", "adl", "oss", "oci", "tos", "r2", "http", "https", "memory"}

@@ -19,9 +19,10 @@ from nczarr.diagnostics.report import CompileError, Diagnostic, Label, Report, S
 from nczarr.diagnostics.secrets import NO_OPTIONS, StorageOptions, show
 from nczarr.stores import ranges
 from nczarr.stores.base import Reference, References, Store, cut, is_safe, next_segments
-from nczarr.stores.connection import FileConnection
+from nczarr.stores.places import find_places
 from nczarr.stores.ranges import Range, neighbours
 from nczarr.stores.reference_policy import Followed, ForbiddenTargetError, Policy
+from nczarr.stores.remote_file import Connection
 from nczarr.stores.stat import Facts, facts, facts_at
 
 MOST_FAULTS = 20
@@ -47,7 +48,7 @@ class ReferenceStore(Store):
 
     def _begin(self) -> None:
         self._places: dict[str | None, Followed] = {}
-        self._connections: dict[str, FileConnection] = {}
+        self._connections: dict[str, Connection] = {}
         self._lock = Lock()
 
     def __getstate__(self) -> dict[str, Any]:
@@ -182,14 +183,14 @@ class ReferenceStore(Store):
             self._short(key, path, reference.offset, reference.offset + length, size)
         return Range(path, reference.offset, length)
 
-    def _connection(self, url: str) -> FileConnection:
+    def _connection(self, url: str) -> Connection:
         """Return the connection to a target; targets of a server or bucket share a library object."""
         with self._lock:
             connection = self._connections.get(url)
             if connection is None:
                 protocol, _, rest = url.partition("://")
                 root = f"{protocol}://{rest.partition('/')[0]}"
-                home = self._connections.setdefault(root, FileConnection(root, self.storage))
+                home = self._connections.setdefault(root, find_places(root).connect(root, self.storage))
                 connection = self._connections[url] = home if url == root else home.share_system(url)
             return connection
 
@@ -265,7 +266,7 @@ class ReferenceStore(Store):
         return [name for name in self.references.children(prefix) if is_safe(name)]
 
 
-def _size(connection: FileConnection) -> int | None:
+def _size(connection: Connection) -> int | None:
     """Return the size of an object, None if unknown."""
     try:
         size = connection.call("info", "").get("size")

@@ -14,11 +14,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from nczarr.diagnostics.secrets import NO_OPTIONS, StorageOptions
 from nczarr.stores import local_paths
-from nczarr.stores.ranges import describe_object
+from nczarr.stores.places import find_places
 from nczarr.stores.url import find_kind, location
 
 if TYPE_CHECKING:
-    from nczarr.stores.connection import FileConnection
+    from nczarr.stores.remote_file import Connection
 
 SECOND = 10**9
 ROUNDED = 1000
@@ -55,12 +55,10 @@ def facts(path: str, storage: StorageOptions = NO_OPTIONS) -> Facts:
     if not place.remote:
         status = os.stat(place.path)
         return Facts(status.st_size, status.st_mtime_ns)
-    from nczarr.stores.connection import FileConnection
-
-    return facts_at(FileConnection(path, storage))
+    return facts_at(find_places(path).connect(path, storage))
 
 
-def facts_at(connection: FileConnection) -> Facts:
+def facts_at(connection: Connection) -> Facts:
     """Return the properties of an object. Raises OSError if it is unreachable."""
     info = connection.call("info", "")
     size = info.get("size")
@@ -147,7 +145,7 @@ def identity(path: str, storage: StorageOptions = NO_OPTIONS) -> str | None:
     if place.kind:
         return find_kind(place.kind).identify(place, storage)
     if place.remote:
-        return _of_remote(path, storage)
+        return find_places(path).identify(path, storage)
     if not os.path.isdir(place.path):
         return _line("", os.stat(place.path))
     lines = []
@@ -155,26 +153,15 @@ def identity(path: str, storage: StorageOptions = NO_OPTIONS) -> str | None:
         for name in files:
             whole = os.path.join(folder, name)
             lines.append(_line(whole.removeprefix(place.path).lstrip(os.sep), os.lstat(whole)))
-    return _digest(sorted(lines))
+    return digest(sorted(lines))
 
 
 def _line(name: str, status: os.stat_result) -> str:
     return f"{name} {status.st_size} {status.st_mtime_ns}"
 
 
-def _of_remote(url: str, storage: StorageOptions) -> str | None:
-    from nczarr.stores.probe import is_folder
-    from nczarr.stores.remote import RemoteStore
-
-    store = RemoteStore(url, storage)
-    if not is_folder(store):
-        return _digest([describe_object(store.connection.call("info", ""))])
-    if not store.listed:
-        return None
-    return _digest(sorted(f"{info['name']} {describe_object(info)}" for info in store.connection.listing("")))
-
-
-def _digest(lines: Iterable[str]) -> str:
+def digest(lines: Iterable[str]) -> str:
+    """Return the SHA-256 of some lines in hexadecimal."""
     import hashlib
 
     line_hash = hashlib.sha256()

@@ -38,6 +38,10 @@ _BUCKETS = frozenset({"s3", "s3a", "gs", "gcs", "abfs", "abfss", "az", "adl", "o
 _AMAZON = r"(?:(?P<bucket>[a-z0-9.-]+)\.)?s3[.-](?:[a-z0-9-]+\.)*amazonaws\.com"
 
 
+WEB = frozenset({"http", "https"})
+"""Protocols without reliable listings."""
+
+
 class BadURLError(ValueError):
     """An invalid URL; the text says why."""
 
@@ -238,6 +242,19 @@ def _bucket(url: str, modes: frozenset[str]) -> Location:
         raise BadURLError("the URL names no bucket")
     server = None if amazon is not None else f"{split.scheme}://{split.netloc}"
     return Location(f"s3://{path}", modes, remote=True, server=server)
+
+
+def server_of(url: str) -> str:
+    """Return protocol, host and port of a URL as a text; empty for a URL without a valid host."""
+    from urllib.parse import urlsplit
+
+    protocols, _, rest = url.partition("://")
+    try:
+        split = urlsplit(f"{protocols.rpartition('::')[2]}://{rest}")
+        port = split.port or {"http": 80, "https": 443}.get(split.scheme, 0)
+    except ValueError:
+        return ""
+    return f"{split.scheme}://{split.hostname}:{port}" if split.hostname else ""
 
 
 def _modes_of(fragment: str) -> frozenset[str]:

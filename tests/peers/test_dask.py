@@ -164,7 +164,7 @@ def test_no_log_has_a_storage_option(cluster: Cluster, damaged: Path, sources: d
 
     from nczarr.diagnostics.secrets import StorageOptions
     from nczarr.plugins.dask import worker
-    from nczarr.stores.remote import RemoteStore
+    from nczarr.plugins.remote.remote_store import RemoteStore
 
     options = {"secret_key": "hunter22"}
     target = f"local://{tmp_path}/t.zarr"

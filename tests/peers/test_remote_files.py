@@ -56,6 +56,7 @@ def headers_of(server: RangedServer, paths: list[Path]) -> tuple[int, int, int]:
     return count, sent, size
 
 
+@pytest.mark.plugin("remote")
 @needs_files
 @pytest.mark.slow
 def test_headers_of_real_files(server: RangedServer) -> None:
@@ -67,6 +68,7 @@ def test_headers_of_real_files(server: RangedServer) -> None:
     assert sent < size
 
 
+@pytest.mark.plugin("remote")
 def test_headers_of_hdf5_files(shared: Path, server: RangedServer) -> None:
     """Files of other writers, with what HDF5 knows and netCDF does not."""
     paths = sorted((shared / "data" / "dmrpp" / "targets").glob("*.h5"))[::10]

@@ -15,7 +15,7 @@ from nczarr.diagnostics.report import Report
 from nczarr.diagnostics.secrets import StorageOptions
 from nczarr.options import Options
 from nczarr.pipeline import phases
-from nczarr.stores.remote import RemoteStore
+from nczarr.plugins.remote.remote_store import RemoteStore
 from tests.support.chunky_files import make_chunky
 from tests.support.peers.cluster import Cluster
 from tests.support.s3 import S3

@@ -29,6 +29,9 @@ MESSAGES = {
     "check": r"invalid choice: '{0}'|'{0}' is not a reader|`{0}` is not a reader",
     "convention": r"unrecognized arguments: --{0}\b|no option `?--{0}",
     "declaration": r"`{0}` is not a convention|`?{0}`? is no convention",
+    "codec": r"`(?:numcodecs\.)?{0}`",
+    "template": r"templates and generators need a plugin",
+    "place": r"URLs need a plugin for remote places",
     "comparison": r"unrecognized arguments: --{0}\b|makes the comparison `{0}`",
 }
 """Patterns of the messages about unknown things, by kind; `{0}` is the name of the thing."""

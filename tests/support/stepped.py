@@ -27,7 +27,7 @@ EVENTS = frozenset({
 
 CALLS = (
     ("nczarr.stores.finish", None, "_exchange"),
-    ("nczarr.stores.connection", "FileConnection", "_try"),
+    ("nczarr.plugins.remote.connection", "FileConnection", "_try"),
     ("nczarr.stores.ranges", None, "write"),
     *(("nczarr.plugins.icechunk.target", "RepositoryTarget", name) for name in ("_begin", "put", "seal", "_publish")),
 )

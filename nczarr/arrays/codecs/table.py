@@ -79,14 +79,10 @@ ROWS: dict[str, Row] = {
     "zstd": Row("zstd", ZSTD, encodes=True),
     "gzip": Row("gzip", GZIP, encodes=True),
     "crc32c": Row("crc32c", CRC32C, encodes=True),
-    **{name: Row(name) for name in ("byteswap", "cast_value", "categorize", "json2", "lz4", "lzma", "msgpack2")},
-    **{name: Row(name) for name in ("scale_offset", "sharding_indexed", "transpose")},
+    **{name: Row(name) for name in ("byteswap", "lz4", "lzma", "sharding_indexed", "transpose")},
     "zarr_plugin": Row("zarr_plugin", ZARR_PLUGIN, carried=True),
-    **{name: Row("numcodecs_filters") for name in ("crc32", "adler32", "jenkins_lookup3", "base64", "bitround")},
-    **{name: Row("numcodecs_filters") for name in ("packbits", "delta", "fixedscaleoffset", "quantize", "astype")},
-    **{name: Row("numcodecs_filters") for name in ("zfpy", "pcodec")},
 }
-"""All codecs by their name in numcodecs, those of HDF5 in the order of their numbers."""
+"""Codecs by their name in numcodecs, those of HDF5 in the order of their numbers; plugins have further ones."""
 
 
 FOREIGN_FILTERS = {

@@ -28,7 +28,7 @@ from nczarr.arrays.regions import (
     number_of,
     region_or_all,
 )
-from nczarr.arrays.sources.source import ArraySource, Layout, Parts, fill_of, numpy_dtype
+from nczarr.arrays.sources.source import ArraySource, Layout, Parts, numpy_dtype
 from nczarr.arrays.values.parts import PartLeaf, Types, descr, part_tree, parts, size, spread
 from nczarr.ast.frozen import frozen
 from nczarr.ast.types import Field
@@ -292,16 +292,6 @@ def is_complete(source: ArraySource, chunks: tuple[int, ...] | None = None) -> b
         if rows == count:
             return True
     return count_blocks(source.list_occupied(chunks)) == count
-
-
-def own_fills(sources: Parts, usual: Parts) -> dict[str, bytes]:
-    """Return the little-endian fills by part that differ from those of `all_fill` (`usual`)."""
-    fills = {part: fill_of(source) for part, source in sources.items()}
-    return {
-        part: fill
-        for part, fill in fills.items()
-        if fill is not None and part in usual and fill != usual[part].layout.fill
-    }
 
 
 def _find_ragged_length(path: str, lengths: dict[str, int]) -> int:

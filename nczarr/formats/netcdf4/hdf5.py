@@ -17,8 +17,8 @@ from typing import Any
 from nczarr.formats.netcdf4.header.datatypes import NON_COORDINATE
 from nczarr.formats.netcdf4.header.file_bytes import DAMAGE, header_file
 from nczarr.formats.netcdf4.library import Library
-from nczarr.formats.netcdf4.remote_driver import Driver, driver
 from nczarr.stores import local_paths, remote_file
+from nczarr.stores.remote_file import Hdf5Driver
 
 CLOSE_DEGREES = (2, 3, 1)
 """Close degrees (H5F_CLOSE_SEMI …): HDF5 opens a file twice only with the same one, the library's."""
@@ -114,7 +114,7 @@ class Hdf5:
         lib.dll.H5open()  # its types have numbers from then on
         lib.dll.H5Eset_auto2(c_int64(0), None, None)  # or it prints what it cannot do
         self.file_access = c_int64.in_dll(lib.dll, "H5P_CLS_FILE_ACCESS_ID_g").value
-        self.remote: Driver | None = None
+        self.remote: Hdf5Driver | None = None
         """The driver of remote files, once one was opened."""
 
     def __getattr__(self, name: str) -> Callable[..., Any]:
@@ -242,16 +242,15 @@ def open_file(h5: Hdf5, path: str, *, writing: bool = False) -> int:
 @cache
 def _copy_of(path: str) -> str:
     """Return the path of a local copy of a remote file. Raises OSError."""
-    from nczarr.stores.spool import fetch_file
-
     remote = remote_file.at(path)
     assert remote is not None
-    return fetch_file(remote.connection)
+    return remote.copy()
 
 
 def _open_remote(h5: Hdf5, path: str) -> int:
     """Return the identifier of a remote file, -1 on failure. Raises OSError if it is unreachable."""
-    h5.remote = driver(h5.lib)
+    file_of_path = remote_file.at(path)
+    h5.remote = None if file_of_path is None else file_of_path.find_driver(h5.lib)
     if h5.remote is None:  # HDF5 before 1.14 reads a copy
         return open_file(h5, _copy_of(path))
     h5.remote.failure()

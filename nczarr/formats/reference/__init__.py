@@ -1,9 +1,8 @@
 """Reference documents: keys of a Zarr store → byte ranges of other files, or inline data.
 
-`wire.py` reads a document, `expansion.py` converts version 1 to 0,
-`compaction.py` version 0 to 1, without opening targets. `lookup.py` makes a store
-of a document, which the store formats read; `target.py` is a writable store of
-references.
+`wire.py` reads a document, without opening targets; a plugin renders templates and
+generators. `lookup.py` makes a store of a document, which the store formats read;
+`target.py` is a writable store of references.
 """
 
 from __future__ import annotations

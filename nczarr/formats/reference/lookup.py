@@ -1,8 +1,6 @@
-"""References of a document by key, located without expanding the document.
+"""References of a document by key, found in the parsed JSON.
 
-Documents that an expansion rejects give None. Generator entries are found by
-key hashes (`index.py`), `refs` in the parsed JSON. Generators override `refs`
-and earlier generators.
+A plugin reads documents with templates and generators.
 """
 
 from __future__ import annotations
@@ -12,22 +10,19 @@ import errno
 import functools
 import json
 import os
+import re
 from bisect import bisect_left
-from collections.abc import Iterator, Mapping
-from heapq import merge
-from itertools import chain
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from nczarr.diagnostics.report import CompileError, Report, Source
-from nczarr.formats.reference import expansion, parquet, wire
-from nczarr.formats.reference.expansion import Missing, Refs, encode, prepare, refuse
-from nczarr.formats.reference.family import GeneratorFamily
-from nczarr.formats.reference.index import AHEAD, FamilyEntry, Index, odd
-from nczarr.formats.reference.index import FEW as FEW_KEYS
-from nczarr.formats.reference.limits import DEFAULT, Limits, RefusedTextError
+from nczarr.formats.reference import parquet, wire
+from nczarr.formats.reference.limits import DEFAULT, Limits
+from nczarr.formats.reference.wire import encode
+from nczarr.names.plugin_index import find_place, load_part
 from nczarr.options import Options
 from nczarr.stores import local_paths
-from nczarr.stores.base import Reference, References, Store, is_node, with_prefix
+from nczarr.stores.base import Reference, References, Store, is_node, is_safe, with_prefix
 from nczarr.stores.open import open_source
 from nczarr.stores.reference_policy import Policy, home_of
 from nczarr.stores.references import ReferenceStore
@@ -39,39 +34,38 @@ WORST = 12
 FEW = 4
 """Documents cached in a process for unpickled descriptions."""
 
+FEW_KEYS = 10
+"""Maximum number of reported invalid keys."""
+
+_ODD = re.compile(r"\n/|//|/\n|(?:\n|/)\.\.?(?:\n|/)|\n\n")
+
 Overrides = tuple[tuple[str, str], ...]
+
+
+def odd(keys: Iterable[str], text: str) -> list[str]:
+    """Return the keys invalid in stores. `text`: all keys between line ends, for speed."""
+    return [key for key in keys if not is_safe(key)] if _ODD.search(text) else []
 
 
 class CheckedReferences:
     """Entries of a checked document. Pickles its file path, or its bytes."""
 
-    def __init__(self, document: wire.ReferenceDocument, source: Source, refs: Refs, index: Index) -> None:
+    def __init__(self, document: wire.ReferenceDocument, source: Source) -> None:
         self._source = source
         self._path: tuple[str, ...] = ("refs",) if document.version else ()
         self._refs = document.refs
-        self._rendered = refs
-        self._index = index
-        self._ahead: dict[str, Reference] = {}
-        self._last: FamilyEntry | None = None
         self._options: tuple[Limits, Overrides] = (DEFAULT, ())
         self.noted = document.noted
         """Notes of the document on its targets."""
 
     def find(self, key: str) -> bytes | Reference | None:
         """Return the bytes or location of a key, or None. Raises CompileError for invalid base64."""
-        prefetched = self._ahead.get(key)
-        if prefetched is not None:
-            return prefetched
-        entry = self._index.find(key)
-        if entry is not None:
-            last, self._last = self._last, entry
-            family, number = entry
-            if last is not None and last[0] is family and number - last[1] == 1:
-                self._ahead = self._index.ahead(entry)
-                self._last = family, number + AHEAD - 1
-            return Reference(*family.reference(number))
         value = self._refs.get(key)
         return None if value is None else self._interpret(key, value)
+
+    def url(self, written: str | None) -> str | None:
+        """Return the URL of a reference from that in the document."""
+        return written
 
     def name_scalars(self) -> None:
         """Name the chunks of scalars `v/0`, as Zarr v2 does. VirtualiZarr (2.8) names them `v/`."""
@@ -91,7 +85,7 @@ class CheckedReferences:
     def _interpret(self, key: str, value: Any) -> bytes | Reference:
         """Return the meaning of a value of `refs`. Raises CompileError."""
         if isinstance(value, list):
-            url = self._rendered.url(value[0])
+            url = self.url(value[0])
             return Reference(url) if len(value) == 1 else Reference(url, value[1], value[2])
         if isinstance(value, dict):
             return encode(value).encode()
@@ -105,15 +99,10 @@ class CheckedReferences:
             raise CompileError(report.list_sorted()) from None
 
     def keys(self, prefix: str = "") -> Iterator[str]:
-        last = None
-        for key in merge(self._list(prefix), sorted(self._index.keys(prefix))):
-            if key != last:
-                yield key
-            last = key
+        return self._list(prefix)
 
     def odd(self) -> list[str]:
-        keys = odd(self._refs, "\n".join(["", *self._refs, ""]))
-        return [*keys[:FEW_KEYS], *self._index.odd]
+        return odd(self._refs, "\n".join(["", *self._refs, ""]))[:FEW_KEYS]
 
     def _list(self, prefix: str) -> Iterator[str]:
         """Yield the keys of `refs` with `prefix`, sorted."""
@@ -124,7 +113,7 @@ class CheckedReferences:
             yield names[place]
 
     def children(self, prefix: str) -> list[str]:
-        names, segments = self._names, self._index.children(prefix)
+        names, segments = self._names, set[str]()
         place = bisect_left(names, prefix)
         while place < len(names) and names[place].startswith(prefix):
             segment, slash, _ = names[place][len(prefix) :].partition("/")
@@ -140,7 +129,7 @@ class CheckedReferences:
     @functools.cached_property
     def _nodes(self) -> list[str]:
         """Sorted keys of documents of arrays and groups."""
-        return sorted([*filter(is_node, self._refs), *self._index.nodes])
+        return sorted(filter(is_node, self._refs))
 
     @functools.cached_property
     def _names(self) -> list[str]:
@@ -148,18 +137,12 @@ class CheckedReferences:
         return sorted(self._refs)
 
     def list_named(self) -> Iterator[tuple[str | None, str]]:
-        seen: set[str | None] = set()
-        rendered = ((self._rendered.url(url), key) for url, key in self._refs.list_named())
-        for url, key in chain(rendered, self._index.urls()):
-            if url not in seen:
-                seen.add(url)
-                yield url, key
+        return self._refs.list_named()
 
     def entries(self) -> Iterator[tuple[str, bytes | Reference]]:
         """Yield keys with bytes or locations in document order, perhaps overridden ones. Raises as `find`."""
         for key, value in self._refs.items():
             yield key, self._interpret(key, value)
-        yield from self._index.entries()
 
     def __reduce__(self) -> tuple[Any, ...]:
         if isinstance(self._source.data, bytes):
@@ -184,39 +167,26 @@ def _make_references(
 ) -> CheckedReferences | None:
     """Return the references of a parsed document after checking every entry."""
     faults = Faults(source, report)
-    missing = Missing(faults)
-    before = report.errors
-    parts = prepare(document, faults, limits, missing)
-    if report.errors > before:
-        return None
-    try:
-        expansion.check_size(parts, faults, limits)
-    except CompileError:
-        return None
-    version = bool(document.version) and "version" in document.refs
-    index = Index()
-    try:
-        for part in parts:
-            version = (isinstance(part, GeneratorFamily) and index.add(part)) or version
-    except RefusedTextError as error:
-        refuse(error, faults)
-        return None
-    if version:
-        faults.error("bad-reference", "`version`: a document of version 0 cannot have this key")
-    index.seal()
-    refs = next(part for part in parts if isinstance(part, Refs))
-    missing.tell("`gen`", ("gen",))
-    if index.size + len(source.data) * WORST + len(document.refs) * refs.longest > limits.output:
-        try:
-            for _ in expansion.expand(document, source, report, limits):
-                pass
-        except CompileError:
+    is_rendered = bool(document.templates or document.generators)
+    if is_rendered or len(source.data) * WORST > limits.output:
+        reader = find_place("template", "reference")
+        if reader is not None:
+            references: CheckedReferences | None = load_part(reader)(document, source, report, limits)
+            return references
+        if is_rendered:
+            faults.error("bad-reference-document", "templates and generators need a plugin, which is not installed")
             return None
-    if report.errors > before:
+    if bool(document.version) and "version" in document.refs:
+        report_version(faults)
         return None
-    references = CheckedReferences(document, source, refs, index)
-    references.name_scalars()
-    return references
+    checked = CheckedReferences(document, source)
+    checked.name_scalars()
+    return checked
+
+
+def report_version(faults: Faults) -> None:
+    """Report a key `version` of a document of version 1."""
+    faults.error("bad-reference", "`version`: a document of version 0 cannot have this key")
 
 
 @functools.lru_cache(maxsize=FEW)

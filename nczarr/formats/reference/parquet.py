@@ -18,7 +18,6 @@ from typing import Any
 
 from nczarr.diagnostics.report import CompileError, Diagnostic, Label, Report, Severity, Source
 from nczarr.formats.reference import ARRAY, METADATA
-from nczarr.formats.reference.expansion import encode
 from nczarr.formats.reference.limits import DEFAULT, Limits
 from nczarr.formats.reference.parquet_rows import ChunkGrid, RecordFaultError, ReferenceRows, grid, read
 from nczarr.formats.reference.target import text_of
@@ -36,9 +35,6 @@ USUAL, SHARE = 100_000, 10
 
 ROWS = 1 << 16
 """Rows converted to Python numbers at once."""
-
-PIECE = 1 << 16
-"""Characters per output piece."""
 
 ROW = 32
 """Maximum bytes of a row besides texts and data."""
@@ -217,22 +213,6 @@ def entries(store: Store, report: Report, limits: Limits) -> Iterator[tuple[str,
             yield key, references.documents.get(key) or text_of(entry)
         else:
             yield key, [entry.url] if entry.length is None else [entry.url, entry.offset, entry.length]
-
-
-def expand(store: Store, report: Report, limits: Limits) -> Iterator[bytes]:
-    """Yield the document's JSON text, one entry a line. Raises CompileError, OSError."""
-    text, written, begin = "{", 0, "\n"
-    for key, value in entries(store, report, limits):
-        text += f"{begin}{encode(key)}:{encode(value)}"
-        begin = ",\n"
-        if len(text) >= PIECE:
-            written += len(text)
-            if written > limits.output:
-                report.error("oversized-expansion", f"the expanded document has more than {limits.output} bytes")
-                raise CompileError(report.list_sorted())
-            yield text.encode()
-            text = ""
-    yield f"{text}\n}}\n".encode()
 
 
 def _read_references(store: Store, source: Source, report: Report, limits: Limits) -> ParquetReferences | None:

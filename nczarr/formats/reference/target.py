@@ -20,7 +20,8 @@ from nczarr.plan.plans import StorePlan
 from nczarr.plan.requested_storage import fills_alone
 from nczarr.stores.base import Store, is_metadata
 from nczarr.stores.memory import MemoryStore
-from nczarr.stores.open import Unfinished, write_beside
+from nczarr.stores.open import write_beside
+from nczarr.stores.places import Unfinished
 from nczarr.stores.target_urls import UnnamedTargetError, UrlNaming, note_properties
 
 PARQUET = (".parq", ".parquet")

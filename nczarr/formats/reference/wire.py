@@ -26,6 +26,9 @@ from nczarr.formats.reference.table import read as read_large
 from nczarr.syntax.json.positions import Faults, Path, kind
 from nczarr.syntax.json.tolerant import DEEPEST, noting, reason, too_deep
 
+encode = json.JSONEncoder(separators=(",", ":")).encode
+"""Encode a value as ASCII JSON without spaces."""
+
 
 class GeneratorDimension(NamedTuple):
     """A dimension of a generator."""

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from nczarr.ast.plain import python_value
 from nczarr.diagnostics.report import CompileError, Diagnostic, Report, Severity
-from nczarr.pipeline.node_label import label_word
 from nczarr.plugins.cf.rule import OLDEST, Breach, Rule, show_version
 from nczarr.plugins.cf.rules import load_topics
 from nczarr.plugins.cf.rules.netcdf_files import list_conventions
 from nczarr.plugins.cf.udunits import load_units
 from nczarr.plugins.cf.view import NEWEST, CFDataset, Version
+from nczarr.plugins.cf.word_label import label_word
 from nczarr.semantics.checked import Checked
 
 LONGEST = 1000

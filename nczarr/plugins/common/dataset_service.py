@@ -5,21 +5,22 @@
 An open dataset is a source with its declarations (a header, DDS or DMR), and the
 service for the rest. Invariants: an answer is limited to its maximum size, and a
 status other than 200 raises an OSError with the server's text. Requests use
-`connection.py`: retries, time limits, no secrets.
+a connection: retries, time limits, no secrets.
 """
 
 from __future__ import annotations
 
 import errno
 import re
-from functools import cache, cached_property
+from collections.abc import Mapping
+from functools import cache, cached_property, partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from nczarr.diagnostics.report import Source
 from nczarr.diagnostics.secrets import NO_OPTIONS, StorageOptions
-from nczarr.stores.connection import FileConnection, missing_library
+from nczarr.stores.places import find_places
 from nczarr.stores.ranges import BoundedCache
-from nczarr.stores.url import BadURLError, Location, LocationKind, lower_protocols
+from nczarr.stores.url import BadURLError, Location, LocationKind, location, lower_protocols
 
 if TYPE_CHECKING:
     from fsspec import AbstractFileSystem
@@ -122,21 +123,23 @@ def read_served(url: str, protocol: ServiceProtocol, storage: StorageOptions = N
     return Served(answer.data, service)
 
 
-class Service(FileConnection):
+class Service:
     """A dataset on a server, picklable like all connections."""
 
     def __init__(self, url: str, protocol: ServiceProtocol, options: StorageOptions = NO_OPTIONS) -> None:
-        super().__init__(url, options)
         self.served_by = protocol
+        self.url = url
+        self.connection = find_places(url).connect(url, options, partial(_make_system, protocol.server))
+        self.shown = self.connection.shown
 
     def __getstate__(self) -> dict[str, Any]:
         """Return only the description."""
-        return {**super().__getstate__(), "served_by": self.served_by}
+        return {name: getattr(self, name) for name in ("served_by", "url", "connection", "shown")}
 
     @cached_property
     def base(self) -> str:
         """URL of the dataset. Raises BadURLError."""
-        base, _, fragment = self.place.path.partition("#")
+        base, _, fragment = location(self.url).path.partition("#")
         if "?" in base and self.served_by.has_suffixes:
             raise BadURLError(
                 "the URL of a dataset has a query; select variables and sections by `--var` and `--section`"
@@ -147,18 +150,6 @@ class Service(FileConnection):
     @cached_property
     def _kept(self) -> BoundedCache[str, bytes]:
         return BoundedCache(KEPT_BYTES, len)
-
-    @cached_property
-    def _opened(self) -> tuple[AbstractFileSystem, str]:
-        try:
-            system: AbstractFileSystem = _asking()(**self._arguments())
-        except ImportError as error:
-            library = (error.name or "aiohttp").partition(".")[0]
-            text = f"{self.served_by.server} needs `{library}`, which is not installed"
-            raise missing_library(self.protocol, text) from None
-        except Exception as error:  # the library refuses options as it likes
-            raise self.failure(error) from None
-        return system, self.place.path
 
     def answer(self, query: str, *, most: int = MOST_BYTES, size: int = 0, keep: bool = False) -> bytes:
         """Return the answer to an encoded query, which follows the URL of the dataset. Raises OSError.
@@ -178,7 +169,7 @@ class Service(FileConnection):
     def ask(self, query: str, most: int, size: int = 0) -> ServiceAnswer:
         """Return the answer to an encoded query. `most`: maximum bytes; `size`: approximate bytes. Raises OSError."""
         url = self.base + (f"&{query[1:]}" if query[0] == "?" in self.base else query)
-        answer: ServiceAnswer = self._try("ask", (url, most), {}, "", size)
+        answer: ServiceAnswer = self.connection.ask("ask", url, most, size=size)
         return answer
 
     def check(self, answer: ServiceAnswer) -> None:
@@ -207,6 +198,16 @@ def message(text: str) -> str:
     """Return the message of an error document, else the text, with single blanks."""
     match_of_message = _MESSAGE.search(text)
     return " ".join((text if match_of_message is None else match_of_message[1] or match_of_message[2] or text).split())
+
+
+def _make_system(server: str, arguments: Mapping[str, Any]) -> AbstractFileSystem:
+    """Return the file system for a server, as messages name it. Raises ImportError."""
+    try:
+        system: AbstractFileSystem = _asking()(**arguments)
+    except ImportError as error:
+        library = (error.name or "aiohttp").partition(".")[0]
+        raise ImportError(f"{server} needs `{library}`, which is not installed") from None
+    return system
 
 
 @cache

@@ -18,6 +18,7 @@ from nczarr.diagnostics.report import Report, Source
 from nczarr.diagnostics.secrets import show
 from nczarr.options import Options
 from nczarr.pipeline import endpoints
+from nczarr.plugins.common import store_changes
 from nczarr.plugins.edit.carry_out import carry_out
 from nczarr.plugins.edit.patches import documents, file_patch
 from nczarr.plugins.edit.patches.document_commit import prepare_patch, report_interrupted
@@ -74,7 +75,7 @@ def open_store(path: str, report: Report, options: Options, *, rehearsal: bool) 
         return None
     if rehearsal:
         return extension.view(source, journal)
-    extension.complete(extension.extensible(path, options.storage), journal)
+    store_changes.complete(store_changes.extensible(path, options.storage), journal)
     again = endpoints.open_source(path, report, reading)
     return None if isinstance(again, Source) else again
 

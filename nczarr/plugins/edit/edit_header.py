@@ -126,9 +126,9 @@ def _complete(request: EditRequest, report: Report) -> bool:
 
     Raises OSError.
     """
+    from nczarr.plugins.common import store_changes
     from nczarr.plugins.edit.patches import documents
     from nczarr.plugins.edit.patches.document_commit import report_interrupted
-    from nczarr.stores import extension
 
     storage = request.options.storage
     source = endpoints.open_source(request.target, Report(), request.options._replace(storage=storage.of("target")))
@@ -138,7 +138,7 @@ def _complete(request: EditRequest, report: Report) -> bool:
             report_interrupted(request.target, journal, "uneditable-target", report)
             return False
         if journal is not None:
-            extension.complete(extension.extensible(trim(request.target), storage), journal)
+            store_changes.complete(store_changes.extensible(trim(request.target), storage), journal)
     return True
 
 

@@ -430,10 +430,6 @@ class VirtualTarget(RepositoryTarget):
 
 def _remove(url: str, storage: StorageOptions) -> None:
     """Remove all objects of a new repository at a URL. Raises OSError."""
-    from nczarr.stores.connection import FileConnection
+    from nczarr.stores.places import find_places
 
-    connection = FileConnection(url, storage)
-    if not connection.is_object_store or connection.protocol == "memory":
-        return
-    root = f"{connection.root}/"
-    connection.remove([str(entry["name"]).removeprefix(root) for entry in connection.listing("")])
+    find_places(url).remove_objects(url, storage)

@@ -206,10 +206,12 @@ def expand_source(
     source: Source | Store, report: Report, limits: Limits, templates: Mapping[str, str]
 ) -> Iterator[bytes]:
     """Yield as `lines`, for a source or folder; warnings are in the report. Raises OSError, CompileError."""
-    from nczarr.formats.reference import expansion, parquet, wire
+    from nczarr.formats.reference import wire
+    from nczarr.plugins.refs import parquet_expansion
+    from nczarr.plugins.refs.templates import expansion
 
     if not isinstance(source, Source):
-        yield from parquet.expand(source, report, limits)
+        yield from parquet_expansion.expand(source, report, limits)
         return
     read = wire.read(source, report, limits, templates)
     if read is None:
@@ -222,8 +224,9 @@ def compact_source(source: Source | Store, report: Report, limits: Limits) -> di
 
     Recorded target properties remain.
     """
-    from nczarr.formats.reference import expansion, parquet, wire
+    from nczarr.formats.reference import parquet, wire
     from nczarr.plugins.refs import compaction
+    from nczarr.plugins.refs.templates import expansion
 
     if not isinstance(source, Source):
         return compaction.compact(dict(parquet.entries(source, report, limits)))

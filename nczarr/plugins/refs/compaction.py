@@ -14,9 +14,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from nczarr.arrays.lazy_numpy import NDArray, np
-from nczarr.formats.reference.expansion import encode, quote
-from nczarr.formats.reference.expressions import quote_text
+from nczarr.formats.reference.wire import encode
 from nczarr.plugins.refs import grouping
+from nczarr.plugins.refs.templates.expansion import quote
+from nczarr.plugins.refs.templates.expressions import quote_text
 
 if TYPE_CHECKING:
     Integers = NDArray[np.int64]

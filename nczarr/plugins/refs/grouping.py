@@ -13,7 +13,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from nczarr.arrays.lazy_numpy import NDArray, np
-from nczarr.formats.reference.expressions import quote_text
+from nczarr.plugins.refs.templates.expressions import quote_text
 
 if TYPE_CHECKING:
     Integers = NDArray[np.int64]

@@ -8,7 +8,7 @@ _TASK = "work with reference documents"
 
 PLUGIN = Plugin(
     "refs",
-    "reference documents verified, expanded and compacted",
+    "reference documents verified, expanded and compacted, and their templates",
     commands={
         "refs verify": CommandRow(
             "nczarr.plugins.refs.command_verify:parser",
@@ -30,6 +30,7 @@ PLUGIN = Plugin(
             after="refs expand",
         ),
     },
+    templates={"reference": "nczarr.plugins.refs.templates.rendered_references:make_references"},
     names={"refs": "nczarr.plugins.refs.api"},
     codes=str(Path(__file__).with_name("codes")),
 )

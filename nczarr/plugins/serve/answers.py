@@ -16,9 +16,10 @@ from types import MappingProxyType
 from typing import Any, NamedTuple
 from urllib.parse import quote
 
+from nczarr.plugins.common.pieces import length_of, part_of
 from nczarr.plugins.serve.resources import Spool
 from nczarr.stores.local_file import Identity
-from nczarr.stores.ranges import Range, length_of, part_of
+from nczarr.stores.ranges import Range
 
 Body = bytes | tuple["bytes | Range", ...] | Spool | Iterator[bytes]
 """Bytes; pieces, some of them file ranges; a temporary file; or a stream of unknown length."""

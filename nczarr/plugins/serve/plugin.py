@@ -13,5 +13,5 @@ PLUGIN = Plugin(
         )
     },
     extras={"starlette": "serve", "uvicorn": "serve"},
-    requires=("ncstream", "opendap"),
+    requires=("ncstream", "notebook", "opendap"),
 )

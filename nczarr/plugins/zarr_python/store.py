@@ -15,6 +15,7 @@ from nczarr.api.handle import DatasetHandle
 from nczarr.diagnostics.report import CompileError, Report
 from nczarr.options import Options
 from nczarr.plan.plans import Loss
+from nczarr.plugins.common.pieces import length_of, part_of
 from nczarr.plugins.common.store_view import StoreView, store_view
 from nczarr.stores import ranges
 
@@ -91,7 +92,7 @@ class ZarrStore(abc.Store):  # type: ignore[misc]  # types of zarr are not read
         if pieces is None:
             return None
         if byte_range is not None:
-            pieces = list(ranges.part_of(pieces, *_bounds(byte_range, sum(map(ranges.length_of, pieces)))))
+            pieces = list(part_of(pieces, *_bounds(byte_range, sum(map(length_of, pieces)))))
         data = b"".join(each if isinstance(each, bytes) else ranges.read(each) for each in pieces)
         return (prototype or default_buffer_prototype()).buffer.from_bytes(data)
 
@@ -118,7 +119,7 @@ class ZarrStore(abc.Store):  # type: ignore[misc]  # types of zarr are not read
         pieces = await asyncio.to_thread(self._view.pieces, key)
         if pieces is None:
             raise FileNotFoundError(key)
-        return sum(map(ranges.length_of, pieces))
+        return sum(map(length_of, pieces))
 
     async def list(self) -> AsyncIterator[str]:
         """Yield all keys."""

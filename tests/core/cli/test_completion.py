@@ -54,7 +54,7 @@ def completed(folder: Path, words: str) -> set[str]:
         ("nczarr convert --to zarr3", {"zarr3", *offered("zarr3-2019")}),
         ("nczarr convert --allow-loss lost-n", {"lost-nil"}),
         ("nczarr convert oce", {"ocean.nc", "ocean.zarr"}),
-        ("nczarr refs verify --chunks sa", {"sample"}),
+        pytest.param("nczarr refs verify --chunks sa", {"sample"}, marks=pytest.mark.plugin("refs")),
         ("nczarr help sect", {"sections"}),
         ("nczarr explain undefined-dim", {"undefined-dimension"}),
     ],

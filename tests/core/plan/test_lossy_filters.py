@@ -130,6 +130,7 @@ def test_appended_values_are_exact(tmp_path: Path) -> None:
     np.testing.assert_array_equal(values_of(target), expected)
 
 
+@pytest.mark.plugin("rare_codecs")
 def test_stores_with_a_lossy_codec_are_not_extended(tmp_path: Path) -> None:
     target = make_store(tmp_path / "a.zarr", LOSSY_OF_ZARR["bitround"])
     source = make_store(tmp_path / "b.zarr", None, SHAPE[0])
@@ -166,6 +167,7 @@ def test_filters_that_may_change_values(number: int, parameters: tuple[int, ...]
     assert table.is_lossy_filter(Codec(id=number, parameters=parameters)) is expected
 
 
+@pytest.mark.plugin("rare_codecs")
 @pytest.mark.parametrize(
     ("step", "expected"),
     [({"id": "delta", "dtype": "<i4"}, False), ({"id": "delta", "dtype": "<i4", "astype": "<i2"}, True),

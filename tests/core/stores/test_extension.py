@@ -6,10 +6,11 @@ from typing import Any
 
 import pytest
 
+from nczarr.plugins.common.store_changes import texts_of, turn
 from nczarr.stores.base import JOURNAL
-from nczarr.stores.extension import STAGED, ExtendJournal, parse, texts_of, turn, view
-from nczarr.stores.finish import parse as parsed_before
+from nczarr.stores.extension import STAGED, ExtendJournal, parse, view
 from nczarr.stores.memory import MemoryStore
+from nczarr.stores.store_journal import parse as parsed_before
 
 OPEN = ExtendJournal("command", "base", "run", "writing", {"/t": (3, 5)}, ("v/",), {}, (), ())
 

@@ -99,6 +99,7 @@ def test_a_target_is_a_regular_file(target: Path, value: list[Any]) -> None:
         assert caught.value.__notes__ == ["named by `a` of `set.json`"]
 
 
+@pytest.mark.plugin("refs")
 def test_keys_that_no_store_has_are_passed_over(target: Path) -> None:
     gen = [{"key": "{{k}}", "url": "u", "dimensions": {"k": ["v/0", "v/../../w", "/x", "./y"]}}]
     refs = {"../x": "a", "a//b": "b", "": "c", "ok": "d", "..z": "e"}

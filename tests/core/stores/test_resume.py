@@ -15,7 +15,7 @@ import pytest
 import nczarr
 from nczarr.stores.base import JOURNAL
 from nczarr.stores.directory import GROWING, DirectoryTarget
-from nczarr.stores.finish import StoreJournal
+from nczarr.stores.store_journal import StoreJournal
 from tests.conftest import ROOT, run_command
 
 

@@ -14,9 +14,9 @@ import pytest
 
 import nczarr
 from nczarr.diagnostics.report import Diagnostic
-from nczarr.pipeline.node_label import label_word
 from nczarr.plugins.cf import values
 from nczarr.plugins.cf.check import find_version
+from nczarr.plugins.cf.word_label import label_word
 from tests.conftest import run_command
 
 TEXT = """netcdf t {

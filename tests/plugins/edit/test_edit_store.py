@@ -13,8 +13,8 @@ import pytest
 
 import nczarr
 from nczarr.diagnostics.report import CompileError
+from nczarr.plugins.common.store_changes import ExtensibleFolder
 from nczarr.plugins.edit.zarr.json_difference import apply_difference
-from nczarr.stores.extension import ExtensibleFolder
 from tests.conftest import run_command
 from tests.support.work import counted
 

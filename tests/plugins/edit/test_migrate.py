@@ -14,10 +14,10 @@ import pytest
 import nczarr
 from nczarr.diagnostics.report import Report
 from nczarr.options import Options
+from nczarr.plugins.common.store_changes import ExtensibleFolder
 from nczarr.plugins.edit import document_change
 from nczarr.plugins.edit.migrate_store import MigrateRequest, Migration, migrate
 from nczarr.plugins.edit.patches import file_patch
-from nczarr.stores.extension import ExtensibleFolder
 from tests.conftest import ROOT, run_command
 from tests.support import stepped
 from tests.support.work import counted

@@ -18,8 +18,8 @@ from nczarr.plugins.icechunk.virtual_chunks import (
     prefixes_of,
     register,
 )
-from nczarr.stores.connection import FileConnection
-from nczarr.stores.remote_file import RemoteFile
+from nczarr.plugins.remote.connection import FileConnection
+from nczarr.plugins.remote.ranged_file import RangedFile
 from tests.support.ranged_server import RangedServer
 from tests.support.repositories import icechunk
 
@@ -106,7 +106,7 @@ def test_a_file_that_is_read_by_ranges_has_the_time_of_its_server(tmp_path: Path
     pytest.importorskip("aiohttp")
     server = RangedServer(tmp_path)
     try:
-        file = RemoteFile.of(FileConnection(f"{server.url}/a"))
+        file = RangedFile.of(FileConnection(f"{server.url}/a"))
         assert find_unchanged_since([file.path], begin) == datetime(2026, 1, 2, 3, 4, 6, 0, UTC)
     finally:
         server.close()

@@ -90,27 +90,6 @@ def chunks(pieces: Iterable[Expression], sizes: Iterable[int], number: int | Non
     return call("ChunkedArray", {"list": list(pieces)}, constant(list(sizes)), number=number)
 
 
-def nesting(expression: Expression) -> int:
-    """Return the number of expression levels; 1 without inner expressions."""
-    levels, here = 0, [expression]
-    while here:
-        levels += 1
-        here = [inner for each in here for inner in _inner(each)]
-    return levels
-
-
-def _inner(expression: Expression) -> list[Expression]:
-    """Return the direct subexpressions."""
-    found: list[Expression] = [
-        *expression.get("args", ()),
-        *expression.get("kwargs", {}).values(),
-        *expression.get("list", ()),
-        *expression.get("tuple", ()),
-        *expression.get("dict", {}).values(),
-    ]
-    return found + [inner for _, inner in expression.get("pairs", ())]
-
-
 def document(
     schema: Expression, *, prefix: str = "", doc: str | None = None, metadata: Mapping[str, Any] | None = None
 ) -> Expression:

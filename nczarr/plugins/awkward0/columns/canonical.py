@@ -13,9 +13,9 @@ from typing import Any, NamedTuple, assert_never
 from weakref import WeakValueDictionary
 
 from nczarr.arrays.lazy_numpy import NDArray, np
-from nczarr.arrays.values.parts import UnsuitedError
 from nczarr.plugins.awkward0.columns import nodes
 from nczarr.plugins.awkward0.columns.nodes import missing, one_item
+from nczarr.plugins.common.part_arrays import UnsuitedError
 
 DEEPEST = 100
 """Maximum nesting of arrays."""

@@ -16,13 +16,14 @@ from nczarr.arrays.chunks.grid import convert
 from nczarr.arrays.lazy_numpy import NDArray, np
 from nczarr.arrays.sources.source import numpy_dtype
 from nczarr.arrays.values.elements import UNITS, declare_type, element_of, is_element, model_dtype
-from nczarr.arrays.values.parts import NUMPY, PartTree, Types, UnsuitedError, arrays_of, descr, shape_values
+from nczarr.arrays.values.parts import NUMPY, PartTree, Types, descr
 from nczarr.ast import CompoundType, Field, OpaqueType, VlenType
 from nczarr.ast.node import TypeName
 from nczarr.ast.types import MAX_DEPTH, DeclaredTypes
 from nczarr.names import name_problem
 from nczarr.plugins.awkward0.columns.canonical import NoVariableError, plain
 from nczarr.plugins.awkward0.columns.nodes import Column, Flat, ListNode, Masked, Spans, TableNode, TextNode, regular
+from nczarr.plugins.common.part_arrays import UnsuitedError, arrays_of, shape_values
 from nczarr.semantics.check_types import default_fill
 
 _KINDS = {code[1:]: name for name, code in NUMPY.items() if code[1] in "iuf"}

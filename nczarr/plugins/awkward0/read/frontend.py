@@ -23,7 +23,7 @@ from nczarr.arrays.sources.memory import ArrayInMemory
 from nczarr.arrays.sources.source import ArraySource, Layout, Parts
 from nczarr.arrays.values.elements import element_of
 from nczarr.arrays.values.parts import Types as Known
-from nczarr.arrays.values.parts import UnsuitedError, descr, part_tree, parts
+from nczarr.arrays.values.parts import descr, part_tree, parts
 from nczarr.ast import Attribute, Constant, Dataset, Dimension, Group, Storage, Variable
 from nczarr.ast.dataset import building
 from nczarr.ast.node import TypeName
@@ -37,6 +37,7 @@ from nczarr.plugins.awkward0.columns.nodes import ArrayPieces, Column, Flat, Ind
 from nczarr.plugins.awkward0.read import evaluation
 from nczarr.plugins.awkward0.read.column_types import ColumnTypes, check_resolved, free_value, list_units, to_arrays
 from nczarr.plugins.awkward0.write.backend import MODEL, SCHEMA_SUFFIX, array_name
+from nczarr.plugins.common.part_arrays import UnsuitedError
 from nczarr.semantics.checked import Namesake, Unchecked, tables
 from nczarr.stores import ranges
 from nczarr.stores.base import Store, UnsafeKeyError

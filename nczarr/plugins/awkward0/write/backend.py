@@ -19,7 +19,7 @@ from typing import Any
 from nczarr import names
 from nczarr.arrays.sources import bands as streaming
 from nczarr.arrays.sources.bands import BlobWrite
-from nczarr.arrays.sources.memory import all_fill, own_fills
+from nczarr.arrays.sources.memory import all_fill
 from nczarr.arrays.sources.source import ArraySource, Descr, Parts, itemsize
 from nczarr.arrays.values.parts import Types, descr, escape, is_fixed
 from nczarr.ast import CompoundType
@@ -31,6 +31,7 @@ from nczarr.formats.common.awkward.expressions import Expression, ExpressionBuil
 from nczarr.options import Options
 from nczarr.plan.plans import StreamPlan
 from nczarr.plugins.awkward0.write.compression import SMALLEST
+from nczarr.plugins.common.part_arrays import own_fills
 from nczarr.stores.zip import new_entry
 
 MODEL = "nczarr.ast"

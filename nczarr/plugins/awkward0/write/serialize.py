@@ -40,6 +40,7 @@ from nczarr.plugins.awkward0.wire.limits import LostPartsWarning as LostPartsWar
 from nczarr.plugins.awkward0.wire.limits import say
 from nczarr.plugins.awkward0.write.compression import DEFAULT, CompressionRule, Policy, rules_of_policy
 from nczarr.plugins.awkward0.write.encoder import ExpressionEncoder
+from nczarr.plugins.awkward0.write.levels import count_levels
 from nczarr.stores import finish, local_paths
 from nczarr.stores.base import is_safe, safe_key
 from nczarr.stores.finish import put_in_place
@@ -147,7 +148,7 @@ def encode(
         return None
     if schema is None:
         return None
-    levels = expressions.nesting(schema)
+    levels = count_levels(schema)
     if levels > expressions.DEEPEST:
         report.error("unsuited-array", f"the array has {levels} levels; the limit of readers is {expressions.DEEPEST}")
     if report.errors > before:

@@ -27,6 +27,7 @@ from nczarr.options import Options
 from nczarr.pipeline import endpoints, omissions, phases
 from nczarr.plan.plans import Conversion, FilePlan, conversion_of
 from nczarr.plugins.combine.aggregation.instructions import is_aggregation
+from nczarr.plugins.combine.append.lock_unchanged import Unchanged
 from nczarr.plugins.combine.append.placement import (
     Appended,
     AppendRequest,
@@ -44,7 +45,7 @@ from nczarr.registry import Format
 from nczarr.semantics.checked import Checked
 from nczarr.stores import extension
 from nczarr.stores.base import JOURNAL, Store
-from nczarr.stores.lock import Lock, NoLock, Unchanged
+from nczarr.stores.lock import Lock, NoLock
 from nczarr.stores.memory import MemoryStore
 from nczarr.stores.open import find_repository
 from nczarr.stores.stat import identity

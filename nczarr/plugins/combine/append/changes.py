@@ -30,6 +30,7 @@ from nczarr.pipeline import endpoints, phases
 from nczarr.pipeline.phases import Input, for_reading
 from nczarr.plan.chunk_lengths import survey
 from nczarr.plan.plans import Conversion, PartTarget
+from nczarr.plugins.combine.append.lock_unchanged import Unchanged
 from nczarr.plugins.combine.append.placement import Appended, AppendRequest, ExtendableTarget, Extension
 from nczarr.plugins.combine.arrays.cell_positions import CellRun
 from nczarr.plugins.combine.arrays.patchwork import as_patchwork, count_copied
@@ -39,7 +40,7 @@ from nczarr.plugins.combine.join.contribution import HELPS, report_repeated_valu
 from nczarr.plugins.combine.join.sources import Job, home_of, open_source
 from nczarr.registry import REFERENCE
 from nczarr.semantics.checked import Checked
-from nczarr.stores.lock import Lock, NoLock, Unchanged
+from nczarr.stores.lock import Lock, NoLock
 from nczarr.stores.overlay import Overlay
 from nczarr.stores.stat import identity
 from nczarr.stores.url import is_remote, real

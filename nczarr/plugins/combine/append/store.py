@@ -19,6 +19,7 @@ from nczarr.plan.chunk_lengths import check_chunk
 from nczarr.plan.plans import StorePlan, conversion_of
 from nczarr.plugins.combine.append.changes import Change, Changes, plan_changes
 from nczarr.plugins.combine.append.placement import Appended, AppendRequest, Extension
+from nczarr.plugins.common import store_changes
 from nczarr.stores import extension
 from nczarr.stores.base import JOURNAL, Store
 from nczarr.stores.extension import STAGED, ExtendJournal
@@ -40,7 +41,7 @@ def recover_target(request: AppendRequest, report: Report) -> bool:
     journal = extension.parse(source.get(JOURNAL) or b"")
     if journal is None or journal.state != "committed" or request.rehearsal:
         return False
-    extension.complete(extension.extensible(request.target, options.storage), journal)
+    store_changes.complete(store_changes.extensible(request.target, options.storage), journal)
     return journal.command is not None and journal.command == request.command
 
 
@@ -78,7 +79,7 @@ def _commit(work: Extension, changes: Changes, counts: Counts) -> None:
         return
     store = registry.load(target.outer.extends)(target.path, options, target.store)
     try:
-        for key in sorted(changes.documents, key=extension.turn):
+        for key in sorted(changes.documents, key=store_changes.turn):
             store.put(key, changes.documents[key])
         writing = _Writing(store, frozenset(), frozenset())
         numbered: Iterable[tuple[int, WrittenPart]] = enumerate(change.array for change in changes.arrays)
@@ -112,9 +113,9 @@ class _StoreExtension:
         self.work = work
         self.changes = changes
         self.counts = counts
-        self.store = extension.extensible(work.target.path, work.request.options.storage)
+        self.store = store_changes.extensible(work.target.path, work.request.options.storage)
         prefixes = tuple(change.prefix for change in changes.arrays)
-        run, base = extension.new_run(), self._digest(work.target.store)
+        run, base = store_changes.new_run(), self._digest(work.target.store)
         self.journal = ExtendJournal(work.request.command, base, run, "writing", work.lengths, prefixes, {}, (), ())
 
     def write(self) -> None:
@@ -140,10 +141,10 @@ class _StoreExtension:
             self._undo()
             raise
         staged = tuple(sorted(key for key in writing.written if key in visible))
-        documents, removed = extension.texts_of(self.changes.documents), tuple(_find_vanished(arrays, writing))
+        documents, removed = store_changes.texts_of(self.changes.documents), tuple(_find_vanished(arrays, writing))
         journal = self.journal._replace(state="committed", documents=documents, staged=staged, removed=removed)
         self.store.put(JOURNAL, journal.bytes())
-        extension.apply(self.store, journal)
+        store_changes.apply(self.store, journal)
 
     def _begin(self) -> frozenset[str] | None:
         """Put the journal; return the keys that an interrupted run of the same command has put.

@@ -166,9 +166,9 @@ class TableChunkArray(ChunkGridArray):
 
     def _fetch(self, place: ChunkPlace) -> bytes:
         """Return the bytes of a remote chunk; near short ones share a request."""
-        from nczarr.stores.connection import FileConnection
+        from nczarr.stores.places import find_places
 
-        connection = FileConnection(place.path, self.storage)
+        connection = find_places(place.path).connect(place.path, self.storage)
         facts, end = self.facts.get(place.path) or {}, place.offset + place.length
         if "size" in facts and 0 <= place.length <= WINDOW // 2 and end <= int(facts["size"]):
             begin = place.offset // WINDOW * WINDOW

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from nczarr.plugins.common.raw_file import SeekableFile
 from nczarr.plugins.edit.patches.file_patch import BytePatch, FilePatch, compare_bytes
-from nczarr.stores.raw_file import SeekableFile
 
 PAGE = 1 << 12
 """Bytes of a page, the unit of memory."""

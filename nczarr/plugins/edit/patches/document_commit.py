@@ -14,11 +14,11 @@ from nczarr import registry
 from nczarr.diagnostics.report import CompileError, Report, Source
 from nczarr.diagnostics.secrets import StorageOptions, show
 from nczarr.options import Options
+from nczarr.plugins.common import store_changes
 from nczarr.plugins.edit.patches import documents
 from nczarr.plugins.edit.patches.documents import DocumentPatch, Undo
 from nczarr.plugins.edit.patches.file_patch import PreparedFilePatch
 from nczarr.plugins.edit.patches.zip_patch import patch_archive
-from nczarr.stores import extension
 from nczarr.stores import open as store_opening
 from nczarr.stores.base import JOURNAL, Store
 from nczarr.stores.commitment import note_commit
@@ -60,19 +60,21 @@ class PreparedDocumentPatch:
 
     def commit(self) -> None:
         """Put the journal. Raises OSError, CompileError with busy-target if another run has one there."""
-        self._journal = documents.commit(extension.extensible(self.path, self.storage), self.patch, self._undo.command)
+        self._journal = documents.commit(
+            store_changes.extensible(self.path, self.storage), self.patch, self._undo.command
+        )
         if self._journal is None:
             raise CompileError([report_changed(f"`{show(self.path)}`")])
 
     def abandon(self) -> None:
         """Remove the journal. Raises OSError."""
         if self._journal is not None:
-            extension.extensible(self.path, self.storage).remove([JOURNAL])
+            store_changes.extensible(self.path, self.storage).remove([JOURNAL])
 
     def conclude(self) -> None:
         """Apply the journal. Raises OSError."""
         if self._journal is not None:
-            extension.apply(extension.extensible(self.path, self.storage), self._journal)
+            store_changes.apply(store_changes.extensible(self.path, self.storage), self._journal)
 
 
 class PreparedCommit(PreparedDocumentPatch):

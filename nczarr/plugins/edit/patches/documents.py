@@ -13,10 +13,11 @@ import os
 from collections.abc import Iterator, Mapping
 from typing import Any, Literal, NamedTuple
 
+from nczarr.plugins.common import store_changes
 from nczarr.stores import extension
-from nczarr.stores.base import JOURNAL, Store, UnsafeKeyError, safe_key
+from nczarr.stores.base import JOURNAL, Extensible, Store, UnsafeKeyError, safe_key
 from nczarr.stores.directory import DirectoryStore
-from nczarr.stores.extension import ExtendJournal, Extensible, decode_text, encode_text
+from nczarr.stores.extension import ExtendJournal, decode_text, encode_text
 from nczarr.stores.folder_moves import Moves, StoreWithMoves, move_key, reverse_moves
 from nczarr.stores.local_paths import join, parent_of
 from nczarr.stores.overlay import Overlay
@@ -71,10 +72,10 @@ def patch_of(store: Store, documents: Mapping[str, bytes | None], moves: Moves =
 
 
 def commit(store: Extensible, patch: DocumentPatch, verb: str) -> ExtendJournal | None:
-    """Commit a patch; return its journal for `extension.apply`. None if another run has one there. Raises OSError."""
-    documents = extension.texts_of(patch.puts())
+    """Commit a patch; return its journal, for `apply`. None if another run has one there. Raises OSError."""
+    documents = store_changes.texts_of(patch.puts())
     journal = ExtendJournal(
-        None, "", extension.new_run(), "committed", {}, (), documents, (), patch.removals(), verb, patch.moves
+        None, "", store_changes.new_run(), "committed", {}, (), documents, (), patch.removals(), verb, patch.moves
     )
     return journal if store.claim(journal.bytes()) else None
 

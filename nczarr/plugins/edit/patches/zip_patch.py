@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, BinaryIO
 
+from nczarr.plugins.common.raw_file import SeekableFile
 from nczarr.plugins.edit.patches.file_patch import BytePatch, FilePatch
-from nczarr.stores.raw_file import SeekableFile
 from nczarr.stores.zip import new_entry
 
 if TYPE_CHECKING:

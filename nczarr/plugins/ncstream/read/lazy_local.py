@@ -24,11 +24,12 @@ from nczarr.arrays.sources.decoded_parts import sources as sources_of
 from nczarr.arrays.sources.memory import all_fill
 from nczarr.arrays.sources.source import Parts
 from nczarr.arrays.sources.strided import AffineArray, FileBytes
-from nczarr.arrays.values.parts import NUMPY, Types, UnsuitedError, parts
+from nczarr.arrays.values.parts import NUMPY, Types, parts
 from nczarr.ast import ATOMIC, EnumType
 from nczarr.ast.node import TypeName
 from nczarr.ast.values import Constant
 from nczarr.diagnostics.report import CompileError
+from nczarr.plugins.common.part_arrays import UnsuitedError
 from nczarr.plugins.common.remote_variable import each_at_once
 from nczarr.plugins.ncstream._generated import ncstream_pb2 as pb
 from nczarr.plugins.ncstream.read.agreement import check_agreement

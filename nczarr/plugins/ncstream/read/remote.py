@@ -17,7 +17,7 @@ from nczarr.arrays.lazy_numpy import NDArray
 from nczarr.arrays.regions import Region
 from nczarr.arrays.sources.memory import all_fill
 from nczarr.arrays.sources.source import Parts
-from nczarr.arrays.values.parts import Types, UnsuitedError
+from nczarr.arrays.values.parts import Types
 from nczarr.ast.dataset import building
 from nczarr.ast.frozen import frozen
 from nczarr.ast.node import TypeName
@@ -26,6 +26,7 @@ from nczarr.diagnostics.report import Report, Span
 from nczarr.options import Options
 from nczarr.pipeline.select.selection_syntax import write_section
 from nczarr.plugins.common.dataset_service import Served, Service, encode
+from nczarr.plugins.common.part_arrays import UnsuitedError
 from nczarr.plugins.common.remote_variable import RemoteVariable
 from nczarr.plugins.ncstream._generated import ncstream_pb2 as pb
 from nczarr.plugins.ncstream.read.agreement import check_type_of

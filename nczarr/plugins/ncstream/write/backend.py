@@ -26,6 +26,7 @@ from nczarr.diagnostics.report import Report
 from nczarr.names import to_bytes
 from nczarr.options import Options
 from nczarr.plan.plans import StreamPlan
+from nczarr.plugins.common.selected_parts import select_parts
 from nczarr.plugins.ncstream._generated import ncstream_pb2 as pb
 from nczarr.plugins.ncstream.wire.element_types import NUMPY, full_bytes, is_sequence, wire_type
 from nczarr.plugins.ncstream.wire.framing import END, ERROR, HEADER, START, frame
@@ -34,7 +35,7 @@ from nczarr.plugins.ncstream.wire.trees import Cursor, FixedNumbers, Opaque, Rag
 from nczarr.plugins.ncstream.write.encode import column_message, data_message, numbers_message
 from nczarr.plugins.ncstream.write.header_writer import header
 from nczarr.plugins.ncstream.write.pack_rows import Piece
-from nczarr.semantics.checked import Checked, select_parts
+from nczarr.semantics.checked import Checked
 
 PIECE = 4 << 20
 """Approximate bytes of numbers read at once."""

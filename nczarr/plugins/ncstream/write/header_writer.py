@@ -11,7 +11,7 @@ import json
 from collections.abc import Iterable, Iterator, Sequence
 
 from nczarr import names
-from nczarr.arrays.sources.memory import all_fill, own_fills
+from nczarr.arrays.sources.memory import all_fill
 from nczarr.ast import ATOMIC, Attribute, Constant, Group, Variable
 from nczarr.ast.json import dump
 from nczarr.ast.node import TypeName
@@ -19,6 +19,7 @@ from nczarr.ast.plain import is_utf8
 from nczarr.ast.types import CompoundType, EnumType, VlenType
 from nczarr.ast.values import swap
 from nczarr.names import to_bytes
+from nczarr.plugins.common.part_arrays import own_fills
 from nczarr.plugins.ncstream._generated import ncstream_pb2 as pb
 from nczarr.plugins.ncstream.wire.element_types import OLD_ATTRIBUTE, WIRE, in_order, is_sequence, wire_type
 from nczarr.semantics.checked import Checked

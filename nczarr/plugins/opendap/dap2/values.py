@@ -19,10 +19,11 @@ from nczarr.arrays.sources.source import ArraySource, Parts, itemsize, little
 from nczarr.arrays.values.parts import PartLeaf, PartTree, RecordTree, part_tree
 from nczarr.ast import ATOMIC
 from nczarr.ast.values import shortest
+from nczarr.plugins.common.selected_parts import select_parts
 from nczarr.plugins.opendap.common.words import EXACT, WIDE, xdr_padding
 from nczarr.plugins.opendap.dap2.declarations import DdsNode, Mapping, dds
 from nczarr.plugins.opendap.dap2.identifiers import quote
-from nczarr.semantics.checked import Checked, select_parts
+from nczarr.semantics.checked import Checked
 
 PIECE = 4 << 20
 """Approximate bytes of numbers read at once."""

@@ -33,6 +33,7 @@ from nczarr.arrays.values.parts import (
 )
 from nczarr.ast import Attribute, Constant, OpaqueType
 from nczarr.ast.values import shortest
+from nczarr.plugins.common.selected_parts import select_parts
 from nczarr.plugins.opendap.common.constraints import MOST_CLAUSES, ConstraintError, missing
 from nczarr.plugins.opendap.common.dmr_writer import (
     STEP,
@@ -45,7 +46,7 @@ from nczarr.plugins.opendap.common.dmr_writer import (
 from nczarr.plugins.opendap.common.packed import PackedCells, pack
 from nczarr.plugins.opendap.common.words import LEFT_OUT, dap4_name, escape, is_safe_text, show
 from nczarr.plugins.opendap.dap4.response import ERROR, HEADER, LAST, LITTLE, UNCHECKED
-from nczarr.semantics.checked import Checked, select_parts
+from nczarr.semantics.checked import Checked
 
 _SLICES = re.compile(r"((?:\[[^\[\]]{0,80}\])*)\s*")
 _UNESCAPED = re.compile(r"\\(.)")

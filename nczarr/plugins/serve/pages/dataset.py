@@ -13,11 +13,11 @@ from urllib.parse import urlencode
 
 from nczarr import names
 from nczarr.api.brief import brief
-from nczarr.api.html import More, tree_html
 from nczarr.arrays.values.parts import is_fixed, size
 from nczarr.diagnostics.report import CompileError, Report
 from nczarr.pipeline.select.coordinate_summary import summarize_coordinate
 from nczarr.pipeline.select.physical import attributes_of, text_of
+from nczarr.plugins.notebook.html import More, tree_html
 from nczarr.plugins.serve.answers import HttpAnswer
 from nczarr.plugins.serve.context import Answer, DatasetToOpen, ServerContext, as_wanted, trim
 from nczarr.plugins.serve.dataset_cache import CachedDataset

@@ -14,8 +14,8 @@ from typing import Any, NamedTuple
 from urllib.parse import urlencode
 
 from nczarr import names
-from nczarr.api import html
 from nczarr.diagnostics.report import CompileError
+from nczarr.plugins.notebook import html
 from nczarr.plugins.serve.answers import BYTES, XML, HttpAnswer, attachment, conditional, tag_of
 from nczarr.plugins.serve.context import Answer, DatasetToOpen, ServerContext, as_wanted
 from nczarr.plugins.serve.dataset_cache import RECENT, CachedDataset, check_same

@@ -18,8 +18,7 @@ import pytest
 
 import nczarr
 from nczarr.formats.netcdf4 import isolation
-from nczarr.stores.connection import LocalConnection
-from nczarr.stores.remote_file import RemoteFile
+from nczarr.stores.places import find_places
 from tests.conftest import run_command
 from tests.support.damaged_hdf5 import run_all, write_every_structure
 
@@ -196,6 +195,7 @@ def test_a_header_that_takes_all_memory_is_damaged(
         isolation.call(str(tmp_path / "a"), bytearray, 1 << 29, about_headers=True)
 
 
+@pytest.mark.plugin("remote")
 def test_a_file_that_crashes_the_guard_is_refused_until_it_changes(tmp_path: Path, guard: None) -> None:
     path = tmp_path / "t.h5"
     path.write_bytes(b"1")
@@ -204,7 +204,7 @@ def test_a_file_that_crashes_the_guard_is_refused_until_it_changes(tmp_path: Pat
     with pytest.raises(OSError, match="crashed"):
         isolation.call(str(path), operator.add, 1, 2)
     with pytest.raises(OSError, match="crashed"):  # `info` counts the requests of a reader by ranges
-        isolation.call(RemoteFile.of(LocalConnection(str(path))).path, operator.add, 1, 2)
+        isolation.call(find_places("").reopen(str(path), None, tail=False).path, operator.add, 1, 2)
     path.write_bytes(b"22")
     assert isolation.call(str(path), operator.add, 1, 2) == 3
     assert isolation.call(str(path), operator.add, 1, 2) == 3

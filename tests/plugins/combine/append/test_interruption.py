@@ -16,8 +16,8 @@ import numpy as np
 import pytest
 
 import nczarr
+from nczarr.plugins.common.store_changes import ExtensibleFolder
 from nczarr.stores.base import JOURNAL
-from nczarr.stores.extension import ExtensibleFolder
 from tests.conftest import ROOT, run_command
 from tests.support.proof import share
 

@@ -17,7 +17,7 @@ from nczarr.diagnostics.report import Report
 from nczarr.pipeline import phases
 from nczarr.pipeline.select.selection import DimensionRange, Subset
 from nczarr.plugins.combine.join.agreement import CombineSpec, settle
-from nczarr.stores.extension import ExtensibleFolder
+from nczarr.plugins.common.store_changes import ExtensibleFolder
 from tests.support.peers import exactness
 from tests.support.repositories import commit_attribute, icechunk
 

@@ -58,7 +58,7 @@ def test_requests_and_bytes(server: RangedServer) -> None:
 
 
 def test_a_file_that_is_too_short(server: RangedServer, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("nczarr.stores.connection.FIRST_PAUSE", 0.001)
+    monkeypatch.setattr("nczarr.plugins.remote.connection.FIRST_PAUSE", 0.001)
     far = nczarr.open(f"{server.url}/a.nc.dmrpp")
     content = (server.folder / "a.nc").read_bytes()
     (server.folder / "a.nc").write_bytes(content[: len(content) // 8])

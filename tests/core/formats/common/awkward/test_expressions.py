@@ -70,25 +70,6 @@ def test_documents_are_ascii_and_strict_json() -> None:
         made.encode(made.document(made.constant(float("nan"))))
 
 
-def test_levels_of_all_kinds_of_expressions_are_counted() -> None:
-    one = made.constant([[[1]]])
-    assert made.nesting(one) == 1
-    for wrapped in (
-        made.call("m.f", one),
-        {"call": ["m", "f"], "kwargs": {"x": one}},
-        {"list": [{"ref": 1}, one]},
-        {"tuple": [one]},
-        {"dict": {"args": one}},
-        {"pairs": [["x", {"function": ["m", "f"]}], ["y", one]]},
-        made.inflate({"read": "1"}),
-    ):
-        assert made.nesting(wrapped) == 2
-    assert (
-        made.nesting(made.table([("x", made.call("StringArray.fromcounts", one, made.inflate({"read": "1"}), one))]))
-        == 5
-    )
-
-
 def test_numpy_is_not_loaded() -> None:
     code = "import nczarr.formats.common.awkward.expressions, sys; print('numpy' in sys.modules)"
     assert run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "False\n"

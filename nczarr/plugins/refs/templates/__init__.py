@@ -1,0 +1,1 @@
+"""Templates and generators of reference documents: their expressions, evaluated, and their entries."""

@@ -1,0 +1,1 @@
+"""Remote places: buckets, web servers and every other protocol that fsspec knows."""

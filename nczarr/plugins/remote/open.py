@@ -1,0 +1,86 @@
+"""Opening of a URL: a folder, an archive, or a file that is read by ranges or fetched; and files that are sent."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+from nczarr.diagnostics.report import HEAD, Source
+from nczarr.diagnostics.secrets import StorageOptions
+from nczarr.plugins.remote.connection import FileConnection
+from nczarr.plugins.remote.probe import is_folder
+from nczarr.plugins.remote.range_request import UnrangedError
+from nczarr.plugins.remote.ranged_file import RangedFile
+from nczarr.plugins.remote.remote_store import RemoteStore
+from nczarr.plugins.remote.transfer import fetch_file, send
+from nczarr.stores.base import Store
+from nczarr.stores.commitment import note_commit
+from nczarr.stores.open import ZIP, open_file, open_ranged
+from nczarr.stores.places import Unfinished, is_page
+
+
+def open_path(url: str, storage: StorageOptions, is_ranged: Callable[[bytes], bool]) -> Source | Store:
+    """Open a URL. What has the name of a file is asked for its first bytes before it is taken for a folder.
+
+    Raises OSError, BadURLError.
+    """
+    store = RemoteStore(url, storage)
+    connection = store.connection
+    file: RangedFile | None
+    archive = _open_archive(connection) if connection.looks_like_file and connection.root.endswith(".zip") else None
+    if archive is not None:
+        return archive
+    if connection.looks_like_file:
+        file = _open_by_ranges(connection, missing=True)
+    elif is_folder(store):
+        return store
+    else:
+        file = _open_by_ranges(connection)
+    if file is not None and (file[:4].startswith(ZIP) or is_ranged(file[:HEAD])):
+        return open_ranged(file)
+    if connection.looks_like_file and (file is None or not file.size or is_page(file[:HEAD])) and is_folder(store):
+        return store
+    return open_file(fetch_file(connection, file), store.path)
+
+
+def _open_archive(connection: FileConnection) -> Store | None:
+    """Return an archive from its last bytes; None for other files, and if the server does not send them."""
+    from nczarr.stores.zip import ZipStore, ends_as_archive
+
+    try:
+        file = RangedFile.of(connection, tail=True)
+    except OSError:  # which the first bytes tell better
+        return None
+    return ZipStore(file.path, file.name) if ends_as_archive(file) else None
+
+
+def _open_by_ranges(connection: FileConnection, *, missing: bool = False) -> RangedFile | None:
+    """Return a file from its first bytes; None if the server sends no ranges, or if it is `missing`. Raises OSError."""
+    try:
+        return RangedFile.of(connection)
+    except UnrangedError:
+        return None
+    except (FileNotFoundError, IsADirectoryError, PermissionError):
+        if not missing:
+            raise
+        return None
+
+
+@contextmanager
+def write_file(url: str, storage: StorageOptions) -> Iterator[Unfinished]:
+    """Provide a file in a temporary folder; it is sent if the block succeeds. Raises OSError."""
+    import tempfile
+
+    from nczarr.stores import finish
+
+    connection = FileConnection(url, storage)
+    discarded: list[bool] = []
+    with tempfile.TemporaryDirectory(prefix="nczarr-") as folder:
+        finish.unfinished.add(folder)
+        path = os.path.join(folder, os.path.basename(connection.root) or "data")
+        yield Unfinished(path, lambda: discarded.append(True))
+        if not discarded:
+            send(connection, path)
+            note_commit(url)
+    finish.unfinished.discard(folder)

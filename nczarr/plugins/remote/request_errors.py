@@ -1,0 +1,49 @@
+"""Errors of requests: which ones may pass, and their numbers."""
+
+from __future__ import annotations
+
+import errno
+
+from nczarr.plugins.remote.range_request import GivenUpError
+
+_LASTING = (
+    GivenUpError, FileNotFoundError, PermissionError, FileExistsError, IsADirectoryError, NotADirectoryError,
+    NotImplementedError, TypeError, ValueError, KeyError, AttributeError,
+)  # fmt: skip
+"""Permanent failures."""
+
+_PASSING_WORDS = ("connect", "timeout", "httpclient", "streaming", "incomplete", "checksum", "closed")
+"""Words in names of transient botocore exceptions; the others are invalid requests."""
+
+
+def number_of(error: Exception) -> int:
+    """Return the errno of a failure; a broken pipe becomes ECONNRESET, to differ from our own output."""
+    if isinstance(error, OSError) and error.errno:
+        return errno.ECONNRESET if error.errno in (errno.EPIPE, errno.ESHUTDOWN) else error.errno
+    kinds = ((FileNotFoundError, errno.ENOENT), (PermissionError, errno.EACCES), (FileExistsError, errno.EEXIST))
+    return next((number for kind, number in kinds if isinstance(error, kind)), errno.EIO)
+
+
+def may_pass(error: BaseException) -> bool:
+    """Return whether a retry may succeed."""
+    status = _status(error)
+    if status is not None:
+        return status >= 500 or status in (408, 425, 429)
+    if isinstance(error, _LASTING):
+        return False
+    if type(error).__module__.startswith("botocore"):
+        return any(word in type(error).__name__.lower() for word in _PASSING_WORDS)
+    return True
+
+
+def _status(error: BaseException) -> int | None:
+    """Return the HTTP status of an error or its cause, or None."""
+    for failure in (error, error.__cause__):
+        status = getattr(failure, "status", None)
+        if isinstance(status, int):
+            return status
+        response = getattr(failure, "response", None)
+        metadata = response.get("ResponseMetadata") if isinstance(response, dict) else None
+        if isinstance(metadata, dict) and isinstance(metadata.get("HTTPStatusCode"), int):
+            return int(metadata["HTTPStatusCode"])
+    return None
