@@ -25,9 +25,8 @@ from nczarr.registry import STORE
 if TYPE_CHECKING:
     from nczarr.ast import Dataset
     from nczarr.diagnostics.report import Report
-    from nczarr.pipeline.emission import CompileProduct, Emission
+    from nczarr.pipeline.emission import CompileProduct, Emission, SchemaReader
     from nczarr.pipeline.phases import Reader
-    from nczarr.pipeline.schema_reader import SchemaReader
     from nczarr.semantics.checked import Checked
 
 

@@ -61,12 +61,6 @@ def parser() -> Command:
         action="store_true",
         help="take the arguments of a diff driver of git: `git config diff.nczarr.command 'nczarr diff --git'`",
     )
-    subparser.option(
-        COMPARISON,
-        "--against",
-        metavar="REVISION",
-        help="compare each file with its state in a revision of git, such as HEAD or origin/main; skip new files",
-    )
     for judgement in _list_judgements():
         for row in judgement.options:
             subparser.add(row)
@@ -87,8 +81,6 @@ def run(arguments: argparse.Namespace) -> int:
         for row in others:
             if getattr(arguments, row.name) and not getattr(arguments, first.name):
                 return misuse("diff", f"{row.flags} belongs to {first.flags}")
-    if arguments.against is not None:
-        return _run_against(arguments)
     if arguments.second is None:
         return misuse("diff", "the following arguments are required: B")
     if arguments.rest:
@@ -115,25 +107,6 @@ def _run_for_git(arguments: argparse.Namespace) -> int:
     if status != DONE:
         write_product([b"the two states cannot be compared\n"])
     return DONE
-
-
-def _run_against(arguments: argparse.Namespace) -> int:
-    """Compare files with their state in a revision of git; return the worst status."""
-    from nczarr.cli.git_files import NotInRevisionError, at_revision
-
-    paths = [path for path in (arguments.first, arguments.second, *arguments.rest) if path is not None]
-    worst = DONE
-    for path in paths:
-        try:
-            with at_revision(path, arguments.against) as old:
-                arguments.first, arguments.second, arguments.rest = old, path, []
-                status, number = _compare(arguments)
-        except NotInRevisionError:
-            continue
-        except OSError as fault:
-            return misuse("diff", f"--against: {fault}")
-        worst = max(worst, status or (FAULTY if number else DONE))
-    return worst
 
 
 def _compare(arguments: argparse.Namespace) -> tuple[int, int]:

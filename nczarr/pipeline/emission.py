@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from nczarr.diagnostics.report import Report, Source
@@ -41,3 +41,12 @@ class CompileProduct(NamedTuple):
     """Rows of its options: first the one that asks for it."""
     make: Callable[..., None]
     """Function `(Emission, values of the options, folder, overwrite=bool)`. Raises OSError."""
+
+
+class SchemaReader(NamedTuple):
+    """Reader of several schemas as one, and its options."""
+
+    options: tuple[Option, ...]
+    """Rows of its options; the first one takes the definitions."""
+    read: Callable[[Sequence[str], Sequence[str], Report, Options], Checked | None]
+    """Returns the dataset of paths and definitions; None after a reported error. Raises OSError."""

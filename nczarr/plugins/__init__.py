@@ -102,7 +102,7 @@ OFFERS: dict[str, tuple[str, ...]] = {
     "schema": (
         *("emission tokens", "emission ast", "emission analysed", "emission plan", "emission keys"),
         *("schema_check schema", "judgement compat", "schema_reader layers", "name changes", "name layer"),
-        *("product plugin", "explanation key", "codes", "differences"),
+        *("product plugin", "explanation key", "wrapper diff", "codes", "differences"),
     ),
     "serve": ("command serve",),
     "testing": ("name testing",),

@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 from nczarr import names
 from nczarr.diagnostics.report import Report
 from nczarr.pipeline.select.selection import Extent, Section
-from nczarr.pipeline.select.selection_syntax import sections, write_section
+from nczarr.pipeline.select.selection_syntax import sections
+from nczarr.plugins.common.section_text import write_section
 from tests.support.cdm_names import from_cdm_full_name
 
 NAME = st.one_of(

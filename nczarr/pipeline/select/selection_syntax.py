@@ -11,8 +11,7 @@ r"""Syntax of selections: sections of the Common Data Model, cuts of dimensions,
 
 `sections` parses a text to one `Section` per part, with unescaped names. A
 syntax error is one bad-section, at its column. Escapes are read from left to
-right: a backslash quotes the next character. `write_section` is the inverse: its
-output parses to the same names and indices.
+right: a backslash quotes the next character.
 
 In cuts (`time=0:11`) and selections (`lat=-30:30`, `lat~45.3`) an index below 0
 counts from the end, and `\` stands before each of `\ = ~` in a name. Dates
@@ -25,7 +24,7 @@ from __future__ import annotations
 
 import datetime
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
@@ -54,7 +53,6 @@ _EXPECTED = {
     "COMMA": "`,`", "DOT": "`.`", "SEMICOLON": "`;`", "$END": "the end",
 }  # fmt: skip
 _ESCAPED = re.compile(r"\\(.)", re.DOTALL)
-_RESERVED = re.compile(r"[/\\();,.]")
 _SEGMENT = re.compile(r"((?:\\.|[^\\/])*)(/|\Z)", re.DOTALL)
 
 
@@ -75,44 +73,6 @@ def sections(text: str, report: Report, name: str = "--section", *, members: boo
     parsed = [_section(part, place, report, members=members) for part in tree.find_data("part")]
     parsed.sort(key=lambda section: section.span.start)
     return tuple(parsed) if report.errors == before else ()
-
-
-def write_section(
-    path: Iterable[str],
-    ranges: Sequence[range | None] | None = None,
-    members: Iterable[tuple[str, Sequence[range | None] | None]] = (),
-) -> str:
-    """Return the section for these indices of a variable, given by its names from the root, or of members.
-
-    None stands for a whole dimension, or for all. Raises ValueError for an
-    empty or descending range, and for an empty name: sections cannot express
-    them.
-    """
-    first = "".join("/" + _escape(name) for name in path) + _parenthesize(ranges)
-    if not first:
-        raise ValueError("a section must begin with a variable name")
-    return ".".join([first, *(_escape(name) + _parenthesize(extents) for name, extents in members)])
-
-
-def _escape(name: str) -> str:
-    """Return an escaped name; leading and trailing blanks, which would be trimmed, get a backslash too."""
-    if not name:
-        raise ValueError("a section cannot have an empty name")
-    text = _RESERVED.sub(r"\\\g<0>", name[:-1])
-    last = "\\" + name[-1] if name[-1].isspace() or _RESERVED.match(name[-1]) else name[-1]
-    return ("\\" if text[:1].isspace() else "") + text + last
-
-
-def _parenthesize(ranges: Sequence[range | None] | None) -> str:
-    return "(" + ",".join(map(_extent_text, ranges)) + ")" if ranges else ""
-
-
-def _extent_text(indices: range | None) -> str:
-    if indices is None:
-        return ":"
-    if not indices or indices.start < 0 or indices.step < 1:
-        raise ValueError(f"a section cannot have the indices {indices!r}")
-    return f"{indices.start}:{indices[-1]}" + (f":{indices.step}" if indices.step > 1 else "")
 
 
 @cache

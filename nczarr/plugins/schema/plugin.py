@@ -15,6 +15,7 @@ PLUGIN = Plugin(
         "keys": "nczarr.plugins.schema.plans:list_keys",
     },
     schema_checks={"schema": "nczarr.plugins.schema.contract.schema_check:CHECK"},
+    wrappers={"diff": "nczarr.plugins.schema.evolution.git_files:WRAPPER"},
     judgements={"compat": "nczarr.plugins.schema.evolution.command:JUDGEMENT"},
     explanations={"key": "nczarr.plugins.schema.explain_key:explain"},
     products={"plugin": "nczarr.plugins.schema.external:PRODUCT"},

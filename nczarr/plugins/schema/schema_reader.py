@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import partial
 
-from nczarr.pipeline.schema_reader import SchemaReader
+from nczarr.pipeline.emission import SchemaReader
 from nczarr.sdk import TARGET, Checked, Option, Options, Report, read_input
 
 OPTIONS = (

@@ -24,10 +24,10 @@ from nczarr.ast.node import TypeName
 from nczarr.ast.types import ATOMIC, CompoundType
 from nczarr.diagnostics.report import Report, Span
 from nczarr.options import Options
-from nczarr.pipeline.select.selection_syntax import write_section
 from nczarr.plugins.common.dataset_service import Served, Service, encode
 from nczarr.plugins.common.part_arrays import UnsuitedError
 from nczarr.plugins.common.remote_variable import RemoteVariable
+from nczarr.plugins.common.section_text import write_section
 from nczarr.plugins.ncstream._generated import ncstream_pb2 as pb
 from nczarr.plugins.ncstream.read.agreement import check_type_of
 from nczarr.plugins.ncstream.read.cell_values import values_of

@@ -11,7 +11,7 @@ from urllib.parse import urlencode
 from nczarr import names
 from nczarr.arrays.lazy_numpy import NDArray, np
 from nczarr.pipeline.select.physical import Physical, is_numeric, physical
-from nczarr.pipeline.select.selection_syntax import write_section
+from nczarr.plugins.common.section_text import write_section
 from nczarr.plugins.serve.answers import HTML, JSON, HttpAnswer, conditional
 from nczarr.plugins.serve.context import Answer, ServerContext, of_dataset
 from nczarr.plugins.serve.dataset_cache import CachedDataset

@@ -13,7 +13,7 @@ from nczarr import names, ncstream
 from nczarr.arrays.values.parts import is_fixed
 from nczarr.diagnostics.report import CompileError, Report, suggest
 from nczarr.options import Options
-from nczarr.pipeline.select.selection_syntax import write_section
+from nczarr.plugins.common.section_text import write_section
 from nczarr.plugins.serve.answers import BYTES, HTML, TEXT, XML, HttpAnswer, conditional
 from nczarr.plugins.serve.context import Answer, ServerContext, StreamedValues, of_dataset
 from nczarr.plugins.serve.dataset_cache import CachedDataset

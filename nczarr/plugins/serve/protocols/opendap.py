@@ -24,7 +24,7 @@ from nczarr.arrays.lazy_numpy import np
 from nczarr.arrays.values.parts import is_fixed
 from nczarr.arrays.values.time_units import CALENDARS, date
 from nczarr.diagnostics.report import CompileError
-from nczarr.pipeline.select.selection_syntax import write_section
+from nczarr.plugins.common.section_text import write_section
 from nczarr.plugins.opendap.common.constraints import ConstraintError
 from nczarr.plugins.opendap.common.dmr_writer import Projection
 from nczarr.plugins.opendap.dap2 import declarations as dap2

@@ -7,7 +7,7 @@ import pytest
 from nczarr import names
 from nczarr.diagnostics.report import Report
 from nczarr.pipeline.select.selection import Extent, Section
-from nczarr.pipeline.select.selection_syntax import sections, write_section
+from nczarr.pipeline.select.selection_syntax import sections
 from tests.support.cdm_names import from_cdm_full_name
 
 EXAMPLES = {
@@ -53,12 +53,6 @@ def test_a_fault_in_a_member_is_found_where_it_is() -> None:
     assert not sections("obs(1).day(5:2)", report, members=True)
     [found] = report.list_sorted()
     assert (found.code, found.primary.span.start) == ("bad-section", 11)  # type: ignore[union-attr]
-
-
-def test_sections_are_written() -> None:
-    assert write_section(["g", "temp"], [range(0, 9, 2), range(5), range(5, 6)]) == "/g/temp(0:8:2,0:4,5:5)"
-    assert write_section(["a.b"], None, [("c(d)", [None])]) == r"/a\.b.c\(d\)(:)"
-    assert write_section([" a b "]) == "/\\ a b\\ "
 
 
 def test_full_names_are_those_of_answers() -> None:

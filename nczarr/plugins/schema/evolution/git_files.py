@@ -1,13 +1,25 @@
-"""Files as they stand in a revision of git."""
+"""`diff --against REVISION`: files, and their state in a revision of git."""
 
 from __future__ import annotations
 
+import argparse
 import subprocess
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 
+from nczarr.options import COMPARISON
+from nczarr.sdk import DONE, Option, RunWrapper, misuse
 from nczarr.stores import local_paths
+
+OPTION = Option(
+    "against",
+    section=COMPARISON,
+    flags="--against",
+    takes="text",
+    metavar="REVISION",
+    help="compare each file with its state in a revision of git, such as HEAD or origin/main; skip new files",
+)
 
 
 class NotInRevisionError(Exception):
@@ -41,3 +53,24 @@ def _run(folder: str, *words: str, fault: str = "") -> bytes:
         text = done.stderr.decode("utf-8", "replace").strip().removeprefix("fatal: ")
         raise OSError(fault if fault and not text else text or fault)
     return done.stdout
+
+
+def run(arguments: argparse.Namespace, call: Callable[[argparse.Namespace], int], words: Sequence[str]) -> int:
+    """Compare files with their state in a revision of git; return the worst status."""
+    if arguments.against is None:
+        return call(arguments)
+    paths = [path for path in (arguments.first, arguments.second, *arguments.rest) if path is not None]
+    worst = DONE
+    for path in paths:
+        try:
+            with at_revision(path, arguments.against) as old:
+                arguments.first, arguments.second, arguments.rest = old, path, []
+                worst = max(worst, call(arguments))
+        except NotInRevisionError:
+            continue
+        except OSError as fault:
+            return misuse("diff", f"--against: {fault}")
+    return worst
+
+
+WRAPPER = RunWrapper((OPTION,), run)
