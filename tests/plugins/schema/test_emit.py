@@ -7,10 +7,11 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import jsonschema
 import pytest
 
 import nczarr
-from tests.conftest import ROOT, Ran
+from tests.conftest import ROOT, Ran, run_command
 
 SAMPLES = sorted((ROOT / "samples").glob("*.cdl"))
 
@@ -101,3 +102,22 @@ def test_faults_are_reported_and_nothing_is_written(nczarr_command: Callable[...
         in nczarr_command("compile", "-", "--to", "cdl", "--emit", "keys", stdin=b"netcdf d {}").err
     )
     assert not target.exists()
+
+
+@pytest.mark.parametrize("phase", ["tokens", "analysed", "plan", "keys"])
+@pytest.mark.parametrize("target", ["zarr2", "zarr3", "nczarr", "netcdf4", "netcdf3"])
+def test_records_follow_the_published_schema(phase: str, target: str) -> None:
+    if phase == "keys" and target.startswith("netcdf"):
+        pytest.skip("files have no keys")
+    document = json.loads((ROOT / "docs" / "reference" / "emit.schema.json").read_text())
+    validator = jsonschema.Draft202012Validator({**document, "$ref": f"#/$defs/{phase}"})
+    records = 0
+    for sample in sorted((ROOT / "samples").glob("*.cdl")):
+        ran = run_command("compile", str(sample), "--to", target, "--emit", phase, "-q")
+        for line in ran.out.splitlines():
+            faults = [error.message for error in validator.iter_errors(json.loads(line))]
+            assert faults == [], line
+            records += 1
+    assert records > 10
+    with pytest.raises(jsonschema.ValidationError):
+        validator.validate({"key": "x", "other": 1})
