@@ -19,11 +19,39 @@ class ProgramLanguage(NamedTuple):
     """Module of this package with `generate`."""
     title: str
     """Description of the program."""
+    needs: str
+    """Compilers and libraries that the program needs."""
+    refuses: str
+    """Parts of the model that the language cannot express."""
 
 
 LANGUAGES = {
-    "c": ProgramLanguage("c", "a program for libnetcdf in C99: types, create, put and get, values"),
-    "python-netcdf4": ProgramLanguage("python_netcdf4", "a program for netCDF4-python"),
+    "c": ProgramLanguage(
+        "c",
+        "a program for libnetcdf in C99: types, create, put and get, values",
+        "libnetcdf, a compiler of C99",
+        "anonymous dimensions, NUL in strings, NaN with bits of its own",
+    ),
+    "python-netcdf4": ProgramLanguage(
+        "python_netcdf4",
+        "a program for netCDF4-python",
+        "`netCDF4`",
+        "opaque types, lists of other than numbers, compounds with strings, lists or enums, missing strings, "
+        "texts with NUL or beyond ASCII, other filters than deflate, shuffle, fletcher32, zstd and bzip2",
+    ),
+    "python-zarr": ProgramLanguage(
+        "python_zarr",
+        "a program for zarr-python: NCZarr stores of Zarr v2 and v3",
+        "`zarr>=3.1`",
+        "lists of any length, fields that are structures, arrays or strings, missing strings, backslashes in names",
+    ),
+    "xarray": ProgramLanguage(
+        "python_xarray",
+        "a function that returns an xarray dataset, or a tree of datasets",
+        "`xarray`, `netCDF4`; `xarray-schema` for the schemas",
+        "compounds, lists, opaque types, dimensions without variables or that hide others, scalar chars, single or "
+        "missing strings in attributes, what netCDF4-python refuses",
+    ),
 }
 """Languages by name."""
 

@@ -70,6 +70,11 @@ class SchemaNode:
         self.identifier = identifier
         """Its identifier in the program."""
 
+    @property
+    def key(self) -> str:
+        """Names from the root, joined by slashes, as libraries take paths."""
+        return "/".join(names.split(self.path))
+
 
 class SchemaGroup(SchemaNode):
     """A group."""
@@ -221,6 +226,18 @@ class SchemaVariable(SchemaNode):
     def values(self) -> Any:
         """Values as `handle[path][...]` has them."""
         return self.schema.handle[self.path][...]
+
+    @property
+    def fill(self) -> Any:
+        """Value of cells that were never written, as Python has it; zero for an enum without one."""
+        fill = self.schema.checked.fills[self.path]
+        if fill is None:
+            return 0
+        if isinstance(fill.data, bytes) and self.type != "char":
+            declared = self.schema.types.get(self.type)
+            base = declared.base if declared is not None and declared.kind == "enum" else self.type
+            return next(iter(fill.model_copy(update={"type": base}).as_numbers()))
+        return fill.data[:1] if self.type == "char" else (fill.data[0] or b"").decode("utf-8", "surrogateescape")
 
     @property
     def comment(self) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import builtins
 import keyword
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 from nczarr.plugins.generate.model import Schema, SchemaAttribute, SchemaVariable
@@ -44,16 +44,8 @@ def find_obstacles(schema: Schema) -> Iterator[tuple[str, str]]:
                         declared.path,
                         f"its field `{field.name}` is of a type that netCDF4-python has not in compounds",
                     )
-    owners = [(group.path, group.attributes) for group in schema.groups]
-    owners += [(variable.path, variable.attributes) for variable in schema.variables]
-    for path, attributes in owners:
-        for attribute in attributes:
-            if attribute.type not in ATOMIC:
-                yield f"{path}@{attribute.name}", "attributes of netCDF4-python have atomic types"
-            if attribute.type == "string" and None in attribute.constant.data:
-                yield f"{path}@{attribute.name}", "netCDF4-python writes no missing string"
-            if attribute.type == "char" and not _is_writable_text(attribute.text, schema):
-                yield f"{path}@{attribute.name}", "netCDF4-python writes texts beyond ASCII as strings, and cuts NULs"
+    for owner in (*schema.groups, *schema.variables):
+        yield from list_attribute_obstacles(schema, owner.path, owner.attributes)
     for variable in schema.variables:
         if any(isinstance(one, int) for one in variable.dimensions):
             yield variable.path, "it has an anonymous dimension, and dimensions of netCDF have names"
@@ -63,9 +55,32 @@ def find_obstacles(schema: Schema) -> Iterator[tuple[str, str]]:
             and None in np.asarray(variable.values, object).reshape(-1)
         ):
             yield variable.path, "netCDF4-python writes no missing string"
+        if variable.has_values and has_unnamed(variable):
+            yield variable.path, "netCDF4-python writes only those values of an enum that have names"
         for codec in variable.storage.codecs:
             if codec.id not in PLAIN_CODECS and codec.name not in COMPRESSIONS:
                 yield variable.path, f"netCDF4-python has no argument for the filter {codec.id}"
+
+
+def has_unnamed(variable: SchemaVariable) -> bool:
+    """Return whether an enum variable has a value without a name; cells without a value may."""
+    declared = variable.schema.types.get(variable.type)
+    if declared is None or declared.kind != "enum":
+        return False
+    return not np.isin(variable.values, [value for _, _, value in declared.constants]).all()
+
+
+def list_attribute_obstacles(
+    schema: Schema, path: str, attributes: Iterable[SchemaAttribute]
+) -> Iterator[tuple[str, str]]:
+    """Yield the attributes of a node that netCDF4-python cannot express: FQN and reason."""
+    for attribute in attributes:
+        if attribute.type not in ATOMIC:
+            yield f"{path}@{attribute.name}", "attributes of netCDF4-python have atomic types"
+        if attribute.type == "string" and None in attribute.constant.data:
+            yield f"{path}@{attribute.name}", "netCDF4-python writes no missing string"
+        if attribute.type == "char" and not _is_writable_text(attribute.text, schema):
+            yield f"{path}@{attribute.name}", "netCDF4-python writes texts beyond ASCII as strings, and cuts NULs"
 
 
 def _is_writable_text(data: bytes, schema: Schema) -> bool:
@@ -156,11 +171,11 @@ def generate(checked: Checked, name: str, report: Report) -> Mapping[str, str]:
     def type_of(type_name: str) -> str:
         if type_name == "string":
             return "str"
-        return repr(CODES[type_name]) if type_name in CODES else schema.types[type_name].identifier
+        return literal(CODES[type_name]) if type_name in CODES else schema.types[type_name].identifier
 
     def dtype_of(type_name: str) -> str:
         if type_name in CODES:
-            return repr(CODES[type_name])
+            return literal(CODES[type_name])
         declared = schema.types[type_name]
         return f"{declared.identifier}.dtype"
 
