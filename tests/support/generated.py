@@ -36,7 +36,7 @@ def load_program(files: Mapping[str, str]) -> dict[str, Any]:
     namespace: dict[str, Any] = {"__name__": "generated"}
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        code = compile(text, name, "exec")
+        code = compile(text, name, "exec", dont_inherit=True)
     exec(code, namespace)
     return namespace
 

@@ -52,6 +52,18 @@ LANGUAGES = {
         "compounds, lists, opaque types, dimensions without variables or that hide others, scalar chars, single or "
         "missing strings in attributes, what netCDF4-python refuses",
     ),
+    "json-schema": ProgramLanguage(
+        "json_schema",
+        "a JSON Schema of the documents of Zarr stores",
+        "a validator of JSON Schema 2020-12",
+        "lists of any length, which are several arrays",
+    ),
+    "pydantic": ProgramLanguage(
+        "python_pydantic",
+        "models of the documents of Zarr stores",
+        "`pydantic>=2.11`",
+        "lists of any length, which are several arrays",
+    ),
 }
 """Languages by name."""
 

@@ -10,8 +10,12 @@ import nczarr
 from nczarr.plugins.generate.languages import LANGUAGES
 from tests.support.generated import SAMPLES
 
+LISTS = dict.fromkeys(("03", "05", "11", "12"), "lists are several arrays")
+
 REFUSED: dict[str, dict[str, str]] = {
     "c": {},
+    "json-schema": LISTS,
+    "pydantic": LISTS,
     "python-netcdf4": {
         "03": "field `instrument` is of a type", "05": "no opaque types", "06": "writes texts beyond ASCII",
         "12": "field `temp_vl` is of a type",
