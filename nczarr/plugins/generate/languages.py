@@ -64,6 +64,12 @@ LANGUAGES = {
         "`pydantic>=2.11`",
         "lists of any length, which are several arrays",
     ),
+    "typescript": ProgramLanguage(
+        "typescript",
+        "types of Zarr stores in TypeScript, and a reader over zarrita",
+        "`zarrita>=0.7`; chars of Zarr v3 are not read by it",
+        "lists of any length, compounds, opaque types, `?`, `#`, `%` and backslashes in names",
+    ),
 }
 """Languages by name."""
 

@@ -60,6 +60,11 @@ def _in_ascii(text: str) -> str:
     return unicodedata.normalize("NFKD", text).encode("ascii", "ignore").decode() or "x"
 
 
+def write_camel(identifier: str) -> str:
+    """Return an identifier as names of classes are written: `sea_level` becomes `SeaLevel`."""
+    return "".join(part[:1].upper() + part[1:] for part in identifier.split("_")) or "X"
+
+
 class SchemaNode:
     """A node with its path and identifier."""
 

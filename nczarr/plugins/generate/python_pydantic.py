@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from nczarr.plugins.generate.document_rules import DocumentRules, list_rules
-from nczarr.plugins.generate.model import Schema, SchemaGroup, SchemaVariable, UniqueIdentifiers
+from nczarr.plugins.generate.model import Schema, SchemaGroup, SchemaVariable, UniqueIdentifiers, write_camel
 from nczarr.plugins.generate.python_values import literal
 from nczarr.plugins.generate.render import render
 from nczarr.sdk import Checked, Report
@@ -38,7 +38,7 @@ def generate(checked: Checked, name: str, report: Report) -> Mapping[str, str]:
             return {}
         classes = UniqueIdentifiers(RESERVED)
         models = {
-            node.path: classes.make(_write_camel(node.identifier if node.path != "/" else schema.name))
+            node.path: classes.make(write_camel(node.identifier if node.path != "/" else schema.name))
             for node in (*schema.groups, *schema.variables)
         }
         ordered = [*schema.variables, *reversed(schema.groups)]  # members before their group
@@ -53,10 +53,6 @@ def generate(checked: Checked, name: str, report: Report) -> Mapping[str, str]:
         }
         files[f"{schema.name}_v{version}.py"] = render("python/pydantic.py.j2", context)
     return files
-
-
-def _write_camel(identifier: str) -> str:
-    return "".join(part[:1].upper() + part[1:] for part in identifier.split("_")) or "X"
 
 
 def _describe(node: SchemaVariable | SchemaGroup, rules: DocumentRules, models: Mapping[str, str]) -> dict[str, Any]:
