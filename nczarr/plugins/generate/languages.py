@@ -16,7 +16,7 @@ class ProgramLanguage(NamedTuple):
     """One language."""
 
     module: str
-    """Module of this package with `generate`."""
+    """Module of this package with `generate`, or with the function after a colon."""
     title: str
     """Description of the program."""
     needs: str
@@ -70,11 +70,23 @@ LANGUAGES = {
         "`zarrita>=0.7`; chars of Zarr v3 are not read by it",
         "lists of any length, compounds, opaque types, `?`, `#`, `%` and backslashes in names",
     ),
+    "ncml": ProgramLanguage(
+        "ncml",
+        "an NcML document of the declarations",
+        "a reader of NcML 2.2",
+        "enums of 64 bits, dimensions whose names have blanks or that a nearer one hides, missing strings, texts that "
+        "end in NUL",
+    ),
+    "markdown": ProgramLanguage("data_dictionary:generate_markdown", "a data dictionary in Markdown", "–", "–"),
+    "html": ProgramLanguage(
+        "data_dictionary:generate_html", "a data dictionary in HTML, with a picture", "a browser", "–"
+    ),
 }
 """Languages by name."""
 
 
 def load(name: str) -> Generator:
     """Return the generator of a language."""
-    generator: Generator = import_module(f"nczarr.plugins.generate.{LANGUAGES[name].module}").generate
+    module, _, function = LANGUAGES[name].module.partition(":")
+    generator: Generator = getattr(import_module(f"nczarr.plugins.generate.{module}"), function or "generate")
     return generator

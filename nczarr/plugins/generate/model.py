@@ -244,13 +244,21 @@ class SchemaVariable(SchemaNode):
             return next(iter(fill.model_copy(update={"type": base}).as_numbers()))
         return fill.data[:1] if self.type == "char" else (fill.data[0] or b"").decode("utf-8", "surrogateescape")
 
+    def _find_text(self, *wanted: str) -> str:
+        """Return the first of some attributes that is a text."""
+        found = {one.name: one.text.decode("utf-8", "replace") for one in self.attributes if one.type == "char"}
+        return next(filter(None, map(found.get, wanted)), "")
+
+    @property
+    def title(self) -> str:
+        """Description of the variable in the schema."""
+        return self._find_text("long_name", "standard_name", "description")
+
     @property
     def comment(self) -> str:
-        """Description of the variable in the schema: long name, else standard name, and the units."""
-        found = {one.name: one.text.decode("utf-8", "replace") for one in self.attributes if one.type == "char"}
-        what = found.get("long_name") or found.get("standard_name") or found.get("description") or ""
-        units = f"[{found['units']}]" if found.get("units") else ""
-        return " ".join(filter(None, (what, units)))
+        """Description of the variable, and its units."""
+        units = self._find_text("units")
+        return " ".join(filter(None, (self.title, f"[{units}]" if units else "")))
 
 
 class Schema:

@@ -30,7 +30,7 @@ def _environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
         keep_trailing_newline=True,
-        autoescape=False,  # what is made is no HTML, or has its own escapes
+        autoescape=lambda name: name is not None and name.endswith(".html.j2"),
     )
     environment.filters["wrapped"] = wrap
     environment.filters["folded"] = fold

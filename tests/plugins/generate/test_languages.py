@@ -16,7 +16,8 @@ REFUSED: dict[str, dict[str, str]] = {
     "c": {},
     "json-schema": LISTS,
     "pydantic": LISTS,
-    "typescript": {**LISTS, "03": "no compound types", "05": "no opaque types"},
+    "typescript": {**LISTS, "03": "no compound types", "05": "no opaque types", "12": "no compound types"},
+    "ncml": {"02": "hides its dimension", "06": "no missing string"},
     "python-netcdf4": {
         "03": "field `instrument` is of a type", "05": "no opaque types", "06": "writes texts beyond ASCII",
         "12": "field `temp_vl` is of a type",
