@@ -1,4 +1,4 @@
-"""Data dictionaries in Markdown and HTML: tables of dimensions, types, variables and attributes, and groups as a tree."""
+"""Data dictionaries in Markdown and HTML: tables of what each group has, and groups as a tree."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class PictureBox(NamedTuple):
 
 
 class StructurePicture:
-    """Dimensions at the left, variables at the right, a line for each dimension of a variable; groups below each other."""
+    """Dimensions at the left, variables at the right, and lines between them; groups below each other."""
 
     def __init__(self, schema: Schema) -> None:
         self.titles: list[tuple[int, str]] = []

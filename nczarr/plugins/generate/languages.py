@@ -79,7 +79,7 @@ LANGUAGES = {
     ),
     "markdown": ProgramLanguage("data_dictionary:generate_markdown", "a data dictionary in Markdown", "–", "–"),
     "html": ProgramLanguage(
-        "data_dictionary:generate_html", "a data dictionary in HTML, with a picture", "a browser", "–"
+        "data_dictionary:generate_html", "a data dictionary in HTML with a picture", "–", "–"
     ),
 }
 """Languages by name."""
