@@ -78,8 +78,12 @@ LANGUAGES = {
         "end in NUL",
     ),
     "markdown": ProgramLanguage("data_dictionary:generate_markdown", "a data dictionary in Markdown", "–", "–"),
-    "html": ProgramLanguage(
-        "data_dictionary:generate_html", "a data dictionary in HTML with a picture", "–", "–"
+    "html": ProgramLanguage("data_dictionary:generate_html", "a data dictionary in HTML with a picture", "–", "–"),
+    "fortran": ProgramLanguage(
+        "fortran",
+        "a module and a program in Fortran 2008 for netcdf-fortran",
+        "netcdf-fortran, a compiler of Fortran 2008",
+        "strings, user-defined types, anonymous dimensions, integers of 64 bits without sign above 2⁶³ - 1",
     ),
 }
 """Languages by name."""

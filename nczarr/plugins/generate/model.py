@@ -37,7 +37,8 @@ DEFAULT_NAME = "dataset"
 class UniqueIdentifiers:
     """Identifiers of a program. `reserved`: words that none may be; `same_case`: differ by more than case."""
 
-    def __init__(self, reserved: Iterable[str] = (), *, same_case: bool = False) -> None:
+    def __init__(self, reserved: Iterable[str] = (), *, same_case: bool = False, longest: int = 200) -> None:
+        self._longest = longest
         self._fold: Callable[[str], str] = str.lower if same_case else str
         self._taken = {self._fold(word) for word in reserved}
 
@@ -45,7 +46,7 @@ class UniqueIdentifiers:
         """Return a new identifier like some names, joined by underscores."""
         words = [re.sub(r"[^A-Za-z0-9_]+", "_", _in_ascii(part)) for part in parts if part]
         word = "_".join(filter(None, words)).strip("_") or "x"
-        word = re.sub(r"_{2,}", "_", word)
+        word = re.sub(r"_{2,}", "_", word)[: self._longest]
         if word[0].isdigit():
             word = f"n{word}"
         found, number = word, 2
@@ -264,12 +265,20 @@ class SchemaVariable(SchemaNode):
 class Schema:
     """A whole schema. `identifiers` are those of the language."""
 
-    def __init__(self, checked: Checked, name: str, reserved: Iterable[str] = (), *, same_case: bool = False) -> None:
+    def __init__(
+        self,
+        checked: Checked,
+        name: str,
+        reserved: Iterable[str] = (),
+        *,
+        same_case: bool = False,
+        longest: int = 200,
+    ) -> None:
         self.checked = checked
         self.handle = DatasetHandle(checked)
         self.reserved = frozenset(reserved)
         self.same_case = same_case
-        self.identifiers = UniqueIdentifiers(self.reserved, same_case=same_case)
+        self.identifiers = UniqueIdentifiers(self.reserved, same_case=same_case, longest=longest)
         self.name = self.identifiers.make(name or DEFAULT_NAME)
         self.kind = checked.dataset.kind
         self.types: dict[str, SchemaType] = {}

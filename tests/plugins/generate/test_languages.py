@@ -14,6 +14,7 @@ LISTS = dict.fromkeys(("03", "05", "11", "12"), "lists are several arrays")
 
 REFUSED: dict[str, dict[str, str]] = {
     "c": {},
+    "fortran": dict.fromkeys(("03", "05", "06", "11", "12"), "variables of numbers and chars"),
     "json-schema": LISTS,
     "pydantic": LISTS,
     "typescript": {**LISTS, "03": "no compound types", "05": "no opaque types", "12": "no compound types"},
