@@ -85,6 +85,12 @@ LANGUAGES = {
         "netcdf-fortran, a compiler of Fortran 2008",
         "strings, user-defined types, anonymous dimensions, integers of 64 bits without sign above 2⁶³ - 1",
     ),
+    "java": ProgramLanguage(
+        "java",
+        "a class for netCDF-Java that writes a dataset",
+        "netCDF-Java 5 before 5.4 or 4.6; libnetcdf where the classic model does not hold the schema",
+        "user-defined types, strings in attributes, chunks and filters of a variable, CDF-5, texts with NUL",
+    ),
 }
 """Languages by name."""
 

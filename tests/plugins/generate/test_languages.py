@@ -15,6 +15,10 @@ LISTS = dict.fromkeys(("03", "05", "11", "12"), "lists are several arrays")
 REFUSED: dict[str, dict[str, str]] = {
     "c": {},
     "fortran": dict.fromkeys(("03", "05", "06", "11", "12"), "variables of numbers and chars"),
+    "java": {
+        "03": "variables of atomic types", "04": "of a whole file", "05": "variables of atomic types",
+        "06": "no missing string", "07": "of a whole file", "11": "atomic types", "12": "atomic types",
+    },
     "json-schema": LISTS,
     "pydantic": LISTS,
     "typescript": {**LISTS, "03": "no compound types", "05": "no opaque types", "12": "no compound types"},
