@@ -78,7 +78,7 @@ def describe_type(declared: SchemaType) -> str:
 def describe_storage(variable: SchemaVariable) -> str:
     """Return layout, chunks, codecs and byte order as far as they are stated."""
     storage = variable.storage
-    parts = ["chunks " + " × ".join(map(str, storage.chunks))] if storage.chunks else [storage.layout or ""]
+    parts: list[str] = [f"chunks {' × '.join(map(str, storage.chunks))}" if storage.chunks else storage.layout or ""]
     for codec in storage.codecs:
         parameters = f"({', '.join(map(str, codec.parameters))})" if codec.parameters else ""
         parts.append(f"{codec.name or f'filter {codec.id}'}{parameters}")

@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
-from nczarr.plugins.generate.documents import NodeDocuments, find_absent, read_documents
+from nczarr.plugins.generate.documents import PlannedDocuments, find_absent, read_documents
 from nczarr.plugins.generate.model import Schema, SchemaVariable
 from nczarr.sdk import Report
 
@@ -26,16 +26,14 @@ class DocumentRules(NamedTuple):
 
 def list_rules(schema: Schema, zarr_format: int, target: str, report: Report) -> dict[str, DocumentRules]:
     """Return the rules by FQN; report variables that are no array of a store."""
-    documents = read_documents(schema, zarr_format)
-    for path, reason in find_absent(schema, documents):
-        report.error("unknown-target", f"`{path}` has no {target}: {reason}")
-    if report.errors:
+    documents = read_documents(schema, zarr_format, report)
+    if report.errors or schema.refuse(find_absent(schema, documents), target, report):
         return {}
     variables = {one.path: one for one in schema.variables}
     return {path: _make_rules(found, variables.get(path), zarr_format) for path, found in documents.items()}
 
 
-def _make_rules(documents: NodeDocuments, variable: SchemaVariable | None, zarr_format: int) -> DocumentRules:
+def _make_rules(documents: PlannedDocuments, variable: SchemaVariable | None, zarr_format: int) -> DocumentRules:
     allowed: dict[str, list[Any]] = {"zarr_format": [zarr_format]}
     attributes = dict(_list_attributes(documents.attributes))
     if zarr_format == 3:

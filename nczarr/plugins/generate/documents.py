@@ -7,10 +7,10 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from nczarr.plugins.generate.model import Schema
-from nczarr.sdk import names
+from nczarr.sdk import CompileError, Report, names
 
 
-class NodeDocuments(NamedTuple):
+class PlannedDocuments(NamedTuple):
     """The documents of one array or group in one version of Zarr."""
 
     metadata: dict[str, Any]
@@ -21,10 +21,15 @@ class NodeDocuments(NamedTuple):
     """Attributes of NCZarr by their names in version 2, without `_nczarr_`: `array`, `group`, `attr`, `superblock`."""
 
 
-def read_documents(schema: Schema, zarr_format: int) -> dict[str, NodeDocuments]:
+def read_documents(schema: Schema, zarr_format: int, report: Report) -> dict[str, PlannedDocuments]:
     """Return the documents of an NCZarr store of the schema by FQN; nodes that are several arrays are missing."""
-    keys = schema.handle.to_keys("nczarr" if zarr_format == 2 else "nczarr3")
-    found = {}
+    found: dict[str, PlannedDocuments] = {}
+    try:
+        keys = schema.handle.to_keys("nczarr" if zarr_format == 2 else "nczarr3")
+    except CompileError as error:  # such as a name that cannot be a key
+        for diagnostic in error.diagnostics:
+            report.add(diagnostic)
+        return found
     for path in (*(group.path for group in schema.groups), *(variable.path for variable in schema.variables)):
         folder = "".join(f"{name}/" for name in names.split(path))
         is_group = path not in schema.checked.shapes
@@ -42,16 +47,16 @@ def _load(text: bytes | None) -> dict[str, Any]:
     return document
 
 
-def _split(metadata: dict[str, Any], attributes: dict[str, Any]) -> NodeDocuments:
+def _split(metadata: dict[str, Any], attributes: dict[str, Any]) -> PlannedDocuments:
     metadata.pop("consolidated_metadata", None)
     nczarr = json.loads(attributes.pop("_nczarr", "{}"))
     for name in [name for name in attributes if name.startswith("_nczarr_")]:
         nczarr[name.removeprefix("_nczarr_")] = attributes.pop(name)
     attributes.pop("_ARRAY_DIMENSIONS", None)
-    return NodeDocuments(metadata, attributes, nczarr)
+    return PlannedDocuments(metadata, attributes, nczarr)
 
 
-def find_absent(schema: Schema, documents: dict[str, NodeDocuments]) -> Iterator[tuple[str, str]]:
+def find_absent(schema: Schema, documents: dict[str, PlannedDocuments]) -> Iterator[tuple[str, str]]:
     """Yield the nodes that a store does not have as one array or group: FQN and reason."""
     for variable in schema.variables:
         if variable.path not in documents:

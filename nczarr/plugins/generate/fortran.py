@@ -19,11 +19,14 @@ UNSIGNED = {"ubyte": "int16", "ushort": "int32", "uint": "int64", "uint64": "int
 
 KINDS = {"byte": "int8", "short": "int16", "int": "int32", "int64": "int64", "float": "real32", "double": "real64"}
 
+TINY = {"real32": 2.0**-126, "real64": 2.0**-1022}
+"""Smallest normal numbers."""
+
 LONGEST_NAME = 50
 LONGEST_TEXT = 12_000
 """Most bytes of a text: a statement has at most 255 lines."""
-BLOCK, LONGEST_LINE = 200, 110
-"""Elements of one statement, and columns of a line."""
+BLOCK, LONGEST_LINE, SHORT = 200, 110, 40
+"""Elements of one statement, columns of a line, and those of an expression that needs no line of its own."""
 
 
 def number(value: Any, kind: str) -> str:
@@ -33,7 +36,7 @@ def number(value: Any, kind: str) -> str:
         return f"-{-(int(value) + 1)}_{kind} - 1_{kind}" if int(value) == lowest else f"{int(value)}_{kind}"
     code, bits = ("f", "i") if kind == "real32" else ("d", "q")
     real = np.float32(value) if kind == "real32" else np.float64(value)
-    if np.isfinite(real) and (abs(real) >= np.finfo(real.dtype).tiny or (real == 0 and not np.signbit(real))):
+    if np.isfinite(real) and (abs(float(real)) >= TINY[kind] or (real == 0 and not np.signbit(real))):
         shown = str(real) if kind == "real32" else repr(float(real))
         return f"{shown if any(mark in shown for mark in '.e') else f'{shown}.0'}_{kind}"
     [pattern] = struct.unpack(f"<{bits}", struct.pack(f"<{code}", value))  # constants have no NaN, and no tiny numbers
@@ -51,6 +54,9 @@ def text(value: str | bytes) -> str:
             parts.append(f"repeat(char({piece[0]}), {len(piece)})")
         else:
             parts += [f"char({byte})" for byte in piece]
+    joined = " // ".join(parts) or '""'
+    if len(joined) <= SHORT:
+        return joined
     lines, line = [], ""
     for part in parts:
         if line and len(line) + len(part) > 90:
@@ -58,7 +64,7 @@ def text(value: str | bytes) -> str:
             line = part
         else:
             line = f"{line} // {part}" if line else part
-    return " // &\n      ".join([*lines, line or '""'])
+    return "&\n      " + " // &\n      ".join([*lines, line])
 
 
 def find_obstacles(schema: Schema) -> Iterator[tuple[str, str]]:
@@ -74,17 +80,15 @@ def find_obstacles(schema: Schema) -> Iterator[tuple[str, str]]:
             yield variable.path, "it has an anonymous dimension, and dimensions of netCDF have names"
         if variable.type == "char" and variable.has_values and variable.shape[-1:] > (LONGEST_TEXT,):
             yield variable.path, "a statement of Fortran has at most 255 lines"
-    for owner in (*schema.groups, *schema.variables):
-        for attribute in owner.attributes:
-            place = f"{owner.path}@{attribute.name}"
-            if attribute.type not in ATOMIC or attribute.type == "string" or not attribute.count:
-                yield place, "programs in Fortran have attributes of numbers and chars, at least one"
-            elif attribute.type == "uint64" and np.max(attribute.value) >= 2**63:
-                yield place, "integers of Fortran have at most 63 bits"
-            if attribute.text.endswith(b" "):
-                yield place, "netcdf-fortran cuts blanks at the end of a text"
-            if attribute.count > LONGEST_TEXT // (1 if attribute.type == "char" else 20):
-                yield place, "a statement of Fortran has at most 255 lines"
+    for place, attribute in schema.attributes:
+        if attribute.type not in ATOMIC or attribute.type == "string" or not attribute.count:
+            yield place, "programs in Fortran have attributes of numbers and chars, at least one"
+        elif attribute.type == "uint64" and np.max(attribute.value) >= 2**63:
+            yield place, "integers of Fortran have at most 63 bits"
+        if attribute.text.endswith(b" "):
+            yield place, "netcdf-fortran cuts blanks at the end of a text"
+        if attribute.count > LONGEST_TEXT // (1 if attribute.type == "char" else 20):
+            yield place, "a statement of Fortran has at most 255 lines"
 
 
 def list_storage(variable: SchemaVariable, ncid: str) -> Iterator[str]:
@@ -150,20 +154,14 @@ def _continue(items: list[str]) -> str:
 def generate(checked: Checked, name: str, report: Report) -> Mapping[str, str]:
     """Return the files of a program by name."""
     schema = Schema(checked, name, RESERVED, same_case=True, longest=LONGEST_NAME)
-    for path, reason in dict(find_obstacles(schema)).items():
-        report.error("unknown-target", f"`{path}` has no program in Fortran: {reason}")
-    if report.errors:
+    if schema.refuse(find_obstacles(schema), "program in Fortran", report):
         return {}
     context: dict[str, Any] = {
         "schema": schema,
         "mode": "nf90_64bit_data" if schema.kind == "nc5" else _translate_mode(MODES[schema.kind]),
         "is_enhanced": schema.kind in (None, "nc4"),
         "unsigned": UNSIGNED,
-        "has_unsigned": any(
-            attribute.type in UNSIGNED
-            for owner in (*schema.groups, *schema.variables)
-            for attribute in owner.attributes
-        ),
+        "has_unsigned": any(attribute.type in UNSIGNED for _, attribute in schema.attributes),
         "text": text,
         "array": lambda values, type_name: _write_array(values, KINDS[type_name]),
         "id_of": lambda group: "ncid" if group.is_root else group.identifier,
@@ -207,4 +205,5 @@ def _join_lines(program: str) -> str:
 
 def _write_array(values: Any, kind: str) -> str:
     items = [number(one, kind) for one in np.asarray(values).reshape(-1).tolist()]
-    return f"[{_continue(items)}]"
+    lines = _continue(items)
+    return f"[{lines}]" if len(lines) <= SHORT else f"[ &\n      {lines}]"

@@ -90,23 +90,21 @@ def find_obstacles(schema: Schema) -> Iterator[tuple[str, str]]:
             yield variable.path, "a text of Java has at most 65535 bytes"
         if total > MOST:
             yield variable.path, f"a program in Java has at most {MOST} numbers"
-    for owner in (*schema.groups, *schema.variables):
-        for attribute in owner.attributes:
-            is_text = attribute.type == "char"
-            if " " in attribute.name:
-                yield f"{owner.path}@{attribute.name}", "netCDF-Java writes a blank in a name as an underscore"
-            if attribute.type not in ATOMIC or attribute.type == "string" or not attribute.count:
-                yield f"{owner.path}@{attribute.name}", "programs in Java have attributes of numbers and chars"
-            if is_text and (b"\0" in attribute.text or not is_utf8(attribute.text)):
-                yield f"{owner.path}@{attribute.name}", "texts of netCDF-Java are UTF-8 without NUL"
+    for place, attribute in schema.attributes:
+        if " " in attribute.name:
+            yield place, "netCDF-Java writes a blank in a name as an underscore"
+        if attribute.type not in ATOMIC or attribute.type == "string" or not attribute.count:
+            yield place, "programs in Java have attributes of numbers and chars"
+        if attribute.type == "char" and (b"\0" in attribute.text or not is_utf8(attribute.text)):
+            yield place, "texts of netCDF-Java are UTF-8 without NUL"
 
 
 def is_classic(schema: Schema) -> bool:
     """Return whether a file of the classic model holds the schema."""
     growing = [one for one in schema.dimensions.values() if one.unlimited]
     inner = [one for variable in schema.variables for one in variable.dimensions[1:]]
-    held = [*schema.variables, *(one for owner in (*schema.groups, *schema.variables) for one in owner.attributes)]
-    is_plain = len(schema.groups) == 1 and all(one.type in CLASSIC for one in held)
+    types = {*(one.type for one in schema.variables), *(one.type for _, one in schema.attributes)}
+    is_plain = len(schema.groups) == 1 and types.issubset(CLASSIC)
     return is_plain and len(growing) < 2 and not any(one in growing for one in inner)
 
 
@@ -142,16 +140,14 @@ def _continue(expression: str, indent: int) -> str:
 def generate(checked: Checked, name: str, report: Report) -> Mapping[str, str]:
     """Return the file of a program by name."""
     schema = Schema(checked, name, RESERVED)
-    for path, reason in dict(find_obstacles(schema)).items():
-        report.error("unknown-target", f"`{path}` has no program in Java: {reason}")
-    if report.errors:
+    if schema.refuse(find_obstacles(schema), "program in Java", report):
         return {}
     schema.name = schema.identifiers.make(write_camel(schema.name))
     version = "netcdf3" if schema.kind in ("nc3", "nc6") or (schema.kind is None and is_classic(schema)) else "netcdf4"
     context: dict[str, Any] = {
         "schema": schema,
         "version": "netcdf4_classic" if schema.kind == "nc7" else version,
-        "uses_attributes": any(owner.attributes for owner in (*schema.groups, *schema.variables)),
+        "uses_attributes": any(True for _ in schema.attributes),
         "types": TYPES,
         "java": JAVA,
         "text": text,

@@ -22,6 +22,7 @@ from nczarr.sdk import (
     EnumType,
     Group,
     OpaqueType,
+    Report,
     Storage,
     UserType,
     Variable,
@@ -98,6 +99,11 @@ class SchemaGroup(SchemaNode):
     def is_root(self) -> bool:
         """True of the root."""
         return self.path == "/"
+
+    @property
+    def members(self) -> list[SchemaVariable | SchemaGroup]:
+        """Variables, then groups."""
+        return [*self.variables, *(one for one in self.schema.groups if one.parent is self)]
 
     @cached_property
     def attributes(self) -> list[SchemaAttribute]:
@@ -180,9 +186,9 @@ class SchemaAttribute:
 
     @property
     def text(self) -> bytes:
-        """Bytes of a text."""
+        """Bytes of a text; none of other types."""
         data = self.constant.data
-        return data if isinstance(data, bytes) else b""
+        return data if isinstance(data, bytes) and self.type == "char" else b""
 
 
 class SchemaVariable(SchemaNode):
@@ -243,7 +249,10 @@ class SchemaVariable(SchemaNode):
             declared = self.schema.types.get(self.type)
             base = declared.base if declared is not None and declared.kind == "enum" else self.type
             return next(iter(fill.model_copy(update={"type": base}).as_numbers()))
-        return fill.data[:1] if self.type == "char" else (fill.data[0] or b"").decode("utf-8", "surrogateescape")
+        first = fill.data[:1] if isinstance(fill.data, bytes) else fill.data[0]
+        return (
+            first if self.type == "char" or not isinstance(first, bytes) else first.decode("utf-8", "surrogateescape")
+        )
 
     def _find_text(self, *wanted: str) -> str:
         """Return the first of some attributes that is a text."""
@@ -309,6 +318,26 @@ class Schema:
     def variables(self) -> list[SchemaVariable]:
         """All variables in the order of the tree."""
         return [variable for group in self.groups for variable in group.variables]
+
+    @property
+    def nodes(self) -> list[SchemaGroup | SchemaVariable]:
+        """All groups, then all variables."""
+        return [*self.groups, *self.variables]
+
+    @property
+    def attributes(self) -> Iterator[tuple[str, SchemaAttribute]]:
+        """All attributes with their places, `/path@name`."""
+        for node in self.nodes:
+            yield from ((f"{node.path}@{attribute.name}", attribute) for attribute in node.attributes)
+
+    def refuse(self, obstacles: Iterable[tuple[str, str]], target: str, report: Report) -> bool:
+        """Report what a language cannot express, each node once; return whether there is an error."""
+        first: dict[str, str] = {}
+        for path, reason in obstacles:
+            first.setdefault(path, reason)
+        for path, reason in first.items():
+            report.error("unknown-target", f"`{path}` has no {target}: {reason}")
+        return bool(report.errors)
 
     @cached_property
     def types_in_order(self) -> list[SchemaType]:

@@ -28,17 +28,15 @@ def find_obstacles(schema: Schema) -> Iterator[tuple[str, str]]:
                 nearest = names.parent(nearest)
             if isinstance(one, SchemaDimension) and names.join(nearest, one.name) != one.path:
                 yield variable.path, f"a nearer dimension hides its dimension `{one.path}`"
-    for owner in (*schema.groups, *schema.variables):
-        for attribute in owner.attributes:
-            if attribute.type == "string" and None in attribute.constant.data:
-                yield f"{owner.path}@{attribute.name}", "NcML has no missing string"
-            if attribute.type == "char" and attribute.text.endswith(b"\0"):
-                yield f"{owner.path}@{attribute.name}", "texts of NcML end before a NUL"
+    for place, attribute in schema.attributes:
+        if attribute.type == "string" and None in attribute.constant.data:
+            yield place, "NcML has no missing string"
+        if attribute.text.endswith(b"\0"):
+            yield place, "texts of NcML end before a NUL"
 
 
 def generate(checked: Checked, name: str, report: Report) -> Mapping[str, str]:
     """Return the document by file name."""
     schema = Schema(checked, name)
-    for path, reason in find_obstacles(schema):
-        report.error("unknown-target", f"`{path}` has no NcML: {reason}")
-    return {} if report.errors else {f"{schema.name}.ncml": ncml_writer.text(checked, None)}
+    is_refused = schema.refuse(find_obstacles(schema), "NcML", report)
+    return {} if is_refused else {f"{schema.name}.ncml": ncml_writer.text(checked, None)}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import builtins
 import keyword
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from nczarr.plugins.generate.model import Schema, SchemaAttribute, SchemaVariable
@@ -44,22 +44,22 @@ def find_obstacles(schema: Schema) -> Iterator[tuple[str, str]]:
                         declared.path,
                         f"its field `{field.name}` is of a type that netCDF4-python has not in compounds",
                     )
-    for owner in (*schema.groups, *schema.variables):
-        yield from list_attribute_obstacles(schema, owner.path, owner.attributes)
+    yield from list_attribute_obstacles(schema)
     for variable in schema.variables:
         if any(isinstance(one, int) for one in variable.dimensions):
             yield variable.path, "it has an anonymous dimension, and dimensions of netCDF have names"
-        if (
-            variable.type == "string"
-            and variable.has_values
-            and None in np.asarray(variable.values, object).reshape(-1)
-        ):
+        if variable.type == "string" and variable.has_values and has_missing(variable.values):
             yield variable.path, "netCDF4-python writes no missing string"
         if variable.has_values and has_unnamed(variable):
             yield variable.path, "netCDF4-python writes only those values of an enum that have names"
         for codec in variable.storage.codecs:
             if codec.id not in PLAIN_CODECS and codec.name not in COMPRESSIONS:
                 yield variable.path, f"netCDF4-python has no argument for the filter {codec.id}"
+
+
+def has_missing(values: Any) -> bool:
+    """Return whether strings, or a single one, have a missing one."""
+    return None in np.asarray(values, object).reshape(-1)
 
 
 def has_unnamed(variable: SchemaVariable) -> bool:
@@ -70,17 +70,15 @@ def has_unnamed(variable: SchemaVariable) -> bool:
     return not np.isin(variable.values, [value for _, _, value in declared.constants]).all()
 
 
-def list_attribute_obstacles(
-    schema: Schema, path: str, attributes: Iterable[SchemaAttribute]
-) -> Iterator[tuple[str, str]]:
-    """Yield the attributes of a node that netCDF4-python cannot express: FQN and reason."""
-    for attribute in attributes:
+def list_attribute_obstacles(schema: Schema) -> Iterator[tuple[str, str]]:
+    """Yield the attributes that netCDF4-python cannot express: FQN and reason."""
+    for place, attribute in schema.attributes:
         if attribute.type not in ATOMIC:
-            yield f"{path}@{attribute.name}", "attributes of netCDF4-python have atomic types"
+            yield place, "attributes of netCDF4-python have atomic types"
         if attribute.type == "string" and None in attribute.constant.data:
-            yield f"{path}@{attribute.name}", "netCDF4-python writes no missing string"
+            yield place, "netCDF4-python writes no missing string"
         if attribute.type == "char" and not _is_writable_text(attribute.text, schema):
-            yield f"{path}@{attribute.name}", "netCDF4-python writes texts beyond ASCII as strings, and cuts NULs"
+            yield place, "netCDF4-python writes texts beyond ASCII as strings, and cuts NULs"
 
 
 def _is_writable_text(data: bytes, schema: Schema) -> bool:
@@ -163,9 +161,7 @@ def _fill_of(variable: SchemaVariable, fill: SchemaAttribute) -> str:
 def generate(checked: Checked, name: str, report: Report) -> Mapping[str, str]:
     """Return the files of a program by name."""
     schema = Schema(checked, name, RESERVED)
-    for path, reason in find_obstacles(schema):
-        report.error("unknown-target", f"`{path}` has no program for netCDF4-python: {reason}")
-    if report.errors:
+    if schema.refuse(find_obstacles(schema), "program for netCDF4-python", report):
         return {}
 
     def type_of(type_name: str) -> str:

@@ -39,9 +39,13 @@ def generate(checked: Checked, name: str, report: Report) -> Mapping[str, str]:
         classes = UniqueIdentifiers(RESERVED)
         models = {
             node.path: classes.make(write_camel(node.identifier if node.path != "/" else schema.name))
-            for node in (*schema.groups, *schema.variables)
+            for node in schema.nodes
         }
-        ordered = [*schema.variables, *reversed(schema.groups)]  # members before their group
+        # members before their group
+        ordered: list[SchemaVariable | SchemaGroup] = [
+            *schema.variables,
+            *reversed(schema.groups),
+        ]
         context = {
             "schema": schema,
             "version": version,
@@ -57,9 +61,7 @@ def generate(checked: Checked, name: str, report: Report) -> Mapping[str, str]:
 
 def _describe(node: SchemaVariable | SchemaGroup, rules: DocumentRules, models: Mapping[str, str]) -> dict[str, Any]:
     fields, members = UniqueIdentifiers(FIELDS), UniqueIdentifiers(FIELDS)
-    inner: list[Any] = []
-    if isinstance(node, SchemaGroup):
-        inner = [*node.variables, *(one for one in node.schema.groups if one.parent is node)]
+    inner = node.members if isinstance(node, SchemaGroup) else []
     return {
         "path": node.path,
         "name": models[node.path],

@@ -55,8 +55,8 @@ def array_of(value: Any, type_name: str, shape: Sequence[int], dtype: str | None
         return f"np.array({items}, dtype=object)" if shape else items
     if not shape:
         return f"np.array({literal(value)}, dtype={kind})[()]"
-    items = [literal(one) for one in np.asarray(value).reshape(-1).tolist()]
-    lines = wrap(items, 8, WIDTH)
+    shown = [literal(one) for one in np.asarray(value).reshape(-1).tolist()]
+    lines = wrap(shown, 8, WIDTH)
     flat_values = f"\n        {lines}\n    " if "\n" in lines else lines
     reshaped = f".reshape({tuple(shape)!r})" if len(shape) > 1 else ""
     return f"np.array([{flat_values}], dtype={kind}){reshaped}"

@@ -11,12 +11,12 @@ from nczarr.plugins.generate.model import Schema, SchemaDimension, SchemaGroup, 
 from nczarr.plugins.generate.python_netcdf4 import (
     CODES,
     FORMATS,
+    has_missing,
     has_unnamed,
     list_arguments,
     list_attribute_obstacles,
 )
 from nczarr.plugins.generate.python_values import array_of, literal
-from nczarr.plugins.generate.python_zarr import has_missing
 from nczarr.plugins.generate.render import render
 from nczarr.sdk import ATOMIC, Checked, Report, names
 
@@ -31,11 +31,10 @@ def find_obstacles(schema: Schema) -> Iterator[tuple[str, str]]:
             yield declared.path, f"xarray has no {declared.kind} types"
         elif not any(one.type == declared.path for one in schema.variables):
             yield declared.path, "xarray has types by their variables, and this one has none"
-    for path, owner in [(one.path, one) for one in (*schema.groups, *schema.variables)]:
-        yield from list_attribute_obstacles(schema, path, owner.attributes)
-        for attribute in owner.attributes:
-            if not attribute.count or (attribute.type == "string" and attribute.count == 1):
-                yield f"{path}@{attribute.name}", "xarray writes no empty attribute, and a single string as chars"
+    yield from list_attribute_obstacles(schema)
+    for place, attribute in schema.attributes:
+        if not attribute.count or (attribute.type == "string" and attribute.count == 1):
+            yield place, "xarray writes no empty attribute, and a single string as chars"
     for group in schema.groups:
         for dimension in group.dimensions:
             yield from _find_obstacles_of_dimension(group, dimension)
@@ -126,9 +125,7 @@ def _is_lengthwise(variable: SchemaVariable) -> bool:
 def generate(checked: Checked, name: str, report: Report) -> Mapping[str, str]:
     """Return the files of a program by name."""
     schema = Schema(checked, name, RESERVED)
-    for path, reason in dict(find_obstacles(schema)).items():
-        report.error("unknown-target", f"`{path}` has no program for xarray: {reason}")
-    if report.errors:
+    if schema.refuse(find_obstacles(schema), "program for xarray", report):
         return {}
     program = XarrayProgram(schema)
 

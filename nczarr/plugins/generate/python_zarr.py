@@ -7,20 +7,21 @@ import keyword
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from nczarr.plugins.generate.documents import NodeDocuments, find_absent, read_documents
+from nczarr.plugins.generate.documents import PlannedDocuments, find_absent, read_documents
 from nczarr.plugins.generate.model import Schema, SchemaVariable
+from nczarr.plugins.generate.python_netcdf4 import has_missing
 from nczarr.plugins.generate.python_values import array_of, literal
 from nczarr.plugins.generate.render import render
-from nczarr.sdk import ATOMIC, NUMPY, Checked, Report, names, np
+from nczarr.sdk import ATOMIC, NUMPY, Checked, Report, names
 
 WORDS = "base64 json struct np numcodecs sys zarr declare add_array create write main"
 RESERVED = frozenset({*keyword.kwlist, *dir(builtins), *WORDS.split()})
 
 
-def find_obstacles(schema: Schema, documents: Mapping[str, NodeDocuments]) -> Iterator[tuple[str, str]]:
+def find_obstacles(schema: Schema, documents: Mapping[str, PlannedDocuments]) -> Iterator[tuple[str, str]]:
     """Yield what zarr-python cannot express: FQN and reason."""
     yield from find_absent(schema, dict(documents))
-    for node in (*schema.groups, *schema.variables):
+    for node in schema.nodes:
         if any("\\" in name for name in names.split(node.path)):
             yield node.path, "zarr-python takes a backslash in a name for a slash"
     for declared in schema.types.values():
@@ -35,12 +36,7 @@ def find_obstacles(schema: Schema, documents: Mapping[str, NodeDocuments]) -> It
             yield variable.path, "its chunks differ in length"
 
 
-def has_missing(values: Any) -> bool:
-    """Return whether strings, or a single one, have a missing one."""
-    return any(value is None for value in np.asarray(values, object).reshape(-1))
-
-
-def chunks_of(documents: NodeDocuments) -> tuple[int, ...] | None:
+def chunks_of(documents: PlannedDocuments) -> tuple[int, ...] | None:
     """Return the chunk lengths of an array of Zarr v3; None if they are not regular."""
     grid = documents.metadata["chunk_grid"]
     lengths = grid["configuration"].get("chunk_shape") if grid["name"] == "regular" else None
@@ -50,11 +46,12 @@ def chunks_of(documents: NodeDocuments) -> tuple[int, ...] | None:
 class ZarrProgram:
     """Expressions of one program."""
 
-    def __init__(self, schema: Schema) -> None:
+    def __init__(self, schema: Schema, report: Report) -> None:
         self.schema = schema
-        self.plain, self.nodes = read_documents(schema, 2), read_documents(schema, 3)
-        for word in ("version", "format"):  # they depend on the version of Zarr
-            self.nodes["/"].nczarr["superblock"].pop(word)
+        self.plain, self.nodes = (read_documents(schema, version, report) for version in (2, 3))
+        for documents in self.nodes.values():
+            for word in ("version", "format"):  # they depend on the version of Zarr
+                documents.nczarr.get("superblock", {}).pop(word, None)
 
     def dtype_of(self, type_name: str, endian: str | None = None) -> str:
         """Return the expression of a type as NumPy has it."""
@@ -117,10 +114,8 @@ class ZarrProgram:
 def generate(checked: Checked, name: str, report: Report) -> Mapping[str, str]:
     """Return the files of a program by name."""
     schema = Schema(checked, name, RESERVED)
-    program = ZarrProgram(schema)
-    for path, reason in dict(find_obstacles(schema, program.nodes)).items():
-        report.error("unknown-target", f"`{path}` has no program for zarr-python: {reason}")
-    if report.errors:
+    program = ZarrProgram(schema, report)
+    if report.errors or schema.refuse(find_obstacles(schema, program.nodes), "program for zarr-python", report):
         return {}
     context: dict[str, Any] = {
         "schema": schema,

@@ -8,23 +8,23 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from nczarr.plugins.generate.document_rules import SPECIAL
-from nczarr.plugins.generate.documents import NodeDocuments, find_absent, read_documents
-from nczarr.plugins.generate.model import Schema, SchemaGroup, SchemaVariable, UniqueIdentifiers, write_camel
+from nczarr.plugins.generate.documents import PlannedDocuments, find_absent, read_documents
+from nczarr.plugins.generate.model import Schema, SchemaVariable, UniqueIdentifiers, write_camel
 from nczarr.plugins.generate.render import render
 from nczarr.sdk import NUMPY, Checked, Report, names, np
 
 RESERVED = frozenset("TypedArray Text Promise Readonly Record Object Error JSON Attributes Array String Number".split())
 
 
-def find_obstacles(schema: Schema, documents: Mapping[str, NodeDocuments]) -> Iterator[tuple[str, str]]:
+def find_obstacles(schema: Schema, documents: Mapping[str, PlannedDocuments]) -> Iterator[tuple[str, str]]:
     """Yield what zarrita cannot express: FQN and reason."""
     yield from find_absent(schema, dict(documents))
-    for node in (*schema.groups, *schema.variables):
+    for node in schema.nodes:
         if any(re.search(r"[\\?#%]", name) for name in names.split(node.path)):
             yield node.path, "zarrita takes paths for URLs, in which `?`, `#`, `%` and a backslash mean something else"
     for group in schema.groups:
-        inner = [*group.variables, *(one for one in schema.groups if one.parent is group)]
-        yield from ((one.path, "`attributes` are those of its group") for one in inner if one.name == "attributes")
+        reason = "`attributes` are those of its group"
+        yield from ((one.path, reason) for one in group.members if one.name == "attributes")
     for variable in schema.variables:
         declared = schema.types.get(variable.type)
         if declared is not None and declared.kind in ("compound", "opaque"):
@@ -56,22 +56,16 @@ def _find_word(variable: SchemaVariable) -> str:
 def generate(checked: Checked, name: str, report: Report) -> Mapping[str, str]:
     """Return the module by file name."""
     schema = Schema(checked, name)
-    documents = read_documents(schema, 2)
-    for path, reason in dict(find_obstacles(schema, documents)).items():
-        report.error("unknown-target", f"`{path}` has no reader in TypeScript: {reason}")
-    if report.errors:
+    documents = read_documents(schema, 2, report)
+    if report.errors or schema.refuse(find_obstacles(schema, documents), "reader in TypeScript", report):
         return {}
     make = UniqueIdentifiers(RESERVED).make
-    nodes: list[SchemaGroup | SchemaVariable] = [*schema.variables, *schema.groups]
-    own_names = {one.path: make(write_camel(one.identifier)) for one in [*schema.types.values(), *nodes]}
+    own_names = {one.path: make(write_camel(one.identifier)) for one in [*schema.types.values(), *schema.nodes]}
     own_names["/"] = make(write_camel(schema.name))
 
     def list_lengths(variable: SchemaVariable) -> list[int | None]:
         free = [not isinstance(one, int) and one.unlimited for one in variable.dimensions]
         return [None if is_free else length for is_free, length in zip(free, variable.shape, strict=True)]
-
-    def list_members(group: SchemaGroup) -> list[SchemaGroup | SchemaVariable]:
-        return [*group.variables, *(one for one in schema.groups if one.parent is group)]
 
     def list_attributes(path: str) -> dict[str, Any]:
         found = {name: value for name, value in documents[path].attributes.items() if name != "_FillValue"}
@@ -80,9 +74,7 @@ def generate(checked: Checked, name: str, report: Report) -> Mapping[str, str]:
     context: dict[str, Any] = {
         "schema": schema,
         "names": own_names,
-        "nodes": nodes,
-        "attributes": {one.path: list_attributes(one.path) for one in nodes},
-        "members": list_members,
+        "attributes": {one.path: list_attributes(one.path) for one in schema.nodes},
         "string": write_string,
         "property": lambda name: name if re.fullmatch("[A-Za-z_]+[A-Za-z0-9_]*", name) else write_string(name),
         "type_of": _write_type,

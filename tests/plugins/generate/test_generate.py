@@ -14,8 +14,8 @@ from nczarr.ast import Attribute, Constant, Dataset, Variable
 from nczarr.plugins.generate.c import number, text
 from nczarr.plugins.generate.model import UniqueIdentifiers
 from tests.conftest import ROOT, Ran, missing_peer
+from tests.support.generated import HOSTILE, SAMPLES
 
-SAMPLES = sorted((ROOT / "samples").glob("*.cdl"))
 FLAGS = ("-std=c99", "-Wall", "-Wextra", "-Werror", "-pedantic")
 
 EVERYTHING = """netcdf d {
@@ -76,6 +76,13 @@ def test_everything_of_the_model_in_c(tmp_path: Path, tool: Callable[[str], str]
     assert nczarr.diff(source, tmp_path / "a.nc") == []
     again = subprocess.run([program, "/nowhere/a.nc"], capture_output=True, text=True, check=False)
     assert (again.returncode, again.stderr[:15]) == (1, "/nowhere/a.nc: ")
+
+
+def test_hostile_names_and_texts_in_c(tmp_path: Path, tool: Callable[[str], str]) -> None:
+    source = nczarr.from_cdl(HOSTILE)
+    program = build(tmp_path, dict(nczarr.generate("c", source)), tool)
+    subprocess.run([program, tmp_path / "a.nc"], check=True)
+    assert nczarr.diff(source, tmp_path / "a.nc") == []
 
 
 def test_functions_of_each_variable_read_and_write(tmp_path: Path, tool: Callable[[str], str]) -> None:
