@@ -177,6 +177,8 @@ def code_of(schema: Schema, type_name: str) -> str:
 
 def find_obstacles(schema: Schema) -> Iterator[tuple[str, str]]:
     """Yield what C or libnetcdf cannot express: FQN and reason."""
+    yield from schema.find_large()
+    yield from schema.find_reserved()
     for variable in schema.variables:
         if not variable.group.is_root and schema.kind not in (None, "nc4"):
             yield variable.path, "its group cannot be in a file of the classic model"

@@ -50,8 +50,9 @@ def _load(text: bytes | None) -> dict[str, Any]:
 def _split(metadata: dict[str, Any], attributes: dict[str, Any]) -> PlannedDocuments:
     metadata.pop("consolidated_metadata", None)
     nczarr = json.loads(attributes.pop("_nczarr", "{}"))
-    for name in [name for name in attributes if name.startswith("_nczarr_")]:
-        nczarr[name.removeprefix("_nczarr_")] = attributes.pop(name)
+    for name in ("superblock", "group", "array", "attr"):
+        if f"_nczarr_{name}" in attributes:
+            nczarr[name] = attributes.pop(f"_nczarr_{name}")
     attributes.pop("_ARRAY_DIMENSIONS", None)
     return PlannedDocuments(metadata, attributes, nczarr)
 

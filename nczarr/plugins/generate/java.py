@@ -65,6 +65,7 @@ def text(value: str) -> str:
 
 def find_obstacles(schema: Schema) -> Iterator[tuple[str, str]]:
     """Yield what netCDF-Java cannot write: FQN and reason."""
+    yield from schema.find_large()
     if schema.kind == "nc5":
         yield "/", "netCDF-Java writes no CDF-5"
     for node in (*schema.groups, *schema.dimensions.values(), *schema.variables):

@@ -6,6 +6,7 @@ so that no two are equal and none is a word of the language.
 
 from __future__ import annotations
 
+import math
 import re
 import unicodedata
 from collections.abc import Callable, Iterable, Iterator
@@ -30,6 +31,15 @@ from nczarr.sdk import (
     groups,
     names,
 )
+
+MOST_VALUES = 1_000_000
+"""Most values of a variable in a program: a schema may declare any length, and state a single value."""
+
+OWN_ATTRIBUTES = frozenset(
+    "_NCProperties _IsNetcdf4 _SuperblockVersion _Format _nc3_strict _Netcdf4Coordinates _Netcdf4Dimid CLASS NAME "
+    "DIMENSION_LIST REFERENCE_LIST".split()
+)
+"""Attributes of netCDF-4 files that libnetcdf refuses to write for others."""
 
 DEFAULT_NAME = "dataset"
 """Name of a schema without one."""
@@ -215,6 +225,17 @@ class SchemaVariable(SchemaNode):
         """Dimensions; an anonymous one is its length."""
         return [one if isinstance(one, int) else self.schema.dimensions[one] for one in self.node.dimensions]
 
+    def find_hidden(self) -> Iterator[SchemaDimension]:
+        """Yield the dimensions that their names alone do not mean in the group: hidden by nearer ones, or elsewhere."""
+        for one in self.dimensions:
+            around: SchemaGroup | None = self.group
+            while around is not None and not isinstance(one, int):
+                if names.join(around.path, one.name) in self.schema.dimensions:
+                    break
+                around = around.parent
+            if not isinstance(one, int) and (around is None or names.parent(one.path) != around.path):
+                yield one
+
     @property
     def is_growing(self) -> bool:
         """True if a dimension is unlimited."""
@@ -231,8 +252,8 @@ class SchemaVariable(SchemaNode):
 
     @property
     def has_values(self) -> bool:
-        """True if the schema states values, of which there are any."""
-        return self.path in self.schema.checked.parts and 0 not in self.shape
+        """True if the schema states values, of which there are any, and no more than a program may have."""
+        return self.path in self.schema.checked.parts and 0 < math.prod(self.shape) <= MOST_VALUES
 
     @cached_property
     def values(self) -> Any:
@@ -329,6 +350,18 @@ class Schema:
         """All attributes with their places, `/path@name`."""
         for node in self.nodes:
             yield from ((f"{node.path}@{attribute.name}", attribute) for attribute in node.attributes)
+
+    def find_large(self) -> Iterator[tuple[str, str]]:
+        """Yield the variables with too many values for a program: FQN and reason."""
+        for variable in self.variables:
+            if variable.path in self.checked.parts and math.prod(variable.shape) > MOST_VALUES:
+                yield variable.path, f"a program has at most {MOST_VALUES} values of a variable"
+
+    def find_reserved(self) -> Iterator[tuple[str, str]]:
+        """Yield the attributes that only libnetcdf itself writes to a netCDF-4 file: FQN and reason."""
+        for place, attribute in self.attributes:
+            if attribute.name in OWN_ATTRIBUTES and self.kind in (None, "nc4", "nc7"):
+                yield place, "libnetcdf has an attribute of this name for itself"
 
     def refuse(self, obstacles: Iterable[tuple[str, str]], target: str, report: Report) -> bool:
         """Report what a language cannot express, each node once; return whether there is an error."""

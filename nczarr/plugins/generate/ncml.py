@@ -6,8 +6,8 @@ import re
 from collections.abc import Iterator, Mapping
 
 from nczarr.plugins.common import ncml_writer
-from nczarr.plugins.generate.model import Schema, SchemaDimension
-from nczarr.sdk import Checked, Report, names
+from nczarr.plugins.generate.model import Schema
+from nczarr.sdk import Checked, Report
 
 NO_NAME = re.compile(r"\s|^\*$|^[0-9]+$")
 """Names of dimensions that a shape of NcML takes for something else."""
@@ -22,12 +22,8 @@ def find_obstacles(schema: Schema) -> Iterator[tuple[str, str]]:
         if NO_NAME.search(dimension.name):
             yield dimension.path, "a shape of NcML has names without blanks that are no numbers"
     for variable in schema.variables:
-        for one in variable.dimensions:
-            nearest = variable.group.path
-            while isinstance(one, SchemaDimension) and names.join(nearest, one.name) not in schema.dimensions:
-                nearest = names.parent(nearest)
-            if isinstance(one, SchemaDimension) and names.join(nearest, one.name) != one.path:
-                yield variable.path, f"a nearer dimension hides its dimension `{one.path}`"
+        for one in variable.find_hidden():
+            yield variable.path, f"the name of its dimension `{one.path}` means none or another one there"
     for place, attribute in schema.attributes:
         if attribute.type == "string" and None in attribute.constant.data:
             yield place, "NcML has no missing string"

@@ -31,6 +31,8 @@ COMPRESSIONS = {"zstd": "zstd", "bzip2": "bzip2"}
 
 def find_obstacles(schema: Schema) -> Iterator[tuple[str, str]]:
     """Yield what netCDF4-python cannot express: FQN and reason."""
+    yield from schema.find_large()
+    yield from schema.find_reserved()
     for declared in schema.types.values():
         if declared.kind == "opaque":
             yield declared.path, "netCDF4-python has no opaque types"
@@ -67,7 +69,8 @@ def has_unnamed(variable: SchemaVariable) -> bool:
     declared = variable.schema.types.get(variable.type)
     if declared is None or declared.kind != "enum":
         return False
-    return not np.isin(variable.values, [value for _, _, value in declared.constants]).all()
+    values = variable.values if variable.has_values else variable.fill
+    return not np.isin(values, [value for _, _, value in declared.constants]).all()
 
 
 def list_attribute_obstacles(schema: Schema) -> Iterator[tuple[str, str]]:
@@ -141,15 +144,11 @@ def list_arguments(variable: SchemaVariable) -> list[str]:
 
 def _list_dimensions(variable: SchemaVariable, variable_of: Mapping[str, str]) -> str:
     """Return the dimensions of a variable: names, and objects where a nearer group has the name too."""
-    shown = []
+    shown, hidden = [], list(variable.find_hidden())
     for dimension in variable.dimensions:
         assert not isinstance(dimension, int)
-        home = names.parent(dimension.path)
-        nearest, name = variable.group.path, names.last(dimension.path)
-        while names.join(nearest, name) not in variable.schema.dimensions:
-            nearest = names.parent(nearest)
-        by_name = literal(dimension.name)
-        shown.append(by_name if nearest == home else f"{variable_of[home]}.dimensions[{by_name}]")
+        home, by_name = names.parent(dimension.path), literal(dimension.name)
+        shown.append(f"{variable_of[home]}.dimensions[{by_name}]" if dimension in hidden else by_name)
     return f"({', '.join(shown)}{',' if len(shown) == 1 else ''})"
 
 

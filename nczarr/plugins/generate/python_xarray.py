@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import builtins
 import keyword
+import math
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from nczarr.plugins.generate.model import Schema, SchemaDimension, SchemaGroup, SchemaType, SchemaVariable
+from nczarr.plugins.generate.model import MOST_VALUES, Schema, SchemaDimension, SchemaGroup, SchemaType, SchemaVariable
 from nczarr.plugins.generate.python_netcdf4 import (
     CODES,
     FORMATS,
@@ -20,12 +21,17 @@ from nczarr.plugins.generate.python_values import array_of, literal
 from nczarr.plugins.generate.render import render
 from nczarr.sdk import ATOMIC, Checked, Report, names
 
+BOUNDARY_ATTRIBUTES = frozenset(
+    "units standard_name axis positive calendar long_name leap_month leap_year month_lengths".split()
+)
 WORDS = "np xr sys make_variable make_text create make_schemas main filled target arrays coordinates schemas UNLIMITED"
 RESERVED = frozenset({*keyword.kwlist, *dir(builtins), *WORDS.split()})
 
 
 def find_obstacles(schema: Schema) -> Iterator[tuple[str, str]]:
     """Yield what xarray cannot express: FQN and reason."""
+    yield from schema.find_large()
+    yield from schema.find_reserved()
     for declared in schema.types.values():
         if declared.kind != "enum":
             yield declared.path, f"xarray has no {declared.kind} types"
@@ -36,10 +42,24 @@ def find_obstacles(schema: Schema) -> Iterator[tuple[str, str]]:
         if not attribute.count or (attribute.type == "string" and attribute.count == 1):
             yield place, "xarray writes no empty attribute, and a single string as chars"
     for group in schema.groups:
+        yield from _find_repeated(group)
         for dimension in group.dimensions:
             yield from _find_obstacles_of_dimension(group, dimension)
     for variable in schema.variables:
         yield from _find_obstacles_of_variable(variable)
+
+
+def _find_repeated(group: SchemaGroup) -> Iterator[tuple[str, str]]:
+    """Yield the attributes of cell boundaries that repeat those of their coordinates: FQN and reason."""
+    by_name = {variable.name: variable for variable in group.variables}
+    for variable in group.variables:
+        own = {one.name: one for one in variable.attributes}
+        bounds = by_name.get(own["bounds"].text.decode("utf-8", "replace")) if "bounds" in own else None
+        if bounds is None:
+            continue
+        for one in bounds.attributes:
+            if one.name in BOUNDARY_ATTRIBUTES and one.name in own and own[one.name].constant == one.constant:
+                yield f"{bounds.path}@{one.name}", "xarray drops what boundaries repeat of coordinates"
 
 
 def _find_obstacles_of_dimension(group: SchemaGroup, dimension: SchemaDimension) -> Iterator[tuple[str, str]]:
@@ -57,18 +77,24 @@ def _find_obstacles_of_variable(variable: SchemaVariable) -> Iterator[tuple[str,
     named = [one.name for one in dimensions]
     if len(named) < variable.rank or len({*named}) < len(named):
         yield variable.path, "dimensions of xarray have names, each of its own"
+    if any(variable.find_hidden()):
+        yield variable.path, "its dimensions must be those of the groups around it, by their names"
     if variable.name in named and variable.rank > 1:
         yield variable.path, "it has the name of one of its dimensions, so that it must have that one alone"
     if variable.type == "char" and (not variable.rank or not variable.shape[-1] or variable.name in named):
         yield variable.path, "chars of xarray are texts along a dimension that is not theirs alone"
     if variable.type == "char" and any(one.name == "_FillValue" for one in variable.attributes):
         yield variable.path, "texts of xarray have no fill value"
-    if variable.type == "string" and (0 in variable.shape or has_missing(variable.values)):
+    if variable.type == "string" and (0 in variable.shape or (variable.has_values and has_missing(variable.values))):
         yield variable.path, "xarray writes no missing string, and no array without strings"
     if variable.type in variable.schema.types and names.parent(variable.type) != variable.group.path:
         yield variable.path, "xarray declares the type of a variable in its own group"
     if has_unnamed(variable):
         yield variable.path, "netCDF4-python writes only those values of an enum that have names"
+    if variable.storage.endian:
+        yield variable.path, "xarray writes numbers in the byte order of the machine"
+    if math.prod(variable.shape) > 100 * MOST_VALUES:
+        yield variable.path, "xarray has all values in memory"
     if variable.storage.no_fill:
         yield variable.path, "xarray cannot leave cells undefined"
     for codec in variable.storage.codecs:

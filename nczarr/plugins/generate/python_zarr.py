@@ -20,6 +20,7 @@ RESERVED = frozenset({*keyword.kwlist, *dir(builtins), *WORDS.split()})
 
 def find_obstacles(schema: Schema, documents: Mapping[str, PlannedDocuments]) -> Iterator[tuple[str, str]]:
     """Yield what zarr-python cannot express: FQN and reason."""
+    yield from schema.find_large()
     yield from find_absent(schema, dict(documents))
     for node in schema.nodes:
         if any("\\" in name for name in names.split(node.path)):
@@ -105,9 +106,9 @@ class ZarrProgram:
 
     def nczarr(self, variable: SchemaVariable) -> dict[str, Any]:
         """Return the attributes of NCZarr, which hold for both versions."""
-        parts = {name: dict(part) for name, part in self.nodes[variable.path].nczarr.items()}
+        parts = dict(self.nodes[variable.path].nczarr)
         if variable.type == "char":
-            parts["array"]["nczarr"] = {**parts["array"].get("nczarr", {}), "type": "char"}
+            parts["array"] = parts["array"] | {"nczarr": parts["array"].get("nczarr", {}) | {"type": "char"}}
         return parts
 
 

@@ -143,13 +143,24 @@ def test_identifiers_are_unique_and_no_words_of_the_language() -> None:
     [
         ("python-netcdf4", "netcdf d { types: opaque(3) o ; }", "`/o` has no program for netCDF4-python: .* opaque"),
         ("python-netcdf4", "netcdf d { variables: string s ; data: s = NIL ; }", "`/s` .* no missing string"),
+        ("c", 'netcdf d { :CLASS = "a" ; }', "`/@CLASS` has no program in C: libnetcdf has an attribute"),
+        ("fortran", 'netcdf d { :t = "a " ; }', "`/@t` has no program in Fortran: .* blanks at the end"),
+        ("java", "netcdf d { dimensions: a\\ b = 2 ; }", "`/a. b` has no program in Java: .* underscore"),
+        ("typescript", "netcdf d { variables: int a\\%b ; }", "`/a%b` has no reader in TypeScript: .* URLs"),
+        ("python-zarr", "netcdf d { variables: int a\\\\b ; }", "`/a.*b` has no program for zarr-python: .* slash"),
+        (
+            "xarray",
+            'netcdf d { dimensions: x = 2 ; variables: int x(x) ; x:bounds = "b" ; x:units = "m" ; int b(x) ; b:units = "m" ; }',
+            "`/b@units` has no program for xarray: .* boundaries",
+        ),
+        ("ncml", "netcdf d { dimensions: a\\ b = 2 ; }", "`/a. b` has no NcML: a shape"),
     ],
 )
 def test_what_a_language_cannot_express_is_refused_by_name(language: str, cdl: str, message: str) -> None:
     with pytest.raises(nczarr.CompileError, match=message):
         nczarr.generate(language, nczarr.from_cdl(cdl))
     with pytest.raises(ValueError, match="did you mean"):
-        nczarr.generate("C", nczarr.from_cdl(cdl))
+        nczarr.generate(language.upper(), nczarr.from_cdl(cdl))
 
 
 def test_a_nan_with_bits_of_its_own_is_refused() -> None:
