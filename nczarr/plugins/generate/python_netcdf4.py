@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import builtins
 import keyword
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from nczarr.plugins.generate.model import Schema, SchemaAttribute, SchemaVariable
@@ -41,7 +41,7 @@ def find_obstacles(schema: Schema) -> Iterator[tuple[str, str]]:
         if declared.kind == "compound":
             for field in declared.fields:
                 kind = None if field.type in ATOMIC else schema.types[field.type].kind
-                if field.type == "string" or kind in ("vlen", "enum", "opaque"):
+                if field.type == "string" or kind in ("vlen", "enum", "opaque") or (field.shape and kind == "compound"):
                     yield (
                         declared.path,
                         f"its field `{field.name}` is of a type that netCDF4-python has not in compounds",
@@ -98,7 +98,7 @@ def is_utf8(data: bytes) -> bool:
     return True
 
 
-def list_assignments(variable: SchemaVariable, dtype_of: Callable[[str], str]) -> Iterator[str]:
+def list_assignments(variable: SchemaVariable) -> Iterator[str]:
     """Yield the statements that write the values of a variable."""
     own, kind = variable.identifier, variable.type
     declared = None if kind in ATOMIC else variable.schema.types[kind]
@@ -111,7 +111,7 @@ def list_assignments(variable: SchemaVariable, dtype_of: Callable[[str], str]) -
         return
     slices = ", ".join(f"0:{length}" for length in variable.shape) or "..."
     base = declared.base if declared is not None and declared.kind == "enum" else kind
-    dtype = dtype_of(kind) if declared is not None and declared.kind == "compound" else None
+    dtype = f"{own}.dtype" if declared is not None and declared.kind == "compound" else None
     yield f"{own}[{slices}] = {array_of(variable.values, base, variable.shape, dtype)}"
 
 
@@ -187,6 +187,6 @@ def generate(checked: Checked, name: str, report: Report) -> Mapping[str, str]:
         "parent": names.parent,
         "text_of": lambda attribute: literal(attribute.text.decode("utf-8", "surrogateescape")),
         "dimensions_of": lambda variable: _list_dimensions(variable, variable_of),
-        "assignments": lambda variable: list_assignments(variable, dtype_of),
+        "assignments": list_assignments,
     }
     return {f"{schema.name}.py": render("python/netcdf4.py.j2", context)}

@@ -14,7 +14,7 @@ from nczarr.ast import Attribute, Constant, Dataset, Variable
 from nczarr.plugins.generate.c import number, text
 from nczarr.plugins.generate.model import UniqueIdentifiers
 from tests.conftest import ROOT, Ran, missing_peer
-from tests.support.generated import HOSTILE, SAMPLES
+from tests.support.generated import HOSTILE, SAMPLES, load_program
 
 FLAGS = ("-std=c99", "-Wall", "-Wextra", "-Werror", "-pedantic")
 
@@ -150,7 +150,7 @@ def test_identifiers_are_unique_and_no_words_of_the_language() -> None:
         ("python-zarr", "netcdf d { variables: int a\\\\b ; }", "`/a.*b` has no program for zarr-python: .* slash"),
         (
             "xarray",
-            'netcdf d { dimensions: x = 2 ; variables: int x(x) ; x:bounds = "b" ; x:units = "m" ; int b(x) ; b:units = "m" ; }',
+            'netcdf d { variables: int x, b ; x:bounds = "b" ; x:units = "m" ; b:units = "m" ; }',
             "`/b@units` has no program for xarray: .* boundaries",
         ),
         ("ncml", "netcdf d { dimensions: a\\ b = 2 ; }", "`/a. b` has no NcML: a shape"),
@@ -180,6 +180,16 @@ def test_samples_for_netcdf4_python(number_of_sample: str, tmp_path: Path, peer:
     subprocess.run([sys.executable, "-W", "error", tmp_path / name, tmp_path / "a.nc"], check=True)
     found = {difference.kind for difference in nczarr.diff(sample, tmp_path / "a.nc")}
     assert found <= {"attribute-order"}, "netCDF4-python writes `_FillValue` first"
+
+
+def test_compounds_for_netcdf4_python(tmp_path: Path, peer: Callable[[str], object]) -> None:
+    peer("netCDF4")
+    text = "netcdf d { types: compound p { int a ; double b(2) ; } ; variables: p v ; data: v = {1, {2, 3}} ; }"
+    program = load_program(nczarr.generate("python-netcdf4", nczarr.from_cdl(text)))
+    file = program["create"](tmp_path / "a.nc")
+    program["write"](file)
+    file.close()
+    assert nczarr.diff(nczarr.from_cdl(text), tmp_path / "a.nc") == []
 
 
 def test_the_command_writes_a_folder_whole(nczarr_command: Callable[..., Ran], tmp_path: Path) -> None:
