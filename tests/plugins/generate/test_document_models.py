@@ -129,6 +129,24 @@ def test_documents_of_every_writer_conform(
 
 
 @pytest.mark.long
+@pytest.mark.parametrize("zarr_format", [2, 3])
+def test_models_have_the_form_of_pydantic_zarr(
+    zarr_format: int, tmp_path: Path, peer: Callable[[str], ModuleType]
+) -> None:
+    library, zarr = peer(f"pydantic_zarr.v{zarr_format}"), peer("zarr")
+    schema = nczarr.open(find_sample("02"))
+    nczarr.write(schema, tmp_path / "a.zarr", format=f"zarr{zarr_format}", allow_loss=["all"])
+    found = library.GroupSpec.from_zarr(zarr.open_group(tmp_path / "a.zarr", mode="r", zarr_format=zarr_format))
+    files = nczarr.generate("pydantic", schema)
+    model = load_program({name: text for name, text in files.items() if name.endswith(f"_v{zarr_format}.py")})["Grid"]
+    model.model_validate(found.model_dump())
+    changed = found.model_dump()
+    changed["members"]["surface"]["members"]["mask"]["shape"] = (4, 7)
+    with pytest.raises(ValueError, match="members.surface.members.mask.shape"):
+        model.model_validate(changed)
+
+
+@pytest.mark.long
 @pytest.mark.parametrize("number", ["02", "04", "06", "07", "08"])
 def test_documents_of_samples_conform(number: str, tmp_path: Path, peer: Callable[[str], ModuleType]) -> None:
     jsonschema = peer("jsonschema")
