@@ -36,8 +36,9 @@ SHOWN = {
 }
 """File, beginning of the first line, and number of lines of the example of each language."""
 
-WORDS = {"json-schema": "json", "ncml": "xml", "markdown": "md", "python-netcdf4": "python", "python-zarr": "python"}
-WORDS |= {"xarray": "python", "pydantic": "python"}
+WORDS = {"json-schema": "json", "ncml": "xml", "markdown": "md", "python-netcdf4": "text", "python-zarr": "text"}
+WORDS |= {"xarray": "text", "pydantic": "text"}
+"""Languages of blocks; parts of programs in Python are texts, because they are no blocks that run."""
 
 
 def text() -> str:
@@ -53,9 +54,7 @@ def text() -> str:
         found = files[file].split("\n")
         first = next(number for number, line in enumerate(found) if line.startswith(start))
         shown = "\n".join(found[first : first + count])
-        word = WORDS.get(name, name)
-        note = "<!-- Not run: a part of a program. -->\n" if word == "python" else ""
-        fence = f"```{word}{' no-run' if note else ''}"
-        examples.append(f"\n### {name}\n\nFrom `{file}`:\n\n{note}{fence}\n{shown}\n```\n")
+        fence = f"```{WORDS.get(name, name)}"
+        examples.append(f"\n### {name}\n\nFrom `{file}`:\n\n{fence}\n{shown}\n```\n")
     source = f"\n## Examples\n\nParts of what each language makes of this schema:\n\n```text\n{SCHEMA}```\n"
     return "\n".join([*lines, source]) + "".join(examples)
