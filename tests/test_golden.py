@@ -40,7 +40,7 @@ def blocks(name: str) -> Callable[[Checked], bytes]:
 
 
 def ncml(checked: Checked) -> bytes:
-    from nczarr.plugins.serve.protocols import ncml as protocol
+    from nczarr.plugins.common import ncml_writer as protocol
 
     return protocol.text(checked, None).encode("utf-8")
 

@@ -1,4 +1,4 @@
-"""`nczarr.generate`: programs from a dataset or tree."""
+"""`nczarr.generate`: programs and documents from a dataset or tree."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ from nczarr.sdk import CompileError, Dataset, DatasetHandle, Report, Unchecked, 
 
 
 def generate(language: str, schema: DatasetHandle | Dataset, *, name: str | None = None) -> Mapping[str, str]:
-    """Return a program that writes a dataset of a schema.
+    """Return a program or a document of a schema.
 
     Parameters
     ----------
     language : str
-        `c` or `python-netcdf4`.
+        Name that `nczarr generate --help` lists: `c`, `python-zarr`, `json-schema`, `html` and others.
     schema : DatasetHandle or nczarr.ast.Dataset
         An open dataset, or a tree, which has no values.
     name : str, optional
-        Name of the program. None: that of the dataset.
+        Name of the program or document. None: that of the dataset.
 
     Returns
     -------

@@ -177,17 +177,18 @@ def code_of(schema: Schema, type_name: str) -> str:
 
 def find_obstacles(schema: Schema) -> Iterator[tuple[str, str]]:
     """Yield what C or libnetcdf cannot express: FQN and reason."""
+    yield from schema.find_large()
+    yield from schema.find_reserved()
     for variable in schema.variables:
         if not variable.group.is_root and schema.kind not in (None, "nc4"):
             yield variable.path, "its group cannot be in a file of the classic model"
         if any(isinstance(one, int) for one in variable.dimensions):
             yield variable.path, "it has an anonymous dimension, and dimensions of netCDF have names"
-    for path, constant in ((one.path, one) for one in schema.variables):
-        for attribute in constant.attributes:
-            if b"\0" in b"".join(part for part in _strings(attribute)):
-                yield f"{path}@{attribute.name}", "a string with a NUL ends there in C"
-            if _has_payload(attribute):
-                yield f"{path}@{attribute.name}", "a NaN with bits of its own has no constant in C"
+    for place, attribute in schema.attributes:
+        if b"\0" in b"".join(_strings(attribute)):
+            yield place, "a string with a NUL ends there in C"
+        if _has_payload(attribute):
+            yield place, "a NaN with bits of its own has no constant in C"
 
 
 def _strings(attribute: SchemaAttribute) -> Iterator[bytes]:
@@ -232,9 +233,7 @@ def literal_of_text(data: bytes) -> str | None:
 def generate(checked: Checked, name: str, report: Report) -> Mapping[str, str]:
     """Return the files of a program by name."""
     schema = Schema(checked, name, RESERVED)
-    for path, reason in find_obstacles(schema):
-        report.error("unknown-target", f"`{path}` has no program in C: {reason}")
-    if report.errors:
+    if schema.refuse(find_obstacles(schema), "program in C", report):
         return {}
     paths = [group.path for group in schema.groups]
     context = {

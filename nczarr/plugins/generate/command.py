@@ -14,14 +14,14 @@ from nczarr.sdk import Command, Messages, options_of, read_input, write_product
 
 EXAMPLES = (
     ("make a program in C", "generate c ocean.cdl -o program"),
-    ("make a program for netCDF4-python", "generate python-netcdf4 ocean.cdl -o program"),
+    ("make a page about a schema", "generate html ocean.cdl -o pages"),
 )
 
 
 def parser() -> Command:
     """Return the parser of `generate`."""
     listed = "; ".join(f"{name}: {language.title}" for name, language in LANGUAGES.items())
-    what = f"Make a program from a schema with its data. {listed}."
+    what = f"Make a program or a document from a schema with its data. {listed}."
     command = Command("generate", "[OPTION]… LANGUAGE SCHEMA -o DIR", what, EXAMPLES)
     command.option(sdk.ARGUMENTS, "language", metavar="LANGUAGE", choices=list(LANGUAGES), help=", ".join(LANGUAGES))
     command.option(sdk.ARGUMENTS, "schema", metavar="SCHEMA", help="schema or dataset; - is standard input")

@@ -6,6 +6,7 @@ so that no two are equal and none is a word of the language.
 
 from __future__ import annotations
 
+import math
 import re
 import unicodedata
 from collections.abc import Callable, Iterable, Iterator
@@ -22,6 +23,7 @@ from nczarr.sdk import (
     EnumType,
     Group,
     OpaqueType,
+    Report,
     Storage,
     UserType,
     Variable,
@@ -30,6 +32,15 @@ from nczarr.sdk import (
     names,
 )
 
+MOST_VALUES = 1_000_000
+"""Most values of a variable in a program: a schema may declare any length, and state a single value."""
+
+OWN_ATTRIBUTES = frozenset(
+    "_NCProperties _IsNetcdf4 _SuperblockVersion _Format _nc3_strict _Netcdf4Coordinates _Netcdf4Dimid CLASS NAME "
+    "DIMENSION_LIST REFERENCE_LIST".split()
+)
+"""Attributes of netCDF-4 files that libnetcdf refuses to write for others."""
+
 DEFAULT_NAME = "dataset"
 """Name of a schema without one."""
 
@@ -37,7 +48,8 @@ DEFAULT_NAME = "dataset"
 class UniqueIdentifiers:
     """Identifiers of a program. `reserved`: words that none may be; `same_case`: differ by more than case."""
 
-    def __init__(self, reserved: Iterable[str] = (), *, same_case: bool = False) -> None:
+    def __init__(self, reserved: Iterable[str] = (), *, same_case: bool = False, longest: int = 200) -> None:
+        self._longest = longest
         self._fold: Callable[[str], str] = str.lower if same_case else str
         self._taken = {self._fold(word) for word in reserved}
 
@@ -45,7 +57,7 @@ class UniqueIdentifiers:
         """Return a new identifier like some names, joined by underscores."""
         words = [re.sub(r"[^A-Za-z0-9_]+", "_", _in_ascii(part)) for part in parts if part]
         word = "_".join(filter(None, words)).strip("_") or "x"
-        word = re.sub(r"_{2,}", "_", word)
+        word = re.sub(r"_{2,}", "_", word)[: self._longest]
         if word[0].isdigit():
             word = f"n{word}"
         found, number = word, 2
@@ -60,6 +72,11 @@ def _in_ascii(text: str) -> str:
     return unicodedata.normalize("NFKD", text).encode("ascii", "ignore").decode() or "x"
 
 
+def write_camel(identifier: str) -> str:
+    """Return an identifier as names of classes are written: `sea_level` becomes `SeaLevel`."""
+    return "".join(part[:1].upper() + part[1:] for part in identifier.split("_")) or "X"
+
+
 class SchemaNode:
     """A node with its path and identifier."""
 
@@ -69,6 +86,11 @@ class SchemaNode:
         """FQN of the node."""
         self.identifier = identifier
         """Its identifier in the program."""
+
+    @property
+    def key(self) -> str:
+        """Names from the root, joined by slashes, as libraries take paths."""
+        return "/".join(names.split(self.path))
 
 
 class SchemaGroup(SchemaNode):
@@ -87,6 +109,11 @@ class SchemaGroup(SchemaNode):
     def is_root(self) -> bool:
         """True of the root."""
         return self.path == "/"
+
+    @property
+    def members(self) -> list[SchemaVariable | SchemaGroup]:
+        """Variables, then groups."""
+        return [*self.variables, *(one for one in self.schema.groups if one.parent is self)]
 
     @cached_property
     def attributes(self) -> list[SchemaAttribute]:
@@ -169,9 +196,9 @@ class SchemaAttribute:
 
     @property
     def text(self) -> bytes:
-        """Bytes of a text."""
+        """Bytes of a text; none of other types."""
         data = self.constant.data
-        return data if isinstance(data, bytes) else b""
+        return data if isinstance(data, bytes) and self.type == "char" else b""
 
 
 class SchemaVariable(SchemaNode):
@@ -198,6 +225,17 @@ class SchemaVariable(SchemaNode):
         """Dimensions; an anonymous one is its length."""
         return [one if isinstance(one, int) else self.schema.dimensions[one] for one in self.node.dimensions]
 
+    def find_hidden(self) -> Iterator[SchemaDimension]:
+        """Yield the dimensions that their names alone do not mean in the group: hidden by nearer ones, or elsewhere."""
+        for one in self.dimensions:
+            around: SchemaGroup | None = self.group
+            while around is not None and not isinstance(one, int):
+                if names.join(around.path, one.name) in self.schema.dimensions:
+                    break
+                around = around.parent
+            if not isinstance(one, int) and (around is None or names.parent(one.path) != around.path):
+                yield one
+
     @property
     def is_growing(self) -> bool:
         """True if a dimension is unlimited."""
@@ -214,8 +252,8 @@ class SchemaVariable(SchemaNode):
 
     @property
     def has_values(self) -> bool:
-        """True if the schema states values, of which there are any."""
-        return self.path in self.schema.checked.parts and 0 not in self.shape
+        """True if the schema states values, of which there are any, and no more than a program may have."""
+        return self.path in self.schema.checked.parts and 0 < math.prod(self.shape) <= MOST_VALUES
 
     @cached_property
     def values(self) -> Any:
@@ -223,23 +261,54 @@ class SchemaVariable(SchemaNode):
         return self.schema.handle[self.path][...]
 
     @property
-    def comment(self) -> str:
-        """Description of the variable in the schema: long name, else standard name, and the units."""
+    def fill(self) -> Any:
+        """Value of cells that were never written, as Python has it; zero for an enum without one."""
+        fill = self.schema.checked.fills[self.path]
+        if fill is None:
+            return 0
+        if isinstance(fill.data, bytes) and self.type != "char":
+            declared = self.schema.types.get(self.type)
+            base = declared.base if declared is not None and declared.kind == "enum" else self.type
+            return next(iter(fill.model_copy(update={"type": base}).as_numbers()))
+        first = fill.data[:1] if isinstance(fill.data, bytes) else fill.data[0]
+        return (
+            first if self.type == "char" or not isinstance(first, bytes) else first.decode("utf-8", "surrogateescape")
+        )
+
+    def _find_text(self, *wanted: str) -> str:
+        """Return the first of some attributes that is a text."""
         found = {one.name: one.text.decode("utf-8", "replace") for one in self.attributes if one.type == "char"}
-        what = found.get("long_name") or found.get("standard_name") or found.get("description") or ""
-        units = f"[{found['units']}]" if found.get("units") else ""
-        return " ".join(filter(None, (what, units)))
+        return next(filter(None, map(found.get, wanted)), "")
+
+    @property
+    def title(self) -> str:
+        """Description of the variable in the schema."""
+        return self._find_text("long_name", "standard_name", "description")
+
+    @property
+    def comment(self) -> str:
+        """Description of the variable, and its units."""
+        units = self._find_text("units")
+        return " ".join(filter(None, (self.title, f"[{units}]" if units else "")))
 
 
 class Schema:
     """A whole schema. `identifiers` are those of the language."""
 
-    def __init__(self, checked: Checked, name: str, reserved: Iterable[str] = (), *, same_case: bool = False) -> None:
+    def __init__(
+        self,
+        checked: Checked,
+        name: str,
+        reserved: Iterable[str] = (),
+        *,
+        same_case: bool = False,
+        longest: int = 200,
+    ) -> None:
         self.checked = checked
         self.handle = DatasetHandle(checked)
         self.reserved = frozenset(reserved)
         self.same_case = same_case
-        self.identifiers = UniqueIdentifiers(self.reserved, same_case=same_case)
+        self.identifiers = UniqueIdentifiers(self.reserved, same_case=same_case, longest=longest)
         self.name = self.identifiers.make(name or DEFAULT_NAME)
         self.kind = checked.dataset.kind
         self.types: dict[str, SchemaType] = {}
@@ -270,6 +339,38 @@ class Schema:
     def variables(self) -> list[SchemaVariable]:
         """All variables in the order of the tree."""
         return [variable for group in self.groups for variable in group.variables]
+
+    @property
+    def nodes(self) -> list[SchemaGroup | SchemaVariable]:
+        """All groups, then all variables."""
+        return [*self.groups, *self.variables]
+
+    @property
+    def attributes(self) -> Iterator[tuple[str, SchemaAttribute]]:
+        """All attributes with their places, `/path@name`."""
+        for node in self.nodes:
+            yield from ((f"{node.path}@{attribute.name}", attribute) for attribute in node.attributes)
+
+    def find_large(self) -> Iterator[tuple[str, str]]:
+        """Yield the variables with too many values for a program: FQN and reason."""
+        for variable in self.variables:
+            if variable.path in self.checked.parts and math.prod(variable.shape) > MOST_VALUES:
+                yield variable.path, f"a program has at most {MOST_VALUES} values of a variable"
+
+    def find_reserved(self) -> Iterator[tuple[str, str]]:
+        """Yield the attributes that only libnetcdf itself writes to a netCDF-4 file: FQN and reason."""
+        for place, attribute in self.attributes:
+            if attribute.name in OWN_ATTRIBUTES and self.kind in (None, "nc4", "nc7"):
+                yield place, "libnetcdf has an attribute of this name for itself"
+
+    def refuse(self, obstacles: Iterable[tuple[str, str]], target: str, report: Report) -> bool:
+        """Report what a language cannot express, each node once; return whether there is an error."""
+        first: dict[str, str] = {}
+        for path, reason in obstacles:
+            first.setdefault(path, reason)
+        for path, reason in first.items():
+            report.error("unknown-target", f"`{path}` has no {target}: {reason}")
+        return bool(report.errors)
 
     @cached_property
     def types_in_order(self) -> list[SchemaType]:

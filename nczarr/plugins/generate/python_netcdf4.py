@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import builtins
 import keyword
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from nczarr.plugins.generate.model import Schema, SchemaAttribute, SchemaVariable
@@ -31,6 +31,8 @@ COMPRESSIONS = {"zstd": "zstd", "bzip2": "bzip2"}
 
 def find_obstacles(schema: Schema) -> Iterator[tuple[str, str]]:
     """Yield what netCDF4-python cannot express: FQN and reason."""
+    yield from schema.find_large()
+    yield from schema.find_reserved()
     for declared in schema.types.values():
         if declared.kind == "opaque":
             yield declared.path, "netCDF4-python has no opaque types"
@@ -39,33 +41,47 @@ def find_obstacles(schema: Schema) -> Iterator[tuple[str, str]]:
         if declared.kind == "compound":
             for field in declared.fields:
                 kind = None if field.type in ATOMIC else schema.types[field.type].kind
-                if field.type == "string" or kind in ("vlen", "enum", "opaque"):
+                if field.type == "string" or kind in ("vlen", "enum", "opaque") or (field.shape and kind == "compound"):
                     yield (
                         declared.path,
                         f"its field `{field.name}` is of a type that netCDF4-python has not in compounds",
                     )
-    owners = [(group.path, group.attributes) for group in schema.groups]
-    owners += [(variable.path, variable.attributes) for variable in schema.variables]
-    for path, attributes in owners:
-        for attribute in attributes:
-            if attribute.type not in ATOMIC:
-                yield f"{path}@{attribute.name}", "attributes of netCDF4-python have atomic types"
-            if attribute.type == "string" and None in attribute.constant.data:
-                yield f"{path}@{attribute.name}", "netCDF4-python writes no missing string"
-            if attribute.type == "char" and not _is_writable_text(attribute.text, schema):
-                yield f"{path}@{attribute.name}", "netCDF4-python writes texts beyond ASCII as strings, and cuts NULs"
+    yield from list_attribute_obstacles(schema)
     for variable in schema.variables:
         if any(isinstance(one, int) for one in variable.dimensions):
             yield variable.path, "it has an anonymous dimension, and dimensions of netCDF have names"
-        if (
-            variable.type == "string"
-            and variable.has_values
-            and None in np.asarray(variable.values, object).reshape(-1)
-        ):
+        if variable.type == "string" and variable.has_values and has_missing(variable.values):
             yield variable.path, "netCDF4-python writes no missing string"
+        if variable.has_values and has_unnamed(variable):
+            yield variable.path, "netCDF4-python writes only those values of an enum that have names"
         for codec in variable.storage.codecs:
             if codec.id not in PLAIN_CODECS and codec.name not in COMPRESSIONS:
                 yield variable.path, f"netCDF4-python has no argument for the filter {codec.id}"
+
+
+def has_missing(values: Any) -> bool:
+    """Return whether strings, or a single one, have a missing one."""
+    return None in np.asarray(values, object).reshape(-1)
+
+
+def has_unnamed(variable: SchemaVariable) -> bool:
+    """Return whether an enum variable has a value without a name; cells without a value may."""
+    declared = variable.schema.types.get(variable.type)
+    if declared is None or declared.kind != "enum":
+        return False
+    values = variable.values if variable.has_values else variable.fill
+    return not np.isin(values, [value for _, _, value in declared.constants]).all()
+
+
+def list_attribute_obstacles(schema: Schema) -> Iterator[tuple[str, str]]:
+    """Yield the attributes that netCDF4-python cannot express: FQN and reason."""
+    for place, attribute in schema.attributes:
+        if attribute.type not in ATOMIC:
+            yield place, "attributes of netCDF4-python have atomic types"
+        if attribute.type == "string" and None in attribute.constant.data:
+            yield place, "netCDF4-python writes no missing string"
+        if attribute.type == "char" and not _is_writable_text(attribute.text, schema):
+            yield place, "netCDF4-python writes texts beyond ASCII as strings, and cuts NULs"
 
 
 def _is_writable_text(data: bytes, schema: Schema) -> bool:
@@ -82,7 +98,7 @@ def is_utf8(data: bytes) -> bool:
     return True
 
 
-def list_assignments(variable: SchemaVariable, dtype_of: Callable[[str], str]) -> Iterator[str]:
+def list_assignments(variable: SchemaVariable) -> Iterator[str]:
     """Yield the statements that write the values of a variable."""
     own, kind = variable.identifier, variable.type
     declared = None if kind in ATOMIC else variable.schema.types[kind]
@@ -95,7 +111,7 @@ def list_assignments(variable: SchemaVariable, dtype_of: Callable[[str], str]) -
         return
     slices = ", ".join(f"0:{length}" for length in variable.shape) or "..."
     base = declared.base if declared is not None and declared.kind == "enum" else kind
-    dtype = dtype_of(kind) if declared is not None and declared.kind == "compound" else None
+    dtype = f"{own}.dtype" if declared is not None and declared.kind == "compound" else None
     yield f"{own}[{slices}] = {array_of(variable.values, base, variable.shape, dtype)}"
 
 
@@ -128,15 +144,11 @@ def list_arguments(variable: SchemaVariable) -> list[str]:
 
 def _list_dimensions(variable: SchemaVariable, variable_of: Mapping[str, str]) -> str:
     """Return the dimensions of a variable: names, and objects where a nearer group has the name too."""
-    shown = []
+    shown, hidden = [], list(variable.find_hidden())
     for dimension in variable.dimensions:
         assert not isinstance(dimension, int)
-        home = names.parent(dimension.path)
-        nearest, name = variable.group.path, names.last(dimension.path)
-        while names.join(nearest, name) not in variable.schema.dimensions:
-            nearest = names.parent(nearest)
-        by_name = literal(dimension.name)
-        shown.append(by_name if nearest == home else f"{variable_of[home]}.dimensions[{by_name}]")
+        home, by_name = names.parent(dimension.path), literal(dimension.name)
+        shown.append(f"{variable_of[home]}.dimensions[{by_name}]" if dimension in hidden else by_name)
     return f"({', '.join(shown)}{',' if len(shown) == 1 else ''})"
 
 
@@ -148,19 +160,17 @@ def _fill_of(variable: SchemaVariable, fill: SchemaAttribute) -> str:
 def generate(checked: Checked, name: str, report: Report) -> Mapping[str, str]:
     """Return the files of a program by name."""
     schema = Schema(checked, name, RESERVED)
-    for path, reason in find_obstacles(schema):
-        report.error("unknown-target", f"`{path}` has no program for netCDF4-python: {reason}")
-    if report.errors:
+    if schema.refuse(find_obstacles(schema), "program for netCDF4-python", report):
         return {}
 
     def type_of(type_name: str) -> str:
         if type_name == "string":
             return "str"
-        return repr(CODES[type_name]) if type_name in CODES else schema.types[type_name].identifier
+        return literal(CODES[type_name]) if type_name in CODES else schema.types[type_name].identifier
 
     def dtype_of(type_name: str) -> str:
         if type_name in CODES:
-            return repr(CODES[type_name])
+            return literal(CODES[type_name])
         declared = schema.types[type_name]
         return f"{declared.identifier}.dtype"
 
@@ -177,6 +187,6 @@ def generate(checked: Checked, name: str, report: Report) -> Mapping[str, str]:
         "parent": names.parent,
         "text_of": lambda attribute: literal(attribute.text.decode("utf-8", "surrogateescape")),
         "dimensions_of": lambda variable: _list_dimensions(variable, variable_of),
-        "assignments": lambda variable: list_assignments(variable, dtype_of),
+        "assignments": list_assignments,
     }
     return {f"{schema.name}.py": render("python/netcdf4.py.j2", context)}

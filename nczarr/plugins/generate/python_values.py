@@ -6,10 +6,11 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
+from nczarr.plugins.generate.render import wrap
 from nczarr.sdk import NUMPY, np
 
 WIDTH = 100
-"""Maximum columns of a line."""
+"""Maximum columns of the lines of a list."""
 
 
 def literal(value: Any) -> str:
@@ -24,7 +25,10 @@ def literal(value: Any) -> str:
         return "[" + ", ".join(map(literal, value)) + "]"
     if isinstance(value, tuple):
         return "(" + ", ".join(map(literal, value)) + ("," if len(value) == 1 else "") + ")"
-    return repr(value)
+    if isinstance(value, dict):
+        return "{" + ", ".join(f"{literal(name)}: {literal(one)}" for name, one in value.items()) + "}"
+    shown = repr(value)
+    return f'"{shown[1:-1]}"' if shown[0] == "'" and '"' not in shown else shown
 
 
 def _real(value: float) -> str:
@@ -40,10 +44,10 @@ def array_of(value: Any, type_name: str, shape: Sequence[int], dtype: str | None
 
     `dtype`: expression of the type's dtype, for types that are not atomic.
     """
-    kind = dtype or repr(NUMPY[type_name].lstrip("<"))
+    kind = dtype or literal(NUMPY[type_name].lstrip("<|"))
     if type_name == "char":
         flat = _chars(value)
-        return f"np.frombuffer({flat!r}, 'S1').reshape({tuple(shape)!r})" if shape else repr(flat[:1])
+        return f'np.frombuffer({flat!r}, "S1").reshape({tuple(shape)!r})' if shape else repr(flat[:1])
     if type_name == "string":
         items = literal(
             value if isinstance(value, list | str | bytes) or value is None else np.asarray(value, object).tolist()
@@ -51,9 +55,11 @@ def array_of(value: Any, type_name: str, shape: Sequence[int], dtype: str | None
         return f"np.array({items}, dtype=object)" if shape else items
     if not shape:
         return f"np.array({literal(value)}, dtype={kind})[()]"
-    flat_values = literal(np.asarray(value).reshape(-1).tolist())
+    shown = [literal(one) for one in np.asarray(value).reshape(-1).tolist()]
+    lines = wrap(shown, 8, WIDTH)
+    flat_values = f"\n        {lines}\n    " if "\n" in lines else lines
     reshaped = f".reshape({tuple(shape)!r})" if len(shape) > 1 else ""
-    return f"np.array({flat_values}, dtype={kind}){reshaped}"
+    return f"np.array([{flat_values}], dtype={kind}){reshaped}"
 
 
 def _chars(value: Any) -> bytes:

@@ -7,6 +7,8 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from nczarr.sdk import names
+
 if TYPE_CHECKING:
     from jinja2 import Environment
 
@@ -28,10 +30,46 @@ def _environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
         keep_trailing_newline=True,
-        autoescape=False,  # what is made is no HTML, or has its own escapes
+        autoescape=lambda name: name is not None and name.endswith(".html.j2"),
     )
     environment.filters["wrapped"] = wrap
+    environment.filters["folded"] = fold
+    environment.filters["comment"] = write_comment
     return environment
+
+
+def write_comment(text: str) -> str:
+    """Return a text that ends no comment of any language: on one line, and without marks that end or begin one."""
+    line = " ".join(names.readable(text.replace("\t", " ").replace("\r", " ").replace("\n", " ")).split(" "))
+    for mark in ("*/", "/*", "--", '"""'):
+        while mark in line:
+            line = line.replace(mark, " ".join(mark))
+    return line.replace("\\", "\\\\")
+
+
+def fold(expression: str, indent: int) -> str:
+    """Return an expression of Python; one that is too long for a line has each part on its own."""
+    if len(expression) + indent <= 100 or expression[:1] not in "[({":
+        return expression
+    pieces, depth, quote, start = [], 0, "", 1
+    skipped = False
+    for at, character in enumerate(expression):
+        if skipped:
+            skipped = False
+        elif quote:
+            skipped = character == "\\"
+            quote = "" if character == quote else quote
+        elif character in "\"'":
+            quote = character
+        elif character == "," and depth == 1:
+            pieces.append(expression[start:at].strip())
+            start = at + 1
+        else:
+            depth += (character in "[({") - (character in "])}")
+    pieces.append(expression[start:-1].strip())
+    margin = " " * indent
+    lines = "".join(f"{margin}{fold(piece, indent)},\n" for piece in pieces if piece)
+    return f"{expression[0]}\n{lines}{margin[4:]}{expression[-1]}"
 
 
 def wrap(items: list[str], indent: int = 4, width: int = 100) -> str:

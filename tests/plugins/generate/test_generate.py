@@ -14,8 +14,8 @@ from nczarr.ast import Attribute, Constant, Dataset, Variable
 from nczarr.plugins.generate.c import number, text
 from nczarr.plugins.generate.model import UniqueIdentifiers
 from tests.conftest import ROOT, Ran, missing_peer
+from tests.support.generated import HOSTILE, SAMPLES, load_program
 
-SAMPLES = sorted((ROOT / "samples").glob("*.cdl"))
 FLAGS = ("-std=c99", "-Wall", "-Wextra", "-Werror", "-pedantic")
 
 EVERYTHING = """netcdf d {
@@ -78,6 +78,13 @@ def test_everything_of_the_model_in_c(tmp_path: Path, tool: Callable[[str], str]
     assert (again.returncode, again.stderr[:15]) == (1, "/nowhere/a.nc: ")
 
 
+def test_hostile_names_and_texts_in_c(tmp_path: Path, tool: Callable[[str], str]) -> None:
+    source = nczarr.from_cdl(HOSTILE)
+    program = build(tmp_path, dict(nczarr.generate("c", source)), tool)
+    subprocess.run([program, tmp_path / "a.nc"], check=True)
+    assert nczarr.diff(source, tmp_path / "a.nc") == []
+
+
 def test_functions_of_each_variable_read_and_write(tmp_path: Path, tool: Callable[[str], str]) -> None:
     source = nczarr.from_cdl("netcdf d { dimensions: t = UNLIMITED ; x = 2 ; variables: float temp(t, x) ; }")
     files = dict(nczarr.generate("c", source))
@@ -136,13 +143,24 @@ def test_identifiers_are_unique_and_no_words_of_the_language() -> None:
     [
         ("python-netcdf4", "netcdf d { types: opaque(3) o ; }", "`/o` has no program for netCDF4-python: .* opaque"),
         ("python-netcdf4", "netcdf d { variables: string s ; data: s = NIL ; }", "`/s` .* no missing string"),
+        ("c", 'netcdf d { :CLASS = "a" ; }', "`/@CLASS` has no program in C: libnetcdf has an attribute"),
+        ("fortran", 'netcdf d { :t = "a " ; }', "`/@t` has no program in Fortran: .* blanks at the end"),
+        ("java", "netcdf d { dimensions: a\\ b = 2 ; }", "`/a. b` has no program in Java: .* underscore"),
+        ("typescript", "netcdf d { variables: int a\\%b ; }", "`/a%b` has no reader in TypeScript: .* URLs"),
+        ("python-zarr", "netcdf d { variables: int a\\\\b ; }", "`/a.*b` has no program for zarr-python: .* slash"),
+        (
+            "xarray",
+            'netcdf d { variables: int x, b ; x:bounds = "b" ; x:units = "m" ; b:units = "m" ; }',
+            "`/b@units` has no program for xarray: .* boundaries",
+        ),
+        ("ncml", "netcdf d { dimensions: a\\ b = 2 ; }", "`/a. b` has no NcML: a shape"),
     ],
 )
 def test_what_a_language_cannot_express_is_refused_by_name(language: str, cdl: str, message: str) -> None:
     with pytest.raises(nczarr.CompileError, match=message):
         nczarr.generate(language, nczarr.from_cdl(cdl))
     with pytest.raises(ValueError, match="did you mean"):
-        nczarr.generate("C", nczarr.from_cdl(cdl))
+        nczarr.generate(language.upper(), nczarr.from_cdl(cdl))
 
 
 def test_a_nan_with_bits_of_its_own_is_refused() -> None:
@@ -162,6 +180,16 @@ def test_samples_for_netcdf4_python(number_of_sample: str, tmp_path: Path, peer:
     subprocess.run([sys.executable, "-W", "error", tmp_path / name, tmp_path / "a.nc"], check=True)
     found = {difference.kind for difference in nczarr.diff(sample, tmp_path / "a.nc")}
     assert found <= {"attribute-order"}, "netCDF4-python writes `_FillValue` first"
+
+
+def test_compounds_for_netcdf4_python(tmp_path: Path, peer: Callable[[str], object]) -> None:
+    peer("netCDF4")
+    text = "netcdf d { types: compound p { int a ; double b(2) ; } ; variables: p v ; data: v = {1, {2, 3}} ; }"
+    program = load_program(nczarr.generate("python-netcdf4", nczarr.from_cdl(text)))
+    file = program["create"](tmp_path / "a.nc")
+    program["write"](file)
+    file.close()
+    assert nczarr.diff(nczarr.from_cdl(text), tmp_path / "a.nc") == []
 
 
 def test_the_command_writes_a_folder_whole(nczarr_command: Callable[..., Ran], tmp_path: Path) -> None:

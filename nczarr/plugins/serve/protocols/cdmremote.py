@@ -13,12 +13,12 @@ from nczarr import names, ncstream
 from nczarr.arrays.values.parts import is_fixed
 from nczarr.diagnostics.report import CompileError, Report, suggest
 from nczarr.options import Options
+from nczarr.plugins.common import ncml_writer
 from nczarr.plugins.common.section_text import write_section
 from nczarr.plugins.serve.answers import BYTES, HTML, TEXT, XML, HttpAnswer, conditional
 from nczarr.plugins.serve.context import Answer, ServerContext, StreamedValues, of_dataset
 from nczarr.plugins.serve.dataset_cache import CachedDataset
 from nczarr.plugins.serve.pages.markup import CDMREMOTE, page
-from nczarr.plugins.serve.protocols import ncml
 from nczarr.plugins.serve.refusals import RefusedRequestError, words
 from nczarr.plugins.serve.request import Request, url
 from nczarr.plugins.serve.resources import Limits
@@ -56,7 +56,7 @@ def _query(context: ServerContext, asked: Request, opened: CachedDataset) -> Ans
         case "cdl":
             text = write_header(opened.checked, opened.place.segments[-1], context.limits)
         case "ncml":
-            text, kind = ncml.text(checked, location), XML
+            text, kind = ncml_writer.text(checked, location), XML
         case "capabilities":
             text, kind = _capabilities(location), XML
         case "form":

@@ -21,13 +21,14 @@ from urllib.parse import quote
 
 from nczarr import names
 from nczarr.pipeline.select.selection import DimensionRange, Subset
+from nczarr.plugins.common import ncml_writer
 from nczarr.plugins.serve.answers import TEXT, XML, HttpAnswer, attachment, conditional
 from nczarr.plugins.serve.context import Answer, DatasetToOpen, HeavyWork, ServerContext, StreamedValues
 from nczarr.plugins.serve.dataset_cache import CachedDataset, check_same, while_same
 from nczarr.plugins.serve.pages.download import FORMATS, TIMES, WORDS, write_download
 from nczarr.plugins.serve.pages.markup import BROWSE, DAP2, ERDDAP
 from nczarr.plugins.serve.places import ServedPlace
-from nczarr.plugins.serve.protocols import cdmremote, ncml, opendap
+from nczarr.plugins.serve.protocols import cdmremote, opendap
 from nczarr.plugins.serve.protocols.erddap.dataset_list import list_datasets
 from nczarr.plugins.serve.protocols.erddap.grid import Grid, list_grids, make_grid
 from nczarr.plugins.serve.protocols.erddap.grid_tables import describe_grid, make_value_table
@@ -50,7 +51,7 @@ UNKNOWN_ID = "Currently unknown datasetID="
 _EXTENDED = re.compile(r"\(|%28|&|(?:\[|%5B|:|%3A)last", re.IGNORECASE)
 """Parts of queries that OPeNDAP itself does not have."""
 
-NAMESPACE = ncml.NAMESPACE.replace("http:", "https:")
+NAMESPACE = ncml_writer.NAMESPACE.replace("http:", "https:")
 """Namespace of NcML as ERDDAP writes it: clients look for its elements."""
 
 
@@ -152,7 +153,7 @@ def _answer_grid(
         if what == "nc":
             return _answer_file(context, opened, grid, asked)
         if what == "ncml":
-            text, kind = ncml.text(grid.checked, None, NAMESPACE), XML
+            text, kind = ncml_writer.text(grid.checked, None, NAMESPACE), XML
         else:
             text, kind = cdmremote.write_header(grid.checked, opened.place.segments[-1], context.limits), TEXT
         return conditional(HttpAnswer(text.encode("utf-8", "surrogateescape"), kind), asked.headers, opened.modified)

@@ -15,13 +15,13 @@ from nczarr.ast.types import ATOMIC, CompoundType, EnumConstant, EnumType, Field
 from nczarr.diagnostics.report import Report, Source
 from nczarr.options import Options
 from nczarr.pipeline import phases
-from nczarr.plugins.serve.protocols import ncml
+from nczarr.plugins.common import ncml_writer
 from nczarr.semantics import check
 from nczarr.semantics.checked import Checked, Unchecked
 from tests.support.peers import exactness
 
 REAL = exactness.real_folder()
-SPACE = {"n": ncml.NAMESPACE}
+SPACE = {"n": ncml_writer.NAMESPACE}
 
 
 def checked(cdl: str) -> Checked:
@@ -32,7 +32,7 @@ def checked(cdl: str) -> Checked:
 
 
 def parsed(dataset: Checked, location: str | None = None) -> ET.Element:
-    return ET.fromstring(ncml.text(dataset, location).encode("utf-8"))
+    return ET.fromstring(ncml_writer.text(dataset, location).encode("utf-8"))
 
 
 def element(root: ET.Element, path: str) -> dict[str, str]:
@@ -74,7 +74,7 @@ group: g {
 
 def test_every_kind_of_thing_has_its_words() -> None:
     root = parsed(checked(EVERYTHING), "http://h/t?a=1&b=2")
-    assert root.tag == f"{{{ncml.NAMESPACE}}}netcdf"
+    assert root.tag == f"{{{ncml_writer.NAMESPACE}}}netcdf"
     assert root.attrib == {"location": "http://h/t?a=1&b=2"}
     assert element(root, "n:dimension[@name='time']") == {"name": "time", "length": "0", "isUnlimited": "true"}
     assert element(root, "n:dimension[@name='x']") == {"name": "x", "length": "4"}
@@ -175,8 +175,8 @@ def test_the_corpus_is_parsed(shared: Path, number: int) -> None:
             continue
         root = parsed(found, path.name)
         read += 1
-        assert len(list(root.iter(f"{{{ncml.NAMESPACE}}}dimension"))) == len(found.dimensions)
-        assert len(list(root.iter(f"{{{ncml.NAMESPACE}}}group"))) == len(found.groups) - 1
+        assert len(list(root.iter(f"{{{ncml_writer.NAMESPACE}}}dimension"))) == len(found.dimensions)
+        assert len(list(root.iter(f"{{{ncml_writer.NAMESPACE}}}group"))) == len(found.groups) - 1
         tops = [*root.iterfind("n:variable", SPACE), *root.iterfind(".//n:group/n:variable", SPACE)]
         assert len(tops) == len(found.variables)
     assert read > 10
@@ -220,7 +220,7 @@ def test_any_name_and_text_is_valid_xml(name: str, label: str, chars: bytes, str
 
 @pytest.mark.slow
 def test_few_types_make_no_endless_document(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(ncml, "MOST_MEMBERS", 3000)
+    monkeypatch.setattr(ncml_writer, "MOST_MEMBERS", 3000)
     types: list[CompoundType] = [CompoundType(name="c0", fields=(Field(name="a", type="byte"),))]
     for depth in range(1, 10):
         fields = tuple(Field(name=name, type=f"/c{depth - 1}") for name in "ab")
@@ -230,9 +230,9 @@ def test_few_types_make_no_endless_document(monkeypatch: pytest.MonkeyPatch) -> 
     report = Report()
     found = check(Unchecked(dataset), report)
     assert found is not None, report.list_sorted()
-    text = ncml.text(found, None)
+    text = ncml_writer.text(found, None)
     assert "members: the document has" in text
-    assert sum(1 for _ in ET.fromstring(text.encode()).iter()) < 2 * ncml.MOST_MEMBERS
+    assert sum(1 for _ in ET.fromstring(text.encode()).iter()) < 2 * ncml_writer.MOST_MEMBERS
 
 
 def test_types_of_attributes_are_known_words() -> None:
