@@ -32,12 +32,13 @@ SHOWN = {
     "markdown": ("ocean.md", "| dimension", 8),
     "html": ("ocean.html", "<caption>Dimensions", 6),
     "fortran": ("ocean.f90", "    ! temperature", 4),
+    "contract": ("ocean.contract.cdl", "variables:", 4),
     "java": ("Ocean.java", "        // temperature", 4),
 }
 """File, beginning of the first line, and number of lines of the example of each language."""
 
 WORDS = {"json-schema": "json", "ncml": "xml", "markdown": "md", "python-netcdf4": "text", "python-zarr": "text"}
-WORDS |= {"xarray": "text", "pydantic": "text"}
+WORDS |= {"xarray": "text", "pydantic": "text", "contract": "text"}
 """Languages of blocks; parts of programs in Python are texts, because they are no blocks that run."""
 
 

@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 import argparse
-import os
-import tempfile
-from collections.abc import Mapping
 from pathlib import Path
 
 from nczarr import sdk
-from nczarr.plugins.generate.languages import LANGUAGES, load
-from nczarr.sdk import Command, Messages, options_of, read_input, write_product
+from nczarr.plugins.common.folder import write_files
+from nczarr.plugins.generate.contract import generate_from
+from nczarr.plugins.generate.languages import CONTRACT, LANGUAGES, load
+from nczarr.sdk import Command, Messages, misuse, options_of, read_input
 
 EXAMPLES = (
     ("make a program in C", "generate c ocean.cdl -o program"),
-    ("make a page about a schema", "generate html ocean.cdl -o pages"),
+    ("draft a contract from examples", "generate contract may.nc june.nc -o contracts"),
 )
 
 
@@ -22,9 +21,15 @@ def parser() -> Command:
     """Return the parser of `generate`."""
     listed = "; ".join(f"{name}: {language.title}" for name, language in LANGUAGES.items())
     what = f"Make a program or a document from a schema with its data. {listed}."
-    command = Command("generate", "[OPTION]… LANGUAGE SCHEMA -o DIR", what, EXAMPLES)
+    command = Command("generate", "[OPTION]… LANGUAGE SCHEMA… -o DIR", what, EXAMPLES)
     command.option(sdk.ARGUMENTS, "language", metavar="LANGUAGE", choices=list(LANGUAGES), help=", ".join(LANGUAGES))
-    command.option(sdk.ARGUMENTS, "schema", metavar="SCHEMA", help="schema or dataset; - is standard input")
+    command.option(
+        sdk.ARGUMENTS,
+        "schemas",
+        metavar="SCHEMA",
+        nargs="+",
+        help="schema or dataset; - is standard input; several examples for a contract",
+    )
     command.option(sdk.TARGET, "-o", "--output", metavar="DIR", required=True, help="folder, made if needed")
     command.option(sdk.TARGET, "--name", metavar="NAME", help="name of the program (default: that of the dataset)")
     return command.complete(sdk.READING, sdk.REPORTING, ("overwrite",))
@@ -32,34 +37,25 @@ def parser() -> Command:
 
 def run(arguments: argparse.Namespace) -> int:
     """Write one program; return the status."""
+    if len(arguments.schemas) > 1 and arguments.language != CONTRACT:
+        return misuse("generate", f"only `{CONTRACT}` is made from several datasets")
     messages = Messages(arguments)
     return messages.guard(lambda: _generate(arguments, messages))
 
 
 def _generate(arguments: argparse.Namespace, messages: Messages) -> None:
-    report = messages.report
-    checked = read_input(arguments.schema, report, options_of(arguments))
-    if checked is None:
+    report, (first, *others) = messages.report, arguments.schemas
+    options = options_of(arguments)
+    read = [read_input(path, report, options) for path in (first, *others)]
+    examples = [checked for checked in read if checked is not None]
+    if len(examples) < len(read):
         return
-    stem = "" if arguments.schema == "-" else Path(arguments.schema).stem
-    files = load(arguments.language)(checked, arguments.name or checked.dataset.name or stem, report)
-    if report.errors:
-        return
-    folder = Path(arguments.output)
-    taken = [name for name in files if (folder / name).exists()]
-    if taken and not arguments.overwrite:
-        text = f"`{sdk.show(str(folder / taken[0]))}` exists"
-        report.error("target-exists", text, helps=["`--overwrite` replaces the files of the program"])
-        return
-    _write_files(folder, files)
-    write_product("".join(f"{folder / name}\n" for name in files).encode("utf-8", "surrogateescape").splitlines(True))
-
-
-def _write_files(folder: Path, files: Mapping[str, str]) -> None:
-    """Write all files of a program, or none. Raises OSError."""
-    folder.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(dir=folder, prefix=".nczarr-") as unfinished:
-        for name, text in files.items():
-            Path(unfinished, name).write_text(text, encoding="utf-8", errors="surrogateescape")
-        for name in files:
-            os.replace(Path(unfinished, name), folder / name)
+    stem = "" if first == "-" else Path(first).stem
+    name = arguments.name or examples[0].dataset.name or stem
+    if arguments.language == CONTRACT:
+        files = generate_from(examples, name, report)
+    else:
+        files = load(arguments.language)(examples[0], name, report)
+    if not report.errors:
+        encoded = {file: text.encode("utf-8", "surrogateescape") for file, text in files.items()}
+        write_files(Path(arguments.output), encoded, report, overwrite=arguments.overwrite)

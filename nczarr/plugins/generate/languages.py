@@ -25,6 +25,9 @@ class ProgramLanguage(NamedTuple):
     """Parts of the model that the language cannot express."""
 
 
+CONTRACT = "contract"
+"""Language that is made from several datasets."""
+
 LANGUAGES = {
     "c": ProgramLanguage(
         "c",
@@ -84,6 +87,12 @@ LANGUAGES = {
         "a module and a program in Fortran 2008 for netcdf-fortran",
         "netcdf-fortran, a compiler of Fortran 2008",
         "strings, user-defined types, anonymous dimensions, integers of 64 bits without sign above 2⁶³ - 1",
+    ),
+    "contract": ProgramLanguage(
+        "contract",
+        "a contract that all given datasets keep, as CDL with rules",
+        "`nczarr check --schema`",
+        "variables of other dimensions, and types of other definitions, in some of the datasets",
     ),
     "java": ProgramLanguage(
         "java",

@@ -14,5 +14,6 @@ PLUGIN = Plugin(
             other_names=("codegen",),
         )
     },
+    requires=("schema",),
     names={"generate": "nczarr.plugins.generate.api:generate"},
 )

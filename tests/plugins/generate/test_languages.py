@@ -55,7 +55,8 @@ def test_each_sample_is_made_or_refused(language: str) -> None:
         except nczarr.CompileError as error:
             refused[sample.name[:2]] = " ".join(one.message for one in error.diagnostics)
         else:
-            assert all(text.endswith("\n") and "\t" not in text for text in files.values())
+            assert all(text.endswith("\n") for text in files.values())
+            assert language == "contract" or not any("\t" in text for text in files.values())  # CDL has tabs
     wanted = REFUSED.get(language, {})
     assert list(refused) == list(wanted)
     assert [number for number, reason in wanted.items() if not re.search(f"`/.*{reason}", refused[number])] == []

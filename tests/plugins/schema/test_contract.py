@@ -222,3 +222,17 @@ def test_examples_that_contradict_each_other() -> None:
     examples = [nczarr.from_cdl(f"netcdf d {{ dimensions: x = 1 ; variables: int v{each} ; }}") for each in ("(x)", "")]
     assert draft([each.checked for each in examples], "d", report) == ""
     assert [each.code for each in report.list_sorted()] == ["different-element"]
+
+
+def test_the_command_drafts_from_several_datasets(tmp_path: Path) -> None:
+    paths = []
+    for number, length in enumerate((2, 3)):
+        paths.append(str(tmp_path / f"{number}.nc"))
+        nczarr.write(nczarr.from_cdl(f"netcdf d {{ dimensions: x = {length} ; variables: int v(x) ; }}"), paths[-1])
+    ran = run_command("generate", "contract", *paths, "-o", str(tmp_path / "out"), "--name", "product")
+    assert ran.status == 0, ran.err
+    contract = tmp_path / "out" / "product.contract.cdl"
+    assert "// nczarr: any-length" in contract.read_text()
+    for path in paths:
+        assert nczarr.check(path, schema=contract) == []
+    assert run_command("generate", "c", *paths, "-o", str(tmp_path / "c")).status == 2
