@@ -444,7 +444,7 @@ TABLE: tuple[Option, ...] = (
     # messages
     Option("strict", _REPORT, OUTPUT, "--strict", help="treat warnings as errors"),
     Option("levels", _REPORT, OUTPUT, "-W", "levels", "CODE=LEVEL",
-           "treat the warnings of a code as error, warning or ignore; repeatable"),
+           "treat the warnings of a code as error, warning or ignore; repeatable", bytes=False),
     Option("message_format", _REPORT, OUTPUT, "--message-format", "text", None,
            "form of the diagnostics on standard error (default: human); gcc is for lists of errors in editors",
            ("human", "json", "sarif", "gcc"), "human"),

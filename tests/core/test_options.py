@@ -24,7 +24,7 @@ PYTHON_NAMES = {
 """Names that Python callers have for options with another one."""
 
 OF_THE_COMMAND_LINE = {"char_netcdf", "level", "shuffle", "chunkspecs", "progress", "dry_run", "strict", "quiet"}
-OF_THE_COMMAND_LINE |= {"message_format", "verbose", "parser"}
+OF_THE_COMMAND_LINE |= {"levels", "message_format", "verbose", "parser"}
 """Options of `convert` that Python callers do without: `open` takes what a parser makes."""
 
 

@@ -47,7 +47,8 @@ def test_offers_are_what_the_rows_say() -> None:
         assert not plugin.commands.keys() & COMMANDS.keys()
         kinds = {field[:-1]: value for field, value in plugin._asdict().items() if isinstance(value, Mapping)}
         offers = [f"{kind} {each}" for kind, value in kinds.items() if kind != "extra" for each in value]
-        assert sorted(OFFERS[name]) == sorted([*offers, *(["codes"] if plugin.codes else [])])
+        offers += [folder for folder in ("codes", "differences") if getattr(plugin, folder)]
+        assert sorted(OFFERS[name]) == sorted(offers)
 
 
 def test_the_compiler_imports_no_plugin_and_names_none() -> None:

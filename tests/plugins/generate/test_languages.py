@@ -92,7 +92,7 @@ def make_tree(name: str) -> Dataset:
 
 
 MADE = {
-    SLASHES: ["c", "markdown", "html", "fortran"],
+    SLASHES: ["c", "markdown", "html", "fortran", "contract"],
     CONTROLS: [language for language in LANGUAGES if language not in ("python-netcdf4", "xarray", "ncml")],
 }
 
