@@ -22,7 +22,7 @@ from pathlib import Path
 
 PROTOCOLS = Path(__file__).resolve().parent
 PACKAGE = PROTOCOLS.parent / "nczarr"
-GRAMMARS = [PACKAGE / "syntax" / "grammars", PACKAGE / "plugins" / "opendap" / "grammars"]
+GRAMMARS = sorted(PACKAGE.rglob("grammars"))
 """Folders of grammars; the parsers go to `_generated` beside each."""
 
 MESSAGES = PACKAGE / "plugins" / "ncstream" / "_generated"

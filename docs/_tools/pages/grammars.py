@@ -18,7 +18,7 @@ FILES = {
 }
 """Files of each grammar."""
 
-PAGES = {
+_INTRODUCED = {
     "CDL": (
         "cdl",
         "CDL",
@@ -39,6 +39,9 @@ PAGES = {
         "them.",
     ),
 }
+PAGES = {stem: page for stem, page in _INTRODUCED.items() if all(path.exists() for path in FILES[stem])}
+"""Name, title and introduction of each page, but of plugins that were removed."""
+
 TALL = 9
 """Alternatives of single words that stand below each other; more are arranged in columns."""
 
