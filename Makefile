@@ -56,7 +56,7 @@ check: format-check lint types grammar-check docs-check test ## everything that 
 format-check: $(READY)
 	@$(RUN) -m ruff format --check .
 
-grammar: $(READY) ## regenerate the parsers from grammar/*.g4 (needs Java)
+grammar: $(READY) ## regenerate the parsers from their grammars, **/grammars/*.g4 (needs Java)
 	@$(RUN) grammar/generate.py
 
 grammar-check: $(READY) ## are the committed parsers current? (needs Java)

@@ -1,4 +1,4 @@
-"""Pages of the grammars: each rule of `grammar/*.g4` as a railroad diagram and as text."""
+"""Pages of the grammars: each rule of `grammars/*.g4` as a railroad diagram and as text."""
 
 from __future__ import annotations
 
@@ -9,15 +9,23 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 FOLDER = "reference/grammars"
-GRAMMARS = Path(__file__).resolve().parents[3] / "grammar"
-PAGES = {
+PACKAGE = Path(__file__).resolve().parents[3] / "nczarr"
+CORE = PACKAGE / "syntax" / "grammars"
+FILES = {
+    "CDL": (CORE / "CDLParser.g4", CORE / "CDLLexer.g4"),
+    "NCZarr": (CORE / "NCZarr.g4",),
+    "DAP2": (PACKAGE / "plugins" / "opendap" / "grammars" / "DAP2.g4",),
+}
+"""Files of each grammar."""
+
+_INTRODUCED = {
     "CDL": (
         "cdl",
         "CDL",
         "Look up the grammar of CDL, as nczarr reads it. The parser is lenient: it accepts some texts that are "
         "wrong, so that a later check can report them by name and place.\n\n"
-        "`SIMPLE` and `VALUES` are whole statements and value lists that the scanner reads at once; the alternatives "
-        "beside them define what they contain. `DATASET_NAME` is any text before the first brace.",
+        "`SIMPLE` and `VALUES` are whole statements and value lists that the scanner of nczarr reads at once, and that "
+        "the lexer of the grammar never makes; the alternatives beside them define what they contain.",
     ),
     "NCZarr": (
         "notation",
@@ -31,6 +39,9 @@ PAGES = {
         "them.",
     ),
 }
+PAGES = {stem: page for stem, page in _INTRODUCED.items() if all(path.exists() for path in FILES[stem])}
+"""Name, title and introduction of each page, but of plugins that were removed."""
+
 TALL = 9
 """Alternatives of single words that stand below each other; more are arranged in columns."""
 
@@ -62,7 +73,7 @@ _TOKEN = re.compile(
     r"""(?P<space>\s+)
       | (?P<doc>/\*\*.*?\*/) | (?P<heading>//[ ]-+[ ].*?-*$) | (?P<comment>//[^\n]*|/\*.*?\*/)
       | (?P<literal>'(?:\\.|[^'\\])*') | (?P<set>\[(?:\\.|[^\]\\])*\])
-      | (?P<name>[A-Za-z_]\w*) | (?P<arrow>->) | (?P<sign>[:;|()*+?~.{},])""",
+      | (?P<name>[A-Za-z_]\w*) | (?P<arrow>->) | (?P<sign>[:;|()*+?~.{},=])""",
     re.VERBOSE | re.DOTALL | re.MULTILINE,
 )
 
@@ -106,9 +117,9 @@ class _Reader:
                 comment = " ".join(line.strip(" *") for line in self.take()[3:-2].splitlines()).strip()
             elif kind == "heading":
                 section = self.take().strip("/- ")
-            elif text in ("grammar", "tokens"):
+            elif text in ("grammar", "parser", "lexer", "options", "tokens", "mode"):
                 comment = ""
-                while self.take() not in (";", "}"):
+                while self.take() != ("}" if text in ("options", "tokens") else ";"):
                     pass
             else:
                 if text == "fragment":
@@ -185,10 +196,15 @@ def listed(node: Node) -> Node:
     return node._replace(parts=parts)
 
 
+def grammar_text(stem: str) -> str:
+    """Return the text of a grammar, that of its parser first."""
+    return "\n".join(path.read_text(encoding="utf-8") for path in FILES[stem])
+
+
 def pages() -> Iterator[tuple[str, str]]:
     """Yield the path and text of the page of each grammar."""
     for stem, (name, title, intro) in PAGES.items():
-        yield f"{FOLDER}/{name}.md", _page(rules((GRAMMARS / f"{stem}.g4").read_text(encoding="utf-8")), title, intro)
+        yield f"{FOLDER}/{name}.md", _page(rules(grammar_text(stem)), title, intro)
 
 
 def _page(found: list[Rule], title: str, intro: str) -> str:
@@ -196,7 +212,8 @@ def _page(found: list[Rule], title: str, intro: str) -> str:
     parts = [f"# Grammar: {title}\n\n{intro}\n\n"]
     parts.append(
         "In a diagram, follow the line from left to right. Round boxes are words and characters of the language. "
-        "Square boxes are other rules; select one to go there.\n\n"
+        "Square boxes are other rules; select one to go there. Every installation of nczarr has the grammar as a file: "
+        "see [Use a grammar in another language](other-languages.md).\n\n"
     )
     users: dict[str, list[str]] = {}
     for rule in found:

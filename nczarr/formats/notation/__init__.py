@@ -1,6 +1,6 @@
 """The NCZarr notation: the data model specification's abstract grammar as a readable and writable language.
 
-It expresses the whole model without data. Grammar: `grammar/NCZarr.g4`;
+It expresses the whole model without data. Grammar: `syntax/grammars/NCZarr.g4`;
 departures from the specification: `docs/reference/formats/notation.md`.
 """
 

@@ -1,4 +1,4 @@
-r"""Lexer of the notation: bytes → tokens for the parser of `grammar/NCZarr.g4`, and spelling of names and texts.
+r"""Lexer of the notation: bytes → tokens for the parser of `NCZarr.g4` (syntax/grammars), and spelling of names.
 
 One regular expression makes the tokens of the grammar's own lexer (a test
 compares them). Invalid tokens are reported, and replaced by their probable

@@ -1,6 +1,6 @@
 """CDL → tree: `read(source, report) -> Unchecked`.
 
-The parser (grammar/CDL.g4) finds statements, `statements.py` interprets them,
+The parser (syntax/grammars/CDLParser.g4) finds statements, `statements.py` interprets them,
 the assembler collects. Value lists of `data:` and of attributes with
 user-defined types remain spans until `read_lists`, when types are known.
 Invalid input never raises: faults are reported, the rest becomes the tree.

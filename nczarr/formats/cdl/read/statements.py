@@ -1,4 +1,4 @@
-"""Interpretation of CDL statements, one function per production of grammar/CDL.g4.
+"""Interpretation of CDL statements, one function per production of syntax/grammars/CDLParser.g4.
 
 Syntax errors are already reported; what precedes them counts if meaningful.
 Types: `typedefs.py`; simple statements: `simple_statements.py`.

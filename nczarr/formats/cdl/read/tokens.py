@@ -1,4 +1,4 @@
-"""Fast token source of CDL: bytes → tokens for the parser of `grammar/CDL.g4`.
+"""Fast token source of CDL: bytes → tokens for the parser of `syntax/grammars/CDLParser.g4`.
 
 A value list becomes one VALUES token, a run of simple statements one SIMPLE
 token (spans, parsed later); all else the grammar's tokens. String constants are

@@ -1,6 +1,6 @@
 """DAP2 of OPeNDAP: DODS responses in files, and datasets on servers.
 
-`frontend.py` reads files and servers: `parser.py` DDS and DAS (grammar/DAP2.g4), `tree.py` and `dataset.py` their
+`frontend.py` reads files and servers: `parser.py` DDS and DAS (grammars/DAP2.g4), `tree.py` and `dataset.py` their
 meaning, `xdr.py` values. Our server answers with `declarations.py`, `das_writer.py`, `values.py`.
 """
 

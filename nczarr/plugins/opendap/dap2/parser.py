@@ -1,6 +1,6 @@
 """DDS and DAS → declarations and attribute entries, without meaning.
 
-One regular expression makes the tokens of the lexer of `grammar/DAP2.g4` (a test compares them) for its parser.
+One regular expression makes the tokens of the lexer of `grammars/DAP2.g4` (a test compares them) for its parser.
 """
 
 from __future__ import annotations

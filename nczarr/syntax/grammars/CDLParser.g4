@@ -4,16 +4,15 @@
  * constants) parses, and is then reported by name and place. Every decision needs one token of lookahead:
  * grammar/generate.py refuses a parser that would need more.
  *
- * Two token sources feed this grammar. The lexer rules below are the reference. The fast source
+ * Two token sources feed this grammar. CDLLexer.g4 is the reference, and serves every language. The fast source
  * (nczarr/formats/cdl/read/tokens.py) also makes the virtual tokens: VALUES, a whole value list as one span of the
  * source, and SIMPLE, a run of statements that regular expressions can take apart. Both give the same tree.
- * The text between `netcdf` and the first brace is a name as it stands; both sources cut it out by hand.
  */
-grammar CDL;
+parser grammar CDLParser;
 
-tokens { DATASET_NAME, VALUES, SIMPLE }
+options { tokenVocab = CDLLexer; }
 
-ncdesc      : NETCDF DATASET_NAME LBRACE body RBRACE EOF ;
+ncdesc      : NETCDF DATASET_NAME? LBRACE body RBRACE EOF ;
 
 body        : attstatement* section* ;
 
@@ -98,42 +97,3 @@ name        : NAME | PATH | PRIMITIVE | ENUM | OPAQUE | COMPOUND | UNLIMITED | N
 word        : NAME | PATH | PRIMITIVE | UNLIMITED | NETCDF ;
 
 constant_word : SPECIAL_FLOAT | NIL ;
-
-// ---- tokens (the reference; section words include their colon) -----------------------------------------------
-TYPES       : 'types:' ;
-DIMENSIONS  : 'dimensions:' ;
-VARIABLES   : 'variables:' ;
-DATA        : 'data:' ;
-GROUP       : 'group:' ;
-
-NETCDF      : 'netcdf' | 'NETCDF' | 'netCDF' ;
-PRIMITIVE   : 'byte' | 'char' | 'short' | 'int' | 'long' | 'integer' | 'float' | 'real' | 'double'
-            | 'ubyte' | 'ushort' | 'uint' | 'ulong' | 'uinteger' | 'int64' | 'uint64' | 'string' ;
-ENUM        : 'enum' ;
-OPAQUE      : 'opaque' ;
-COMPOUND    : 'compound' | 'struct' | 'structure' ;
-UNLIMITED   : 'unlimited' | 'UNLIMITED' ;
-NIL         : 'NIL' | 'nil' | 'Nil' ;
-SPECIAL_FLOAT
-            : 'NaN' | 'nan' | 'NaNf' | 'nanf' | '-'? ( 'Infinity' | 'Infinityf' | 'Inff' )
-            | 'DoubleInf' | 'FloatInf' ;
-FILL        : '_' ;
-
-HEX         : '0' [xX] [0-9a-fA-F]+ ( [sS] | [lL] [lL]? )? ;
-FLOAT       : [+-]? ( [0-9]+ '.' [0-9]* | '.' [0-9]* ) ( [eE] [+-]? [0-9]+ )? [fFdDlL]?
-            | [+-]? [0-9]+ [eE] [+-]? [0-9]+ [fFdDlL]? ;
-INT         : [+-]? [0-9]+ [a-zA-Z_]* ;
-STRING      : '"' ( '\\' . | ~["\\] )* '"' ;
-CHAR        : '\'' ( '\\' . | ~['\\] )* '\'' ;
-
-NAME        : START PART* ;
-PATH        : '/' | ( '/' START PART* )+ ;
-
-LBRACE : '{' ; RBRACE : '}' ; LPAREN : '(' ; RPAREN : ')' ;
-COLON : ':' ; SEMICOLON : ';' ; COMMA : ',' ; EQUALS : '=' ; STAR : '*' ;
-
-COMMENT     : ( '//' ~[\r\n]* | '/*' .*? '*/' ) -> skip ;
-SPACE       : [ \t\r\n\f]+ -> skip ;
-
-fragment START : [A-Za-z_] | '\\' [ -~] | [\u0080-\u{10FFFF}] ;
-fragment PART  : [A-Za-z0-9_.@+%-] | '\\' ~[\r\n] | [\u0080-\u{10FFFF}] ;
