@@ -13,7 +13,7 @@ from nczarr.sdk import Command, Messages, misuse, options_of, read_input
 
 EXAMPLES = (
     ("make a program in C", "generate c ocean.cdl -o program"),
-    ("draft a contract from examples", "generate contract may.nc june.nc -o contracts"),
+    ("draft a contract from examples", "generate contract ocean.nc ocean.zarr -o contracts"),
 )
 
 
