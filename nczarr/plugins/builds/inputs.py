@@ -20,7 +20,7 @@ _hooked = False
 
 @contextmanager
 def recording() -> Iterator[set[str]]:
-    """Give the set of files that this process opens for reading meanwhile, as absolute paths.
+    """Give the set of files that this process opens for reading meanwhile.
 
     Python tells of each file that it opens; that a hook for this cannot be removed is why there is one for all runs.
     """
@@ -41,7 +41,7 @@ def _note(event: str, arguments: tuple[object, ...]) -> None:
     path, mode, flags = (*arguments, None, None)[:3]
     writes = isinstance(flags, int) and flags & (os.O_WRONLY | os.O_RDWR | os.O_CREAT)
     if isinstance(path, str) and not writes and not (isinstance(mode, str) and set(mode) & set("wax+")):
-        _recorded.add(local_paths.absolute(path))
+        _recorded.add(path)  # as it is: what fails in a hook would fail the call that opens the file
 
 
 def list_inputs(opened: Iterable[str], sources: Iterable[str], passes: Iterable[str], target: str) -> list[str]:
@@ -51,7 +51,7 @@ def list_inputs(opened: Iterable[str], sources: Iterable[str], passes: Iterable[
     all its files. `passes`: places of passes, `module:function`. URLs have no file.
     """
     own = local_paths.absolute(target)
-    found = {path for path in opened if _counts(path)}
+    found = {path for path in map(local_paths.absolute, opened) if _counts(path)}
     for source in sources:
         found.update(map(local_paths.absolute, _list_files(source)))
     for place in passes:

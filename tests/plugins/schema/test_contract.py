@@ -236,3 +236,16 @@ def test_the_command_drafts_from_several_datasets(tmp_path: Path) -> None:
     for path in paths:
         assert nczarr.check(path, schema=contract) == []
     assert run_command("generate", "c", *paths, "-o", str(tmp_path / "c")).status == 2
+
+
+def test_a_placeholder_within_a_text_is_a_text(tmp_path: Path) -> None:
+    schema = 'netcdf s { dimensions: x = < dim1 > ; // nczarr: any-length\n:note = "y = < dim2 > ;" ; }'
+    assert check(tmp_path, 'netcdf d { dimensions: x = 7 ; :note = "y = < dim2 > ;" ; }', schema) == []
+
+
+def test_rules_in_a_template_add_to_its_marks(tmp_path: Path) -> None:
+    schema = TEMPLATE.replace("float depth(obs) ;", "float depth(obs) ; // nczarr: required; range 0 10")
+    data = """netcdf d { dimensions: obs = 1 ; variables: float depth(obs) ; :featureType = "point" ;
+      data: depth = 11 ; }"""
+    found = {code for code, _ in check(tmp_path, data, schema)}
+    assert found == {"unfit-value", "missing-element"}

@@ -213,3 +213,11 @@ def test_files_against_a_revision_of_git(
     assert run_command("diff", "--against", "HEAD", "s/schema.cdl").status == 1
     unknown = run_command("diff", "--against", "nowhere", "s/schema.cdl")
     assert (unknown.status, "no revision `nowhere`" in unknown.err) == (2, True)
+
+
+def test_a_renamed_type_changes_no_type_with_a_longer_name() -> None:
+    text = """netcdf d { types: opaque(2) k ; opaque(3) key ; compound c { k one ; key two ; } ; int(*) l ;
+      variables: c v ; }"""
+    assert rules_of(text, text.replace("opaque(2) k ;", "opaque(2) m ;").replace("{ k one", "{ m one")) == [
+        "renamed-type"
+    ]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from nczarr.plugins.schema.contract.places import list_comments
+from nczarr.plugins.schema.contract.places import Comment, list_comments
 from nczarr.plugins.schema.contract.rules import BadRuleError, Contract, Rules, parse_rules
 from nczarr.plugins.schema.contract.template import find_marks
 from nczarr.sdk import Attribute, Checked, Dimension, Group, Node, Report, Variable
@@ -24,20 +24,25 @@ def read_contract(schema: Checked, report: Report) -> Contract:
         if found is None:
             continue
         try:
-            if not comment.nodes:
-                raise BadRuleError("the comment stands with no declaration")
-            for path, node in comment.nodes:
-                added = parse_rules(found[1], rules.get(path, marks.usual))
-                _check_suits(added, node)
-                rules[path] = added._replace(span=comment.span)
+            for path in _find_suited(comment, parse_rules(found[1])):
+                rules[path] = parse_rules(found[1], rules.get(path, marks.usual))._replace(span=comment.span)
         except BadRuleError as error:
             report.error("bad-rule", str(error), comment.span)
     free = frozenset(path for path, each in rules.items() if each.extra_allowed)
     return Contract(rules, marks.usual, free)
 
 
-def _check_suits(rules: Rules, node: Node) -> None:
-    """Raise BadRuleError if a rule means nothing for a node of this kind."""
+def _find_suited(comment: Comment, rules: Rules) -> list[str]:
+    """Return the paths of the nodes of a comment with which its rules go. Raises BadRuleError if there is none."""
+    unsuited = [(path, _find_misfit(rules, node)) for path, node in comment.nodes]
+    suited = [path for path, misfit in unsuited if not misfit]
+    if not suited:
+        raise BadRuleError(unsuited[0][1] if unsuited else "the comment stands with no declaration")
+    return suited
+
+
+def _find_misfit(rules: Rules, node: Node) -> str:
+    """Return which rule means nothing for a node of this kind; empty if all go with it."""
     kind = type(node).__name__
     has_values = isinstance(node, Attribute | Variable)
     for flag, word, suits in (
@@ -48,4 +53,5 @@ def _check_suits(rules: Rules, node: Node) -> None:
         (rules.has_demands, "a rule for values", has_values),
     ):
         if flag and not suits:
-            raise BadRuleError(f"{word if ' ' in word else f'`{word}`'} does not go with a node of the kind {kind}")
+            return f"{word if ' ' in word else f'`{word}`'} does not go with a node of the kind {kind}"
+    return ""

@@ -12,6 +12,7 @@ import re
 from collections.abc import Iterable
 from typing import NamedTuple
 
+from nczarr.plugins.languages.language import find_language
 from nczarr.plugins.schema.contract.places import Comment
 from nczarr.plugins.schema.contract.rules import STRICT, Presence, Rules
 from nczarr.sdk import Attribute, Source
@@ -30,7 +31,7 @@ _CONDITION = re.compile(r"if\b|when\b|for\b", re.IGNORECASE)
 
 _FIXED = re.compile(r"do not (change|modify|alter)|must be exactly", re.IGNORECASE)
 
-_PLACEHOLDER = re.compile(rb"(?<==)(\s*)<[^<>\n;]*>")
+_PLACEHOLDER = re.compile(rb"(?<==)(\s*)<[^<>\n;\"]*>(?=\s*[;,])")
 
 LOOSE = Rules(presence="optional", any_type=True, any_value=True, any_length=True, extra_allowed=True)
 """Rules of what a template does not mark."""
@@ -68,5 +69,13 @@ def fill_placeholders(source: Source) -> Source:
     Every byte keeps its place, so that diagnostics point at the lines as they were written.
     """
     data = bytes(source.data)
-    filled = _PLACEHOLDER.sub(lambda found: found[1] + b"1".ljust(len(found[0]) - len(found[1])), data)
-    return source if filled == data else Source(source.name, filled, key=source.key, path=source.path)
+    places = list(_PLACEHOLDER.finditer(data))
+    language = find_language("cdl") if places else None
+    if language is None:
+        return source
+    texts = [lexeme for lexeme in language.split(data) if lexeme.kind in ("string", "comment")]
+    filled = bytearray(data)
+    for found in places:
+        if not any(lexeme.start < found.start() < lexeme.end for lexeme in texts):
+            filled[slice(*found.span())] = found[1] + b"1".ljust(len(found[0]) - len(found[1]))
+    return Source(source.name, bytes(filled), key=source.key, path=source.path)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
@@ -81,7 +82,7 @@ class _Evolution:
         """Return the definition of a type in the names of the new schema."""
         text = definition(node, storage=False)
         for before, after in self.renamed.items() if side == "old" else ():
-            text = text.replace(before, after)
+            text = re.sub(rf"{re.escape(before)}(?=[ (])", lambda _, name=after: name, text)
         return text
 
     def _describe_group(self, path: str, group: Group, side: str) -> object:
