@@ -82,7 +82,7 @@ class _Evolution:
         """Return the definition of a type in the names of the new schema."""
         text = definition(node, storage=False)
         for before, after in self.renamed.items() if side == "old" else ():
-            text = re.sub(rf"{re.escape(before)}(?=[ (])", lambda _, name=after: name, text)
+            text = after.join(re.split(rf"{re.escape(before)}(?=[ (])", text))
         return text
 
     def _describe_group(self, path: str, group: Group, side: str) -> object:
