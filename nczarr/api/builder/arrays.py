@@ -63,7 +63,7 @@ def _bytes(text: Any) -> bytes:
 def _lengths(data: Any, depth: int) -> list[int]:
     level, lengths = [data], []
     for axis in range(depth):
-        if not all(isinstance(item, list | tuple | range) or hasattr(item, "__array__") for item in level):
+        if not all(isinstance(item, list | tuple | range) or getattr(item, "ndim", 0) for item in level):
             raise UnsuitedValueError("shape-mismatch", f"the data have {axis} dimensions, not {depth}")
         sizes = {len(item) for item in level}
         if len(sizes) > 1:

@@ -21,6 +21,10 @@ HASHED = 64 << 20
 """Largest file whose content counts if its time changed; larger ones count as changed."""
 
 
+UNSETTLED = 2_000_000_000
+"""Nanoseconds in which a file may change without another time, on the coarsest of file systems (FAT)."""
+
+
 def place_of(target: str) -> str:
     """Return the path of the document of a target."""
     return target.rstrip("/") + SUFFIX
@@ -31,11 +35,12 @@ def is_current(target: str, words: Sequence[str]) -> bool:
     try:
         with open(place_of(target), encoding="utf-8") as file:
             made = json.load(file)
+            written = os.fstat(file.fileno()).st_mtime_ns
         return (
             made["release"] == __version__
             and made["words"] == list(words)
             and made["target"] == _state(target)
-            and all(_is_same(path, state) for path, state in made["inputs"].items())
+            and all(_is_same(path, state, written) for path, state in made["inputs"].items())
         )
     except (OSError, ValueError, KeyError, TypeError, AttributeError):
         return False  # no document, one of another release, or a file that has gone: the run makes all of it again
@@ -50,11 +55,17 @@ def _state(path: str) -> list[int]:
     return [sum(each.st_size for each in times), max((each.st_mtime_ns for each in times), default=0), len(times)]
 
 
-def _is_same(path: str, state: dict[str, Any]) -> bool:
+def _is_same(path: str, state: dict[str, Any], written: int) -> bool:
+    """Return whether an input is unchanged. `written`: time of the document, in nanoseconds.
+
+    A file that changed again while the clock of the system stood still has the time that it had: just before the
+    document was written, a time says nothing.
+    """
     size, time = _state(path)
     if size != state["size"]:
         return False
-    return time == state["time"] or ("sha256" in state and _hash(path) == state["sha256"])
+    is_settled = time == state["time"] and written - time > UNSETTLED
+    return is_settled or ("sha256" in state and _hash(path) == state["sha256"])
 
 
 def _hash(path: str) -> str:

@@ -77,7 +77,7 @@ def _list_packages() -> Iterator[str]:
 
 def _list_files(source: str) -> Iterator[str]:
     """Yield the files of a source: itself, or all in its folder."""
-    path = source.removeprefix("file://").partition("#")[0]
+    path = source if os.path.lexists(source) else source.removeprefix("file://").partition("#mode=")[0]
     if not local_paths.is_folder(path):
         yield path
         return

@@ -303,3 +303,11 @@ def test_an_integer_attribute_beyond_all_types_is_refused(value: int | list[int]
     builder.attribute("a", value)
     with pytest.raises(nczarr.CompileError, match=told):
         builder.finish()
+
+
+def test_arrays_without_dimensions_are_no_rows() -> None:
+    for data in ([np.float64(1), np.float64(2)], [np.array(1.0), np.array(2.0)]):
+        builder = nczarr.DatasetBuilder("d")
+        builder.variable("v", "double", [builder.dimension("x", 2), 2])
+        with pytest.raises(nczarr.CompileError, match="the data have 1 dimensions, not 2"):
+            builder.finish(data={"/v": data})
