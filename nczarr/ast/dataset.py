@@ -78,7 +78,7 @@ class Codec(Node):
 
     def __post_init__(self) -> None:
         if not (is_natural(self.id) and type(self.parameters) is tuple and all(map(is_natural, self.parameters))):
-            self._decide()
+            self._validate_by_pydantic()
 
     @property
     def name(self) -> str | None:
@@ -96,7 +96,7 @@ class Quantize(Node):
     """Significant decimal digits, or bits for `bitround`."""
 
     def __post_init__(self) -> None:
-        self._decide()  # rare
+        self._validate_by_pydantic()  # rare
 
 
 Element = Annotated[
@@ -164,7 +164,7 @@ class Storage(Node):
             and (self.quantize is None or type(self.quantize) is Quantize)
             and (self.element is None or self.element in _COMMON_ELEMENTS)
         ):
-            self._decide()
+            self._validate_by_pydantic()
 
     def normalize(self, shape: tuple[int, ...], type_name: str, unlimited: tuple[bool, ...] = ()) -> Storage:
         """Return the model's form: chunks within fixed dimensions, no filters of a scalar."""
@@ -223,7 +223,7 @@ class Dimension(Node):
 
     def __post_init__(self) -> None:
         if not (is_name(self.name) and is_natural(self.size) and type(self.unlimited) is bool):
-            self._decide()
+            self._validate_by_pydantic()
 
 
 class _JsonText:
@@ -257,7 +257,7 @@ class Attribute(Node):
 
     def __post_init__(self) -> None:
         if not (type(self.name) is str and self.name and type(self.value) is Constant and self.json is None):
-            self._decide()
+            self._validate_by_pydantic()
 
     def with_value(self, value: Constant) -> Attribute:
         """Return the attribute with a value, and its JSON only if the value is the same."""
@@ -301,7 +301,7 @@ class Variable(Node):
             and type(self.storage) is Storage
             and (not self.axes or _are_axes(self.axes))
         ):
-            self._decide()
+            self._validate_by_pydantic()
 
 
 def _are_axes(candidate: object) -> bool:
@@ -331,7 +331,7 @@ class Group(Node):
 
     def __post_init__(self) -> None:
         if not (is_name(self.name) and self._holds_nodes()):
-            self._decide()
+            self._validate_by_pydantic()
 
     def _holds_nodes(self) -> bool:
         return (
@@ -359,7 +359,7 @@ class Dataset(Group):
     def __post_init__(self) -> None:
         is_known = self.kind is None or self.kind in _KINDS
         if not (is_known and type(self.name) is str and self.version == VERSION and self._holds_nodes()):
-            self._decide()
+            self._validate_by_pydantic()
 
 
 KIND_NAMES: dict[Kind, str] = {

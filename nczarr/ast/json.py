@@ -37,7 +37,7 @@ class AstDocument(Node):
     """The dataset."""
 
     def __post_init__(self) -> None:
-        self._decide()
+        self._validate_by_pydantic()
 
 
 def dump(dataset: Dataset) -> dict[str, Any]:

@@ -113,7 +113,7 @@ class Node:
         for name, member in zip(self._members, state, strict=True):
             object.__setattr__(self, name, member)
 
-    def _decide(self) -> None:
+    def _validate_by_pydantic(self) -> None:
         """Let pydantic decide about the members, and convert them. Raises ValidationError."""
         from nczarr.ast import validation
 

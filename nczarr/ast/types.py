@@ -83,7 +83,7 @@ class EnumConstant(Node):
 
     def __post_init__(self) -> None:
         if not (is_name(self.name) and type(self.value) is int):
-            self._decide()
+            self._validate_by_pydantic()
 
 
 @node
@@ -102,7 +102,7 @@ class EnumType(Node):
     def __post_init__(self) -> None:
         is_sound = is_name(self.name) and self.kind == "enum" and self.base in _INTEGERS
         if not (is_sound and all_are(self.constants, EnumConstant)):
-            self._decide()
+            self._validate_by_pydantic()
 
 
 @node
@@ -118,7 +118,7 @@ class OpaqueType(Node):
 
     def __post_init__(self) -> None:
         if not (is_name(self.name) and self.kind == "opaque" and is_natural(self.size) and self.size):
-            self._decide()
+            self._validate_by_pydantic()
 
 
 @node
@@ -134,7 +134,7 @@ class VlenType(Node):
 
     def __post_init__(self) -> None:
         if not (is_name(self.name) and self.kind == "vlen" and is_name(self.base)):
-            self._decide()
+            self._validate_by_pydantic()
 
 
 @node
@@ -158,7 +158,7 @@ class Field(Node):
             and all(type(length) is int and length > 0 for length in self.shape)
             and (self.offset is None or is_natural(self.offset))
         ):
-            self._decide()
+            self._validate_by_pydantic()
 
 
 @node
@@ -177,7 +177,7 @@ class CompoundType(Node):
     def __post_init__(self) -> None:
         is_sound = is_name(self.name) and self.kind == "compound" and all_are(self.fields, Field)
         if not (is_sound and (self.size is None or (is_natural(self.size) and self.size))):
-            self._decide()
+            self._validate_by_pydantic()
 
 
 UserType = Annotated[EnumType | OpaqueType | VlenType | CompoundType, Tagged("kind")]

@@ -62,7 +62,7 @@ class Constant(Node):
         else:
             right = bool(self.type) and all_are(data, Constant)
         if not right:
-            self._decide()
+            self._validate_by_pydantic()
 
     @classmethod
     def numbers(cls, type_name: str, values: Iterable[int | float]) -> Constant:

@@ -243,11 +243,11 @@ class _Checking:
         shared: set[str] = set()
         for kind, items in (("type", group.types), ("variable", group.variables), ("group", group.groups)):
             for item in items:
-                self._legal(item.name, kind, item.span)
+                self._check_name(item.name, kind, item.span)
                 shared.add(item.name)
         dimensions = {dimension.name for dimension in group.dimensions}
         for dimension in group.dimensions:
-            self._legal(dimension.name, "dimension", dimension.span)
+            self._check_name(dimension.name, "dimension", dimension.span)
         namespace = {item.name for item in (*group.types, *group.groups)}
         count = len(group.types) + len(group.variables) + len(group.groups)
         if len(shared) < count or len(dimensions) < len(group.dimensions) or not namespace.isdisjoint(dimensions):
@@ -263,7 +263,7 @@ class _Checking:
         for child in group.groups:
             self.group(child, depth + 1)
 
-    def _legal(self, name: str, kind: str, place: Span) -> None:
+    def _check_name(self, name: str, kind: str, place: Span) -> None:
         if name in self.plain:
             return
         if _PLAIN.fullmatch(name):
@@ -281,7 +281,7 @@ class _Checking:
         if spelled <= self.plain and spelled.isdisjoint(self.kept):
             return
         for attribute in attributes:
-            self._legal(attribute.name, "attribute", attribute.span)
+            self._check_name(attribute.name, "attribute", attribute.span)
             if attribute.name in self.kept:
                 message = f"attribute `{attribute.name}` has a name that netCDF-4 files reserve"
                 self.report.warning("reserved-attribute", message, attribute.span, helps=["rename it"])
@@ -290,7 +290,7 @@ class _Checking:
         seen: set[str] = set()
         for name, place in items:
             if legal:
-                self._legal(name, kind, place)
+                self._check_name(name, kind, place)
             if name in seen or names.normal(name) != name:
                 self.unsettled = True
             seen.add(name)

@@ -200,7 +200,7 @@ def _place(whole: _Given, types: Types) -> Parts:
         content = join(tree.base, lists, types)
         return _Given(content, [0], [content.count], (content.count,))
 
-    def member(number: int, field: Field, placed: _Given) -> _Given:
+    def select_field(number: int, field: Field, placed: _Given) -> _Given:
         declared = types[placed.constant.type]
         assert isinstance(declared, CompoundType)
         items = placed.constant.data[number :: len(declared.fields)]
@@ -209,7 +209,7 @@ def _place(whole: _Given, types: Types) -> Parts:
         starts, lengths = ([count * number for number in numbers] for numbers in (placed.starts, placed.lengths))
         return _Given(values, starts, lengths, (*placed.shape, *field.shape), _field_fill(placed.fill, number))
 
-    return dict(spread(part_tree(whole.constant.type, types), whole, array, elements, member))
+    return dict(spread(part_tree(whole.constant.type, types), whole, array, elements, select_field))
 
 
 def _field_fill(fill: Constant | None, index: int) -> Constant | None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import base64
 import binascii
-import math
 import re
 from typing import Any
 
@@ -153,10 +152,12 @@ def refuses_fill(value: Any, array: Json, version: int) -> bool:
         case "i" | "u":
             return _no_integer(value, letter, size)
         case "f":
-            return _no_real(value, version)
+            return _is_unreadable_float(value, version)
         case "c":
             return not (
-                isinstance(value, list) and len(value) == 2 and not any(_no_real(part, version) for part in value)
+                isinstance(value, list)
+                and len(value) == 2
+                and not any(_is_unreadable_float(part, version) for part in value)
             )
         case "S" | "V":
             return not _is_base64(value)
@@ -180,12 +181,12 @@ def _no_integer(value: Any, letter: str, size: int) -> bool:
     return not low <= value <= high
 
 
-def _no_real(value: Any, version: int) -> bool:
+def _is_unreadable_float(value: Any, version: int) -> bool:
     if isinstance(value, str):
         if version == 3 and re.fullmatch(r"0x(?:[0-9a-fA-F]{2})+", value):
             return False
         try:
-            math.copysign(float(value), 1)
+            float(value)
         except ValueError:
             return True
         return False

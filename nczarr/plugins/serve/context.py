@@ -7,7 +7,7 @@ from functools import wraps
 from typing import Any, NamedTuple, TypeAlias
 
 from nczarr.plugins.serve.answers import HTML, HttpAnswer, conditional, document
-from nczarr.plugins.serve.dataset_cache import CachedDataset, Shelf, while_same
+from nczarr.plugins.serve.dataset_cache import CachedDataset, Shelf, refuse_if_replaced
 from nczarr.plugins.serve.places import Root, ServedPlace
 from nczarr.plugins.serve.refusals import RefusedRequestError
 from nczarr.plugins.serve.request import Request
@@ -97,7 +97,7 @@ class ServerContext(NamedTuple):
         """Return the answer of some work on a dataset, or the work if it needs much memory."""
 
         def steadily() -> HttpAnswer:
-            with while_same(opened):
+            with refuse_if_replaced(opened):
                 return work()
 
         return steadily() if need <= self.limits.immediate else HeavyWork(steadily, need)
@@ -137,15 +137,15 @@ def of_dataset(answer: Callable[[ServerContext, Request, CachedDataset], Answer]
     """Return the handler of a route whose paths name datasets, which are open when it is called."""
 
     @wraps(answer)
-    def open_first(context: ServerContext, asked: Request, at_hand: CachedDataset | None) -> Answer:
+    def answer_if_open(context: ServerContext, asked: Request, at_hand: CachedDataset | None) -> Answer:
         place = context.dataset(asked.segments[1:])
         opened = context.find_open(place, at_hand)
         if opened is None:
             return DatasetToOpen(place)
-        with while_same(opened):
+        with refuse_if_replaced(opened):
             return answer(context, asked, opened)
 
-    return open_first
+    return answer_if_open
 
 
 def as_wanted(asked: Request, members: Callable[[], Any], html: Callable[[], bytes]) -> HttpAnswer:

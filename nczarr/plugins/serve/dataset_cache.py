@@ -343,7 +343,7 @@ def stamp_of(place: ServedPlace) -> Stamp:
 
 
 @contextmanager
-def while_same(opened: CachedDataset) -> Iterator[None]:
+def refuse_if_replaced(opened: CachedDataset) -> Iterator[None]:
     """Run a block.
 
     Raises RefusedRequestError, also instead of its errors, if a file has changed since it was opened.

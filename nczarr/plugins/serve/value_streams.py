@@ -14,7 +14,7 @@ from nczarr.arrays.sources.source import ArraySource, itemsize
 from nczarr.arrays.values.parts import is_fixed, size
 from nczarr.ast import VlenType
 from nczarr.ast.rectilinear import largest
-from nczarr.plugins.serve.dataset_cache import CachedDataset, while_same
+from nczarr.plugins.serve.dataset_cache import CachedDataset, refuse_if_replaced
 from nczarr.plugins.serve.refusals import RETRY, RefusedRequestError
 from nczarr.plugins.serve.resources import PIECE, Disk, FullError, Limits, Spool
 from nczarr.semantics.checked import Checked
@@ -102,7 +102,7 @@ def steady(pieces: Iterator[bytes], opened: CachedDataset) -> Iterator[bytes]:
     values of two states of a file never mix.
     """
     while True:
-        with while_same(opened):
+        with refuse_if_replaced(opened):
             piece = next(pieces, None)
         if piece is None:
             return

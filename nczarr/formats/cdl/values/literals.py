@@ -80,7 +80,7 @@ class ListReader:
         else:
             value = int(digits)
         if declared:
-            return self._add_suffix(value, declared, digits, start, end)
+            return self._fit_to_suffix(value, declared, digits, start, end)
         # As ncgen has it: above uint a plain number is uint64, and int64 only below zero.
         for candidate in ("int", "uint", "uint64") if value >= 0 else ("int", "int64"):
             if ATOMIC[candidate].low <= value <= ATOMIC[candidate].high:
@@ -100,7 +100,7 @@ class ListReader:
             raise self.stop("integer-overflow", "integer constant does not fit 64 bits", start, end)
         return int(bare, 8) * (-1 if digits[:1] == b"-" else 1)
 
-    def _add_suffix(self, value: int, declared: str, digits: bytes, start: int, end: int) -> Literal:
+    def _fit_to_suffix(self, value: int, declared: str, digits: bytes, start: int, end: int) -> Literal:
         atomic = ATOMIC[declared]
         if atomic.low == 0:
             if digits[:1] == b"-":

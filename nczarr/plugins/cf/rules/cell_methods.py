@@ -174,10 +174,10 @@ def check_climatology(dataset: CFDataset) -> Iterator[Breach]:
         yield from find_missing(dataset, variable, "climatology", [text] if text else [])
         bounds = dataset.resolve(text, variable.group) if text else None
         if bounds is not None:
-            yield from _find_bounds(variable, bounds)
+            yield from _check_climatology_bounds(variable, bounds)
 
 
-def _find_bounds(variable: CFVariable, bounds: CFVariable) -> Iterator[Breach]:
+def _check_climatology_bounds(variable: CFVariable, bounds: CFVariable) -> Iterator[Breach]:
     node = variable.attributes["climatology"]
     if not bounds.is_numeric:
         yield Breach("numeric", f"the bounds `{bounds.path}` have the type `{bounds.type}`", node)

@@ -182,7 +182,7 @@ def check_flags(dataset: CFDataset) -> Iterator[Breach]:
                 yield from _find_values(variable, name)
         if "flag_meanings" in variable.attributes:
             yield from _find_flags_words(variable)
-        yield from _find_masks(variable)
+        yield from _find_flags_outside_masks(variable)
 
 
 def _find_values(variable: CFVariable, name: str) -> Iterator[Breach]:
@@ -221,7 +221,7 @@ def _find_flags_words(variable: CFVariable) -> Iterator[Breach]:
             yield Breach("words", f"`{word}` of `{variable.path}` has characters that no meaning has", node, word)
 
 
-def _find_masks(variable: CFVariable) -> Iterator[Breach]:
+def _find_flags_outside_masks(variable: CFVariable) -> Iterator[Breach]:
     values, masks = variable.numbers("flag_values"), variable.numbers("flag_masks")
     if len(values) != len(masks):
         return

@@ -331,18 +331,18 @@ class Cursor:
 
     def tree(self, region: Selection) -> Tree:
         """Return the values of a region, which must follow the previous region. Raises OSError."""
-        return self._tree(self._parts, region)
+        return self._read_tree(self._parts, region)
 
-    def _tree(self, parts: PartTree, region: Selection) -> Tree:
+    def _read_tree(self, parts: PartTree, region: Selection) -> Tree:
         match parts:
             case ListTree(counts=PartLeaf(path=path)):
                 counts = self._sources[path].read(region).reshape(-1).astype(np.int64)
                 start = self._at.get(path, 0)
                 self._at[path] = start + int(counts.sum())
-                return RaggedLists(counts, self._tree(parts.content, (slice(start, self._at[path]),)))
+                return RaggedLists(counts, self._read_tree(parts.content, (slice(start, self._at[path]),)))
             case RecordTree():
                 inner = sorted(parts.members, key=lambda member: is_structure(member[0].type, self._types))
-                members = tuple(self._tree(member, (*region, *all_of(field.shape))) for field, member in inner)
+                members = tuple(self._read_tree(member, (*region, *all_of(field.shape))) for field, member in inner)
                 return _records(math.prod(lengths_of(region)), [field for field, _ in inner], members)
             case PartLeaf():
                 return flat(self._sources[parts.path].read(region).reshape(-1), parts.type, self._types)

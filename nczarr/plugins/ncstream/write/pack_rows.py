@@ -204,7 +204,7 @@ def _pack(tree: Records, *, own_heaps: bool) -> _Packed:
     tree = _in_order_of_headers(tree)
     rows = np.empty(tree.length, _dtype(tree))
     strings: list[tuple[Sequence[bytes | None], int, int]] = []
-    _fill(tree, rows, strings, _Heap(tree.length, own_heaps=own_heaps))
+    _pack_rows(tree, rows, strings, _Heap(tree.length, own_heaps=own_heaps))
     return _Packed(rows, strings=strings)
 
 
@@ -254,11 +254,11 @@ def _dtype(tree: Records) -> Any:
     return np.dtype(fields)
 
 
-def _fill(tree: Records, rows: NDArray[Any], strings: list[Any], heap: _Heap) -> None:
+def _pack_rows(tree: Records, rows: NDArray[Any], strings: list[Any], heap: _Heap) -> None:
     for name, shape, member in zip(tree.names, tree.shapes, tree.members, strict=True):
         into = rows[name]
         if isinstance(member, Records):
-            _fill(member, into, strings, heap)
+            _pack_rows(member, into, strings, heap)
         elif isinstance(member, RawStrings):
             cells = int(rows.size)
             into[...] = heap.take(cells).reshape(into.shape)

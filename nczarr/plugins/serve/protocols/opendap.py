@@ -34,7 +34,7 @@ from nczarr.plugins.opendap.dap2.declarations import DdsNode
 from nczarr.plugins.opendap.dap4 import writer as dap4
 from nczarr.plugins.serve.answers import BYTES, HTML, TEXT, HttpAnswer, conditional
 from nczarr.plugins.serve.context import Answer, DatasetToOpen, ServerContext, StreamedValues
-from nczarr.plugins.serve.dataset_cache import CachedDataset, while_same
+from nczarr.plugins.serve.dataset_cache import CachedDataset, refuse_if_replaced
 from nczarr.plugins.serve.pages.markup import DAP2, DAP4, DOWNLOAD, OPENDAP, page
 from nczarr.plugins.serve.pages.plane import ShownAxis, axis_at
 from nczarr.plugins.serve.places import ServedPlace
@@ -66,7 +66,7 @@ def answer(context: ServerContext, asked: Request, at_hand: CachedDataset | None
     opened = context.find_open(place, at_hand)
     if opened is None:
         return DatasetToOpen(place)
-    with while_same(opened):
+    with refuse_if_replaced(opened):
         if not what:
             return HttpAnswer(subset_form(opened, dap2_mapping(opened), asked.query, asked.place), HTML)
         try:

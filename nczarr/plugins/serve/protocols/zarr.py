@@ -15,7 +15,7 @@ from nczarr.plugins.common import store_view
 from nczarr.plugins.common.pieces import length_of
 from nczarr.plugins.serve.answers import BYTES, JSON, HttpAnswer, answer_unchanged, conditional, is_had, tag_of
 from nczarr.plugins.serve.context import Answer, DatasetToOpen, ServerContext, trim
-from nczarr.plugins.serve.dataset_cache import CachedDataset, while_same
+from nczarr.plugins.serve.dataset_cache import CachedDataset, refuse_if_replaced
 from nczarr.plugins.serve.delivery import resolve
 from nczarr.plugins.serve.pages.dataset import dataset_page
 from nczarr.plugins.serve.refusals import RefusedRequestError
@@ -38,7 +38,7 @@ def answer(context: ServerContext, asked: Request, at_hand: CachedDataset | None
         return DatasetToOpen(place, version)
     if not place.behind:
         return dataset_page(context, asked, place, opened)
-    with while_same(opened):
+    with refuse_if_replaced(opened):
         key = "/".join(place.behind) + ("/" if segments[-1] == "" else "")
         view = opened.view(version, context.limits.memory)
         document = view.documents.get(key)

@@ -24,7 +24,7 @@ from nczarr.pipeline.select.selection import DimensionRange, Subset
 from nczarr.plugins.common import ncml_writer
 from nczarr.plugins.serve.answers import TEXT, XML, HttpAnswer, attachment, conditional
 from nczarr.plugins.serve.context import Answer, DatasetToOpen, HeavyWork, ServerContext, StreamedValues
-from nczarr.plugins.serve.dataset_cache import CachedDataset, check_same, while_same
+from nczarr.plugins.serve.dataset_cache import CachedDataset, check_same, refuse_if_replaced
 from nczarr.plugins.serve.pages.download import FORMATS, TIMES, WORDS, write_download
 from nczarr.plugins.serve.pages.markup import BROWSE, DAP2, ERDDAP
 from nczarr.plugins.serve.places import ServedPlace
@@ -144,7 +144,7 @@ def _answer_grid(
     opened = context.find_open(place, at_hand)
     if opened is None:
         return DatasetToOpen(place)
-    with while_same(opened):
+    with refuse_if_replaced(opened):
         grid = _grid_of(opened, dimensions)
         if what in OPENDAP_TYPES:
             return _answer_opendap(context, opened, grid, what, asked)
@@ -230,7 +230,7 @@ def _describe(
     opened = context.find_open(place, at_hand)
     if opened is None:
         return DatasetToOpen(place)
-    with while_same(opened):
+    with refuse_if_replaced(opened):
         grid = _grid_of(opened, dimensions)
         body = b"".join(form.write(describe_grid(grid)))
         return conditional(HttpAnswer(body, form.kind), asked.headers, opened.modified)
