@@ -33,7 +33,7 @@ def read_contract(schema: Checked, report: Report) -> Contract:
 
 
 def _find_suited(comment: Comment, rules: Rules) -> list[str]:
-    """Return the paths of the nodes of a comment with which its rules go. Raises BadRuleError if there is none."""
+    """Return the paths of the nodes of a comment with which its rules go. Raises BadRuleError without any."""
     unsuited = [(path, _find_misfit(rules, node)) for path, node in comment.nodes]
     suited = [path for path, misfit in unsuited if not misfit]
     if not suited:

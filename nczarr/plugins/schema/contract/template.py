@@ -69,13 +69,14 @@ def fill_placeholders(source: Source) -> Source:
     Every byte keeps its place, so that diagnostics point at the lines as they were written.
     """
     data = bytes(source.data)
-    places = list(_PLACEHOLDER.finditer(data))
-    language = find_language("cdl") if places else None
+    language = find_language("cdl") if _PLACEHOLDER.search(data) else None
     if language is None:
         return source
     texts = [lexeme for lexeme in language.split(data) if lexeme.kind in ("string", "comment")]
-    filled = bytearray(data)
-    for found in places:
-        if not any(lexeme.start < found.start() < lexeme.end for lexeme in texts):
-            filled[slice(*found.span())] = found[1] + b"1".ljust(len(found[0]) - len(found[1]))
-    return Source(source.name, bytes(filled), key=source.key, path=source.path)
+
+    def fill(found: re.Match[bytes]) -> bytes:
+        if any(lexeme.start < found.start() < lexeme.end for lexeme in texts):
+            return found[0]
+        return found[1] + b"1".ljust(len(found[0]) - len(found[1]))
+
+    return Source(source.name, _PLACEHOLDER.sub(fill, data), key=source.key, path=source.path)
