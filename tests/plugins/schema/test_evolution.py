@@ -158,11 +158,11 @@ def run_reader(program: Path, new: nczarr.DatasetHandle, path: Path) -> subproce
 
 @pytest.mark.long
 def test_programs_of_the_old_schema_read_compatible_data(tmp_path: Path, tool: Callable[[str], str]) -> None:
-    """Several changes at once, drawn from all that are safe: 48 pairs. Removed variables end such a program."""
+    """Several changes at once, drawn from all that are safe: 68 pairs. Removed variables end such a program."""
     old = nczarr.from_cdl(OLD)
     program = build_reader(old, tmp_path, tool)
     rng = random.Random(54)
-    for _ in range(48):
+    for _ in range(68):
         text = OLD
         for part, new in rng.sample(SAFE, rng.randint(1, 5)):
             text = text.replace(part, new, 1)
