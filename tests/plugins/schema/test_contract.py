@@ -249,3 +249,21 @@ def test_rules_in_a_template_add_to_its_marks(tmp_path: Path) -> None:
       data: depth = 11 ; }"""
     found = {code for code, _ in check(tmp_path, data, schema)}
     assert found == {"unfit-value", "missing-element"}
+
+
+def test_a_dimension_and_its_coordinate_have_rules_of_their_own(tmp_path: Path) -> None:
+    schema = """netcdf s {
+dimensions:
+  x = 2 ; // nczarr: any-length
+variables:
+  double x(x) ; // nczarr: optional
+}
+"""
+    assert check(tmp_path, "netcdf d { dimensions: x = 9 ; }", schema) == []
+    assert [code for code, _ in check(tmp_path, "netcdf d { }", schema)] == ["missing-element"]  # the dimension
+
+
+def test_a_draft_tells_a_dimension_from_its_coordinate() -> None:
+    texts = [f"netcdf d {{ dimensions: x = {n} ; variables: double x(x) ; }}" for n in ("2", "UNLIMITED")]
+    report = Report()
+    assert "= 2 ; // nczarr: any-length" in draft([nczarr.from_cdl(each).checked for each in texts], "d", report)

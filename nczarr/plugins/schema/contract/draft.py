@@ -16,7 +16,7 @@ from nczarr.ast import walk
 from nczarr.diagnostics.report import VALUE_LOSSES
 from nczarr.pipeline.compare.diff import definition
 from nczarr.pipeline.node_label import label_of
-from nczarr.plugins.schema.contract.places import NodePlaces
+from nczarr.plugins.schema.contract.places import NodePlaces, key_of
 from nczarr.plugins.schema.contract.values import list_values
 from nczarr.sdk import (
     Attribute,
@@ -52,7 +52,7 @@ LONGEST = 40
 def draft(examples: Sequence[Checked], name: str, report: Report) -> str:
     """Return the text of a contract that all examples keep; empty after an error. Reports different-element."""
     trees = [example.dataset for example in examples]
-    found = [dict(walk(tree)) for tree in trees]
+    found = [{key_of(path, node): node for path, node in walk(tree)} for tree in trees]
     _report_contradictions(found, report)
     if report.errors:
         return ""
@@ -62,7 +62,13 @@ def draft(examples: Sequence[Checked], name: str, report: Report) -> str:
         return ""
     options = Options(header_only=True, allow_loss=VALUE_LOSSES, name=merged.dataset.name or "contract")
     header = b"".join(phases.dump(merged, "cdl", report, options) or ())
-    return "".join(_write_rules(header, {path: list(_list_rules(path, found)) for path, _ in walk(tree)}, report))
+    return "".join(
+        _write_rules(
+            header,
+            {key: list(_list_rules(key, found)) for key in (key_of(path, node) for path, node in walk(tree))},
+            report,
+        )
+    )
 
 
 def _report_contradictions(found: Sequence[Mapping[str, Node]], report: Report) -> None:
@@ -125,10 +131,10 @@ def _unite(one: tuple[N, ...], other: tuple[N, ...]) -> tuple[N, ...]:
     return (*one, *(node for node in other if _find(getattr(node, "name", ""), one) is None))
 
 
-def _list_rules(path: str, found: Sequence[Mapping[str, Node]]) -> Iterator[str]:
+def _list_rules(key: str, found: Sequence[Mapping[str, Node]]) -> Iterator[str]:
     """Yield the rules of a node."""
-    nodes = [nodes[path] for nodes in found if path in nodes]
-    home = _parent(path)
+    nodes = [nodes[key] for nodes in found if key in nodes]
+    home = _parent(key.partition(" ")[2] if key.startswith(("dimension /", "type /")) else key)
     if len(nodes) < sum(1 for each in found if home in each):
         yield "optional"
     first = nodes[0]
@@ -177,9 +183,9 @@ def _write_rules(header: bytes, rules: Mapping[str, Sequence[str]], report: Repo
     places = NodePlaces(written, source)
     comments: dict[int, list[str]] = {}
     for path, node in places.nodes:
-        if rules.get(path):
+        if rules.get(key_of(path, node)):
             line, _ = source.position(places.find_end(node))
-            comments.setdefault(line, []).extend(rules[path])
+            comments.setdefault(line, []).extend(rules[key_of(path, node)])
     for number, line_text in enumerate(header.decode("utf-8", "surrogateescape").splitlines(), 1):
         added = "; ".join(dict.fromkeys(comments.get(number, ())))
         yield f"{line_text} // nczarr: {added}\n" if added else f"{line_text}\n"

@@ -11,6 +11,7 @@ from nczarr.diagnostics.render import place
 from nczarr.pipeline.compare.diff import definition
 from nczarr.pipeline.compare.difference import show_pair
 from nczarr.pipeline.node_label import label_of
+from nczarr.plugins.schema.contract.places import key_of
 from nczarr.plugins.schema.contract.reading import read_contract
 from nczarr.plugins.schema.contract.rules import Contract, Rules
 from nczarr.plugins.schema.contract.values import find_unfit, judge_values, list_values
@@ -64,7 +65,7 @@ class _ContractComparison:
         for path in _list_common(here.types, there.types):
             self._compare_type(path, here.types[path], there.types[path])
         for path in _list_common(here.dimensions, there.dimensions):
-            if not self.contract.of(path).any_length:
+            if not self.contract.of(key_of(path, there.dimensions[path])).any_length:
                 self._compare_dimension(path, here.dimensions[path], there.dimensions[path])
         for path in _list_common(here.variables, there.variables):
             self._compare_variable(path, here.variables[path], there.variables[path])
@@ -84,7 +85,7 @@ class _ContractComparison:
                 self._add("extra-element", f"{what} `{path}` is not in the schema", here[path], None)
 
     def _report_missing(self, what: str, path: str, home: Node, wanted: Node, near: str | None) -> None:
-        rules = self.contract.of(path)
+        rules = self.contract.of(key_of(path, wanted))
         if rules.presence == "optional":
             return
         helps = [f"did you mean `{near}`, which is in the dataset but not in the schema?"] if near else []

@@ -8,7 +8,28 @@ from typing import NamedTuple
 
 from nczarr.ast import walk
 from nczarr.plugins.languages.language import Lexeme, find_language
-from nczarr.sdk import Checked, EnumConstant, Field, Group, Node, Source, Span, detect_format
+from nczarr.sdk import (
+    Checked,
+    CompoundType,
+    Dimension,
+    EnumConstant,
+    EnumType,
+    Field,
+    Group,
+    Node,
+    OpaqueType,
+    Source,
+    Span,
+    VlenType,
+    detect_format,
+)
+
+
+def key_of(path: str, node: Node) -> str:
+    """Return the key of the rules of a node: a dimension, a type and a variable may have one path."""
+    if isinstance(node, Dimension):
+        return f"dimension {path}"
+    return f"type {path}" if isinstance(node, EnumType | CompoundType | OpaqueType | VlenType) else path
 
 
 class Comment(NamedTuple):

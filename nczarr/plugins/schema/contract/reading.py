@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from nczarr.plugins.schema.contract.places import Comment, list_comments
+from nczarr.plugins.schema.contract.places import Comment, key_of, list_comments
 from nczarr.plugins.schema.contract.rules import BadRuleError, Contract, Rules, parse_rules
 from nczarr.plugins.schema.contract.template import find_marks
 from nczarr.sdk import Attribute, Checked, Dimension, Group, Node, Report, Variable
@@ -24,8 +24,8 @@ def read_contract(schema: Checked, report: Report) -> Contract:
         if found is None:
             continue
         try:
-            for path in _find_suited(comment, parse_rules(found[1])):
-                rules[path] = parse_rules(found[1], rules.get(path, marks.usual))._replace(span=comment.span)
+            for key in _find_suited(comment, parse_rules(found[1])):
+                rules[key] = parse_rules(found[1], rules.get(key, marks.usual))._replace(span=comment.span)
         except BadRuleError as error:
             report.error("bad-rule", str(error), comment.span)
     free = frozenset(path for path, each in rules.items() if each.extra_allowed)
@@ -33,9 +33,9 @@ def read_contract(schema: Checked, report: Report) -> Contract:
 
 
 def _find_suited(comment: Comment, rules: Rules) -> list[str]:
-    """Return the paths of the nodes of a comment with which its rules go. Raises BadRuleError without any."""
-    unsuited = [(path, _find_misfit(rules, node)) for path, node in comment.nodes]
-    suited = [path for path, misfit in unsuited if not misfit]
+    """Return the keys of the nodes of a comment with which its rules go. Raises BadRuleError without any."""
+    unsuited = [(key_of(path, node), _find_misfit(rules, node)) for path, node in comment.nodes]
+    suited = [key for key, misfit in unsuited if not misfit]
     if not suited:
         raise BadRuleError(unsuited[0][1] if unsuited else "the comment stands with no declaration")
     return suited

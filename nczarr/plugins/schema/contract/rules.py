@@ -64,15 +64,15 @@ class Contract(NamedTuple):
     """Rules of a schema."""
 
     rules: Mapping[str, Rules]
-    """Rules by path: an FQN, or `/v@units` of an attribute."""
+    """Rules by `places.key_of`: mostly the path, an FQN, or `/v@units` of an attribute."""
     usual: Rules = STRICT
     """Rules of the other nodes."""
     free: frozenset[str] = frozenset()
     """Paths in which, and below which, anything else may be."""
 
-    def of(self, path: str) -> Rules:
+    def of(self, key: str) -> Rules:
         """Return the rules of a node."""
-        return self.rules.get(path, self.usual)
+        return self.rules.get(key, self.usual)
 
     def allows_extra(self, path: str) -> bool:
         """Return whether a group or variable may have what the schema does not define."""

@@ -13,7 +13,7 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 from nczarr.plugins.languages.language import find_language
-from nczarr.plugins.schema.contract.places import Comment
+from nczarr.plugins.schema.contract.places import Comment, key_of
 from nczarr.plugins.schema.contract.rules import STRICT, Presence, Rules
 from nczarr.sdk import Attribute, Source
 
@@ -59,7 +59,8 @@ def find_marks(comments: Iterable[Comment]) -> Marks:
             presence, condition = "recommended", text
         for path, node in comment.nodes:
             fixed = isinstance(node, Attribute) and _FIXED.search(text) is not None
-            rules[path] = LOOSE._replace(presence=presence, condition=condition, any_value=not fixed, span=comment.span)
+            loose = LOOSE._replace(presence=presence, condition=condition, span=comment.span)
+            rules[key_of(path, node)] = loose._replace(any_value=not fixed)
     return Marks(rules, LOOSE if rules else STRICT)
 
 
