@@ -221,3 +221,9 @@ def test_a_renamed_type_changes_no_type_with_a_longer_name() -> None:
     assert rules_of(text, text.replace("opaque(2) k ;", "opaque(2) m ;").replace("{ k one", "{ m one")) == [
         "renamed-type"
     ]
+
+
+def test_a_renamed_coordinate_renames_no_dimension() -> None:
+    old = 'netcdf d { dimensions: x = 2 ; variables: double x(x) ; x:units = "m" ; int v(x) ; }'
+    new = old.replace("double x(x) ; x:units", "double z(x) ; z:units")
+    assert rules_of(old, new) == ["renamed-variable"]

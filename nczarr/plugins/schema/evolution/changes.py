@@ -29,8 +29,8 @@ class _Evolution:
     def __init__(self, old: Checked, new: Checked) -> None:
         self.old = old
         self.new = new
-        self.renamed: dict[str, str] = {}
-        """New FQNs of what was renamed, by the old ones."""
+        self.renamed: dict[tuple[str, str], str] = {}
+        """New FQNs of what was renamed, by its kind and the old FQN: a dimension and its coordinate share one."""
 
     def find(self) -> Iterator[SchemaChange]:
         old, new = self.old, self.new
@@ -60,7 +60,7 @@ class _Evolution:
             alike = [other for other in come if _are_siblings(path, other) and found[other] == found[path]]
             rivals = [other for other in gone if _are_siblings(path, other) and found[other] == found[path]]
             if len(alike) == len(rivals) == 1 and found[path] is not None:
-                self.renamed[path] = alike[0]
+                self.renamed[what, path] = alike[0]
                 come.remove(alike[0])
                 yield SchemaChange(f"renamed-{what}", path, f"{what} is `{names.last(alike[0])}` now")
             else:
@@ -68,12 +68,12 @@ class _Evolution:
         for path in come:
             yield SchemaChange(f"added-{what}", path, f"{what} only in the second")
 
-    def _now(self, path: str) -> str:
-        """Return the FQN that something has in the new schema."""
-        return self.renamed.get(path, path)
+    def _now(self, what: str, path: str) -> str:
+        """Return the FQN that something of a kind has in the new schema."""
+        return self.renamed.get((what, path), path)
 
-    def _place(self, path: str, side: str) -> str:
-        return self._now(path) if side == "old" else path
+    def _place(self, what: str, path: str, side: str) -> str:
+        return self._now(what, path) if side == "old" else path
 
     def _describe_type(self, path: str, node: UserType, side: str) -> object:
         return self._define(node, side)
@@ -81,7 +81,8 @@ class _Evolution:
     def _define(self, node: UserType, side: str) -> str:
         """Return the definition of a type in the names of the new schema."""
         text = definition(node, storage=False)
-        for before, after in self.renamed.items() if side == "old" else ():
+        renamed = {path: after for (what, path), after in self.renamed.items() if what == "type" and side == "old"}
+        for before, after in renamed.items():
             text = after.join(re.split(rf"{re.escape(before)}(?=[ (])", text))
         return text
 
@@ -99,7 +100,7 @@ class _Evolution:
     def _describe_dimension(self, path: str, dimension: Dimension, side: str) -> object:
         tree = self.old if side == "old" else self.new
         users = [
-            (self._place(each, side), axis)
+            (each, axis)
             for each, variable in tree.variables.items()
             for axis, reference in enumerate(variable.dimensions)
             if reference == path
@@ -112,9 +113,9 @@ class _Evolution:
         """Return what a renamed variable keeps; None of one without dimensions and attributes, which any may be."""
         if not variable.dimensions and not variable.attributes:
             return None
-        dimensions = tuple(self._place(str(each), side) for each in variable.dimensions)
+        dimensions = tuple(self._place("dimension", str(each), side) for each in variable.dimensions)
         stated = [(each.name, each.value.type, each.value.data) for each in variable.attributes]
-        return self._place(variable.type, side), dimensions, stated
+        return self._place("type", variable.type, side), dimensions, stated
 
     def _compare_types(self, path: str, old: UserType, new: UserType) -> Iterator[SchemaChange]:
         before, after = self._define(old, "old"), self._define(new, "new")
@@ -132,13 +133,13 @@ class _Evolution:
         yield SchemaChange("other-definition", path, f"type: {before} | {after}")
 
     def _compare_variables(self, path: str, old: Variable, new: Variable) -> Iterator[SchemaChange]:
-        before, after = self._now(old.type), new.type
+        before, after = self._now("type", old.type), new.type
         if before != after:
             rule = "other-type"
             if old.type in _WIDTHS and new.type in _WIDTHS:
                 rule = _compare_widths(old.type, new.type)
             yield SchemaChange(rule, path, f"type: {old.type} | {new.type}")
-        was = tuple(self._now(str(each)) for each in old.dimensions)
+        was = tuple(self._now("dimension", str(each)) for each in old.dimensions)
         now = tuple(map(str, new.dimensions))
         if was != now:
             rule = "reordered-dimensions" if sorted(was) == sorted(now) else "other-dimensions"
