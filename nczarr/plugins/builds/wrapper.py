@@ -9,6 +9,7 @@ import time
 from collections.abc import Callable, Sequence
 
 from nczarr.sdk import RUN, Option, RunWrapper, complain, misuse
+from nczarr.stores import local_paths
 
 PAUSE = 0.3
 """Seconds between two looks at the inputs."""
@@ -48,6 +49,8 @@ def run(arguments: argparse.Namespace, call: Callable[[argparse.Namespace], int]
         return call(arguments)
     if target is None or target == "-" or "://" in target:
         return misuse(arguments.command, "--depfile, --if-changed and --watch need a target that is a file or folder")
+    if arguments.depfile and not local_paths.is_folder(local_paths.parent_of(arguments.depfile) or os.curdir):
+        return misuse(arguments.command, f"the folder of `{arguments.depfile}` does not exist")
     if not arguments.watch:
         return _run_once(arguments, call, words, target)[0]
     while True:

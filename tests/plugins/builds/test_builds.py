@@ -110,6 +110,11 @@ def test_a_failed_run_leaves_the_old_target_and_no_depfile() -> None:
     assert (ran.status, Path("d.nc").read_bytes(), Path("d.d").exists()) == (1, made, False)
 
 
+def test_a_depfile_without_a_folder_begins_no_run() -> None:
+    ran = run_command("compile", "my schema#$.cdl", "-o", "d.nc", "--depfile", "nowhere/d.d")
+    assert (ran.status, "does not exist" in ran.err, Path("d.nc").exists()) == (2, True, False)
+
+
 def test_a_target_is_needed() -> None:
     for options in (["--depfile", "x"], ["--if-changed"], ["--watch", "-o", "-"]):
         assert run_command("compile", "my schema#$.cdl", *options).status == 2
