@@ -91,6 +91,7 @@ $(SITE_READY): pyproject.toml
 	@touch $@
 
 site: $(SITE_READY) ## build the documentation site into site/; any broken link fails
+	@$(SITE)/bin/python docs/_tools/playground/build.py build/playground
 	@NO_MKDOCS_2_WARNING=1 $(SITE)/bin/python -m mkdocs build --strict
 
 site-serve: $(SITE_READY) ## show the documentation site at http://127.0.0.1:8001/

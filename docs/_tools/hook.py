@@ -7,6 +7,7 @@ time, so they always agree with the code and are not committed.
 from __future__ import annotations
 
 import re
+import shutil
 import sys
 import tomllib
 from pathlib import Path
@@ -20,6 +21,7 @@ ROOT = TOOLS.parents[1]
 sys.path[:0] = [str(ROOT), str(TOOLS)]
 
 from pages import changelog, codes, commands, formats, grammars, sessions  # noqa: E402
+from playground import build as playground  # noqa: E402
 
 import nczarr  # noqa: E402
 
@@ -82,3 +84,12 @@ def on_post_page(output: str, page: Any, config: Any) -> str:
     if found:
         raise PluginError(f"{page.file.src_uri} loads {found[1]} from another host")
     return output
+
+
+def on_post_build(config: Any) -> None:
+    """Put what the playground runs on beside its script, if `playground/build.py` has gathered it."""
+    made = ROOT / "build" / "playground"
+    target = Path(config.site_dir) / "assets" / "playground"
+    for name in playground.PUBLISHED if (made / playground.ARCHIVE).exists() else ():
+        target.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(made / name, target / name)

@@ -1,5 +1,5 @@
 // Chromium, driven by playwright-core, as a program that answers lines of JSON. Arguments: the folder with node_modules.
-// A line has pages, which are opened side by side: [{"url", "width", "scheme", "script", "steps": [[name, argument, …], …]},
+// A line has pages, which are opened side by side: [{"url", "width", "scheme", "script", "patience", "steps": [[name, argument, …], …]},
 // …] → [{"errors": […], "answers": […]}, …]
 import { createRequire } from "node:module";
 import readline from "node:readline";
@@ -20,6 +20,7 @@ const steps = {
   wait: (page, selector) => page.waitForSelector(selector),
   gone: (page, selector) => page.waitForSelector(selector, { state: "detached" }),
   text: (page, selector) => page.textContent(selector),
+  selected: page => page.evaluate(() => getSelection().toString()),
   attribute: (page, selector, name) => page.getAttribute(selector, name),
   count: (page, selector) => page.locator(selector).count(),
   title: page => page.title(),
@@ -49,7 +50,7 @@ async function visit(asked) {
     viewport: { width: asked.width, height: 900 }, colorScheme: asked.scheme, javaScriptEnabled: asked.script,
   });
   const page = await context.newPage();
-  page.setDefaultTimeout(15000);
+  page.setDefaultTimeout(asked.patience);
   const errors = [], answers = [];
   page.on("console", each => errors.push(`console: ${each.text()}`));
   page.on("pageerror", each => errors.push(`error: ${each}`));
