@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import argparse
+import re
 from collections.abc import Callable, Collection, Iterator, Sequence
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 
 from nczarr.cli import write_product
-from nczarr.names import readable
+from nczarr.names import list_first, readable
 from nczarr.options import OUTPUT, SECTIONS, TABLE, Option, Options, parse_size
 
 if TYPE_CHECKING:
@@ -83,8 +84,26 @@ class Command(argparse.ArgumentParser):
         self.option(row.section, *row.flags.split(), dest=row.name, **_settings(row))
 
     def error(self, message: str) -> NoReturn:
-        """Print the usage and an error, without control characters of arguments, and exit."""
-        super().error(readable(message))
+        """Print the usage and an error with a remedy, without control characters of arguments, and exit."""
+        super().error(readable(message) + self._find_remedy(message))
+
+    def _find_remedy(self, message: str) -> str:
+        """Return the end of a message about an unknown option or value: what was probably meant, or who has it."""
+        from nczarr.diagnostics.report import hint
+
+        choice = re.search(r"invalid choice: '([^']*)' \(choose from (.*)\)", message)
+        if choice:
+            return hint(choice[1], re.findall(r"[\w.+-]+", choice[2]))
+        flag = re.search(r"unrecognized arguments: .*?(?<!\S)(--?[A-Za-z][\w-]*)", message)
+        if flag is None:
+            return ""
+        meant = [name for name in SYNONYMS.get(flag[1], ()) if name in self._option_string_actions]
+        if meant:
+            return f"; did you mean {' or '.join(f'`{name}`' for name in meant)}?"
+        owners = [command for row in TABLE if flag[1] in row.flags.split() for command in row.commands]
+        others = f"`{flag[1]}` is an option of {list_first(dict.fromkeys(owners), 4)}" if owners else ""
+        own = [name for name in self._option_string_actions if name.startswith("--")]
+        return f"; {others}" if others else hint(flag[1], own)
 
     def actions(self) -> list[argparse.Action]:
         """Return the arguments and options in order."""
@@ -245,6 +264,29 @@ PARSERS: dict[str, Callable[[str], Any]] = {
     "workers": integer(1, 1024, "a number of threads, 1 to 1024"),
 }
 """Parsers of values by the name that the table of options has for them; all others are texts."""
+
+SYNONYMS = {
+    "--format": ("--to", "--from"),
+    "--output-format": ("--to",),
+    "--input-format": ("--from",),
+    "--variable": ("--var",),
+    "--variables": ("--var",),
+    "--compression": ("--codec",),
+    "--compressor": ("--codec",),
+    "--deflate": ("--codec",),
+    "--filter": ("--codec",),
+    "--force": ("--overwrite",),
+    "--clobber": ("--overwrite",),
+    "--threads": ("--workers",),
+    "--jobs": ("--workers",),
+    "-j": ("--workers",),
+    "-f": ("--to", "--from"),
+    "-v": ("--verbose", "--var"),
+    "-d": ("--dim", "--codec"),
+    "-c": ("--chunks",),
+    "-O": ("--overwrite",),
+}
+"""Options of other tools, such as ncks, nccopy and ncdump, and what they are called here."""
 
 REPEATABLE = ("chunks", "codecs", "levels", "losses", "names", "shards", "storage options", "texts")
 """Values whose option may be repeated."""

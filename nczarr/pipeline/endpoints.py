@@ -10,7 +10,7 @@ from contextlib import ExitStack, contextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
 from nczarr import registry
-from nczarr.diagnostics.report import HEAD, Diagnostic, Report, Severity, Source
+from nczarr.diagnostics.report import HEAD, Diagnostic, Report, Severity, Source, suggest
 from nczarr.diagnostics.secrets import show, word
 from nczarr.names import plugin_index
 from nczarr.options import AUTO, Following, Options
@@ -179,9 +179,14 @@ def target_format(path: str, name: str | None, report: Report) -> Format | None:
     if form is None or not form.writable:
         suffix = f"the suffix of `{place.shown}`" if place.path else "standard output"
         what = f"format `{name}`" if name else suffix
-        writable = ", ".join(row.name for row in registry.formats() if row.writable)
-        text = f"{what} does not name a format that can be written"
-        report.error("unknown-target", text, helps=[f"formats that can be written: {writable}; name one with `--to`"])
+        writable = [row.name for row in registry.formats() if row.writable]
+        helps = [f"formats that can be written: {', '.join(writable)}; name one with `--to`"]
+        begun = [f"`{other}`" for other in writable if name and other.startswith(name)]
+        if begun:
+            helps.insert(0, f"did you mean {' or '.join(begun)}?")
+        elif name:
+            helps[:0] = suggest(name, writable)
+        report.error("unknown-target", f"{what} does not name a format that can be written", helps=helps)
         return None
     unmet = unmet_mode(place, form)
     if unmet is not None:

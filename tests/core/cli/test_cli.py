@@ -39,6 +39,24 @@ def test_statuses(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert [path.name for path in tmp_path.iterdir()] == ["t.zarr"]
 
 
+@pytest.mark.parametrize(
+    ("line", "meant"),
+    [
+        ("convert a b --aggregation expnd", "did you mean `expand`?"),
+        ("convert a b --force", "did you mean `--overwrite`?"),
+        ("convert a b -j 4", "did you mean `--workers`?"),
+        ("convert a b --format zarr3", "did you mean `--to` or `--from`?"),
+        ("info a --chunks x=1", "`--chunks` is an option of `convert`, `compile`, `rechunk`"),
+        ("compile - -o t --to zarr", "did you mean `zarr2` or `zarr3`"),
+        ("compile - -o t --to ZARR3", "did you mean `zarr3`?"),
+        ("compile - -o t --to netcdf-4", "did you mean `netcdf4`?"),
+    ],
+)
+def test_what_was_meant(line: str, meant: str) -> None:
+    ran = run_command(*line.split(), stdin=GOOD)
+    assert (ran.status, meant in ran.err) == (2, True), ran.err
+
+
 def test_help_and_version() -> None:
     from nczarr import __version__
 

@@ -93,12 +93,12 @@ class Converter:
     def _unquote(self, literal: Literal, literals: Sequence[Literal]) -> None:
         """Report a word as the value of an attribute without a type, with the corrected line as help."""
         [help_] = suggest(literal.value, NUMBER_WORDS) or [f"write `{self._with_quotes(literals)}`"]
-        self.error("undefined-enum-constant", f"text needs quotes: `{literal.value}` is not a number", literal, help_)
+        self.error("unquoted-text", f"text needs quotes: `{literal.value}` is not a number", literal, help_)
 
     def _with_quotes(self, literals: Sequence[Literal]) -> str:
-        """Return the line of some values with its words in quotes; without the line if it is long."""
+        """Return the statement of some values with their words in quotes; without its begin if the line is long."""
         begin = literals[0].start
-        line = self.source.data.rfind(b"\n", 0, begin) + 1
+        line = max(self.source.data.rfind(mark, 0, begin) for mark in (b"\n", b";", b"{")) + 1
         if begin - line > _LONGEST_LINE:
             line = begin
         text, at = "", line

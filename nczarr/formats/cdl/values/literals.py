@@ -244,7 +244,8 @@ class ListReader:
         stop = at + 1
         while stop < end and first[0] >= 0xC0 and 0x80 <= data[stop] < 0xC0:
             stop += 1
-        return self.stop("bad-character", names.bad_character(self.source.text(at, stop)), at, stop)
+        help_ = "write values without brackets, as in `1, 2, 3`" if first in (b"[", b"(", b"]", b")") else ""
+        return self.stop("bad-character", names.bad_character(self.source.text(at, stop)), at, stop, help_)
 
     def _call(self, here: list[Literal], at: int, end: int) -> int:
         """Evaluate the only function, `time("2000-01-01")`, if `(` follows a word. Returns the next offset."""
