@@ -6,7 +6,7 @@ import argparse
 import os
 import sys
 from collections.abc import Callable
-from contextlib import suppress
+from contextlib import AbstractContextManager, nullcontext, suppress
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -168,9 +168,19 @@ def run(arguments: argparse.Namespace) -> int:
     options = options._replace(chunks={**chunks, **options.chunks}, codecs=codecs)
     messages = Messages(arguments)
     work = _Conversions(arguments, options, messages)
-    status = messages.guard(work.prepare, *work.conversions)
+    with _share_verification(options):
+        status = messages.guard(work.prepare, *work.conversions)
     work.sum_up()
     return status
+
+
+def _share_verification(options: Options) -> AbstractContextManager[None]:
+    """Return the block in which all targets of a run with `--verify` are read by one process."""
+    if not options.verify:
+        return nullcontext()
+    from nczarr.pipeline.compare.verify import share_process
+
+    return share_process()
 
 
 MANY_CHUNKS = 256

@@ -12,6 +12,8 @@ import random
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from contextvars import ContextVar
 from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
 
@@ -139,34 +141,64 @@ def verify_elsewhere(plan: Plan, lossy: frozenset[str], place: str, target: Chec
     if library == "references" and any(array.source.distant for array in arrays):
         return None
     request = {"library": library, "path": local_paths.absolute(place), "arrays": [array.request() for array in arrays]}
-    with subprocess.Popen(
-        [sys.executable, str(SCRIPT)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
-    ) as process:
-        try:
-            assert process.stdin is not None
-            assert process.stdout is not None
-            process.stdin.write(json.dumps(request).encode())
-            process.stdin.close()
-            first = process.stdout.readline()
-            if not first:
-                report.error("unequal-target", f"`{place}` cannot be opened by {library}")
-                return None
-            used: str = json.loads(first)["library"]
-            unread = 0
-            for array in arrays:
-                line = process.stdout.readline()
-                answer = json.loads(line) if line else {"error": f"{used} ended with status {process.wait()}"}
-                unread += "error" in answer
-                _compare(array, answer, used, place, report)
-        except BaseException:
-            process.kill()
-            raise
+    idle = _idle.get()
+    process = idle.pop() if idle else _start()
+    try:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        process.stdin.write(json.dumps(request).encode() + b"\n")
+        process.stdin.flush()
+        first = process.stdout.readline()
+        if not first:
+            report.error("unequal-target", f"`{place}` cannot be opened by {library}")
+            return None
+        used: str = json.loads(first)["library"]
+        unread = 0
+        for array in arrays:
+            line = process.stdout.readline()
+            answer = json.loads(line) if line else {"error": f"{used} ended with status {process.wait()}"}
+            unread += "error" in answer
+            _compare(array, answer, used, place, report)
+        if idle is not None and process.poll() is None:
+            idle.append(process)
+    finally:
+        if idle is None or process not in idle:
+            _end(process)
     if arrays and unread == len(arrays):
         return None
     sparse = sum(array.indices is not None for array in arrays)
     if sparse:
         used += f" ({sparse} sparse array{'s' if sparse > 1 else ''}: all stored chunks, and a sample of the fill)"
     return used
+
+
+_idle: ContextVar[list[subprocess.Popen[bytes]] | None] = ContextVar("idle processes", default=None)
+
+
+@contextmanager
+def share_process() -> Iterator[None]:
+    """Let all verifications of this thread in the block use one process: importing a library takes a second."""
+    processes: list[subprocess.Popen[bytes]] = []
+    token = _idle.set(processes)
+    try:
+        yield
+    finally:
+        _idle.reset(token)
+        for process in processes:
+            _end(process)
+
+
+def _start() -> subprocess.Popen[bytes]:
+    return subprocess.Popen(
+        [sys.executable, str(SCRIPT)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
+    )
+
+
+def _end(process: subprocess.Popen[bytes]) -> None:
+    """End a process, which waits for a request or was interrupted."""
+    process.kill()
+    with suppress(BrokenPipeError), process:  # closes the pipes and waits
+        pass
 
 
 def _compare(array: _TargetArray, answer: dict[str, str], used: str, place: str, report: Report) -> None:
