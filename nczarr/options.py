@@ -267,7 +267,7 @@ _READ = ("dump", "info", "check", *_COMPARE, "refs verify", "refs expand", "refs
 _OPEN = (*_WRITE, *_READ)
 _FOLLOW = tuple(command for command in _OPEN if command not in ("refs expand", "refs compact"))
 _REPORT = (*_OPEN, "fmt", "explain", "formats", "plugins", "completion")
-_SELECT = (*_LINK, *_COMPARE)
+_SELECT = (*_LINK, *_COMPARE, "check")
 _REFER = ("convert", "compile")
 
 SECTIONS = (
@@ -320,13 +320,13 @@ TABLE: tuple[Option, ...] = (
            help="select exactly the variables of `--var`, without their coordinates and other related variables"),
     Option("subset.groups", _SELECT, SELECTION, "--group", "texts", "NAME,…",
            "select groups with their content; repeatable"),
-    Option("subset.dimensions", _LINK, SELECTION, "--dim", "texts", "NAME=FIRST:LAST",
+    Option("subset.dimensions", _SELECT, SELECTION, "--dim", "texts", "NAME=FIRST:LAST",
            "select indices of a dimension in all variables, such as `time=0:11`, `time=-12:` or `x=0:99:2`; the last "
            "one is included; negative ones count from the end; repeatable"),
-    Option("subset.labels", _LINK, SELECTION, "--sel", "texts", "NAME=LOW:HIGH",
+    Option("subset.labels", _SELECT, SELECTION, "--sel", "texts", "NAME=LOW:HIGH",
            "select by values of a coordinate, such as `time=2000-01:2000-12`, `lat=-30:30`, `lev=500`, or "
            "`lat~45.3` for the nearest value; bounds are included; repeatable"),
-    Option("subset.sections", ("convert",), SELECTION, "--section", "texts", "SECTION",
+    Option("subset.sections", ("convert", *_COMPARE, "check"), SELECTION, "--section", "texts", "SECTION",
            "select a part of one variable, such as `temp(0:9:2,:,5)`; indices start at 0, the last one is "
            "included; repeatable"),
     Option("fixed", ("convert",), SELECTION, "-u", help="make unlimited dimensions fixed (nccopy)"),
@@ -347,6 +347,9 @@ TABLE: tuple[Option, ...] = (
            help="replace an existing target", bytes=False),
     Option("allow_loss", _WRITE, TARGET, "--allow-loss", "losses", "CODE",
            "accept losses with this diagnostic code, or `all`; repeatable"),
+    Option("allow_loss", (*_COMPARE, "dump"), SOURCE, "--allow-loss", "losses", "CODE",
+           "read the rest of a damaged source: accept losses with this diagnostic code, such as `unread`, or `all`; "
+           "repeatable"),
     Option("consolidated", _WRITE, TARGET, "--consolidated", "switch",
            help="write the metadata of all nodes in one key of the root as well (default: in Zarr stores, but not in "
            "references and repositories)"),

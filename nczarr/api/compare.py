@@ -276,9 +276,13 @@ def digest(
 
 
 def _complete(dataset: str | os.PathLike[str] | DatasetHandle, storage_options: Mapping[str, Any] | None) -> Checked:
-    """Return a dataset without omissions. Raises CompileError otherwise."""
+    """Return a dataset without damage. Raises CompileError otherwise."""
+    from nczarr.pipeline.omissions import DAMAGE, refuse
+
     handle = _open(dataset, storage_options)
-    missing = [diagnostic for diagnostic in handle.diagnostics if diagnostic.code in UNREAD]
+    report = Report()
+    refuse(handle.checked, Options(), report, DAMAGE)
+    missing = [*report.list_sorted(), *(each for each in handle.diagnostics if each.code in UNREAD)]
     if missing:
         raise CompileError(missing)
     return handle.checked
