@@ -345,11 +345,8 @@ TABLE: tuple[Option, ...] = (
            "chars with a dimension NAME_strlen; values that do not fit are an error that names the variable"),
     Option("overwrite", (*_WRITE, "refs expand", "refs compact"), TARGET, "--overwrite",
            help="replace an existing target", bytes=False),
-    Option("allow_loss", _WRITE, TARGET, "--allow-loss", "losses", "CODE",
+    Option("allow_loss", (*_WRITE, *_COMPARE, "dump"), TARGET, "--allow-loss", "losses", "CODE",
            "accept losses with this diagnostic code, or `all`; repeatable"),
-    Option("allow_loss", (*_COMPARE, "dump"), SOURCE, "--allow-loss", "losses", "CODE",
-           "read the rest of a damaged source: accept losses with this diagnostic code, such as `unread`, or `all`; "
-           "repeatable"),
     Option("consolidated", _WRITE, TARGET, "--consolidated", "switch",
            help="write the metadata of all nodes in one key of the root as well (default: in Zarr stores, but not in "
            "references and repositories)"),
@@ -431,9 +428,9 @@ TABLE: tuple[Option, ...] = (
     Option("dry_run", _WRITE, RUN, "--dry-run", help="show what would be written; write nothing"),
     Option("max_size", _WRITE, LIMITS, "--max-size", "size", "SIZE",
            "refuse a netCDF file or archive whose variables are larger (default: 16GiB)", bytes=False),
-    Option("memory", (*_WRITE, "digest", "refs verify"), LIMITS, "--memory", "size", "SIZE",
+    Option("memory", (*_WRITE, "digest", "check", "refs verify"), LIMITS, "--memory", "size", "SIZE",
            "memory for values and chunks in flight (default: 1GiB)", bytes=False),
-    Option("workers", (*_WRITE, "digest"), LIMITS, "--workers", "workers", "N",
+    Option("workers", (*_WRITE, "digest", "check"), LIMITS, "--workers", "workers", "N",
            "number of threads, and of processes that read sources (default: one per processor)", bytes=False),
     # texts; short options are those of ncdump
     Option("header_only", ("dump",), SELECTION, "-h", help="print the header only, without data"),

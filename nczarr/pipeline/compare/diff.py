@@ -71,7 +71,7 @@ def choose_parts(
 
 
 def _choose_part(checked: Checked, subset: Subset, report: Report) -> Checked | None:
-    """Return the part of one dataset. `subset`: its variables and groups are FQNs; those that are absent are ignored."""
+    """Return the part of one dataset. `subset` has FQNs; those that are absent are ignored."""
     from nczarr.pipeline import omissions
     from nczarr.pipeline.select.selection import place_of
     from nczarr.pipeline.select.subset import restrict

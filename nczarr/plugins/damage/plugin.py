@@ -1,0 +1,12 @@
+"""Row of the plugin `damage`."""
+
+from pathlib import Path
+
+from nczarr.names.plugin_index import Plugin
+
+PLUGIN = Plugin(
+    "damage",
+    "damage in data: chunks that cannot be read, values that attributes exclude (`check --data`)",
+    wrappers={"check": "nczarr.plugins.damage.command_option:WRAPPER"},
+    codes=str(Path(__file__).with_name("codes")),
+)
