@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from nczarr.cli.progress import progress
-from nczarr.sdk import RUN, Messages, Option, RunWrapper, misuse, options_of, read_input, show
+from nczarr.sdk import RUN, UNREAD, Messages, Option, RunWrapper, Severity, misuse, options_of, read_input, show
 
 if TYPE_CHECKING:
     from nczarr.plugins.damage.data_check import DataSummary
@@ -91,8 +91,12 @@ def _check(
 
     report = messages.report
     options = options_of(arguments, survey=True, inspect=True, aggregation="expand")
-    checked, subset = read_input(path, report, options, arguments.form), subset_of(arguments, report)
-    if checked is None or subset is None or report.errors:
+    subset = subset_of(arguments, report)
+    checked = read_input(path, report, options._replace(allow_loss=UNREAD), arguments.form)
+    for loss in [loss for loss in report.losses if loss.code in UNREAD]:  # the rest was read: it is checked
+        report.retract(loss)
+        report.add(loss._replace(severity=Severity.ERROR))
+    if checked is None or subset is None:
         return
     archived = os.path.isfile(path) and zipfile.is_zipfile(path)
     with progress(arguments, show(path), checked) as watch:
