@@ -185,7 +185,7 @@ class _DataCheck:
         codecs = {codec.id for codec in array.source.layout.codecs}
         self.chunks += chunks
         self.decoded += chunks if codecs else 0
-        if not self.request.archived and not codecs & CHECKSUMS:
+        if not (self.request.archived or array.source.given or codecs & CHECKSUMS):
             self.unchecked += chunks
 
     def _report_damage(self, array: ReadArray, damaged: list[DamagedChunk]) -> None:

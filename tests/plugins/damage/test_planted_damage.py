@@ -152,3 +152,16 @@ def test_a_sound_dataset_passes(form: str, codec: str, tmp_path: Path, peer: Cal
     ran = run_command("check", "--data", str(path))
     assert ran.status == 0, ran.err
     assert "error[" not in ran.err
+
+
+@pytest.mark.peer
+def test_numbers_that_no_member_of_an_enum_has(tmp_path: Path, peer: Callable[[str], object]) -> None:
+    import numpy as np
+
+    h5py = peer("h5py")
+    with h5py.File(tmp_path / "e.nc", "w") as file:
+        kind = h5py.enum_dtype({"no": 0, "yes": 1}, basetype="i1")
+        file.create_dataset("flag", data=np.array([0, 1, 7, 1], "i1"), dtype=kind)
+    ran = run_command("check", "--data", str(tmp_path / "e.nc"))
+    assert ran.status == 1
+    assert "the value 7 at (2) of `/flag`, in chunk (0), is no member of its enum" in ran.err
