@@ -209,7 +209,7 @@ def _describe(array: ReadArray, index: Index, error: OSError | CompileError) -> 
     sizes = SIZES.search(reason)
     if first.code == "short-target" or (sizes and not layout.codecs and int(sizes[1]) < int(sizes[2])):
         code = "truncated-chunk"
-    return DamagedChunk(array.name, index, code, reason, first.primary, place)
+    return DamagedChunk(array.name, index, code, reason.split("\n")[0], first.primary, place)
 
 
 def _find_place(find: Callable[[], Any]) -> str | None:

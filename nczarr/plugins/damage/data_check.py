@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import time
-from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, NamedTuple
 
@@ -25,7 +24,7 @@ from nczarr.plugins.damage.values import UnfitValues, find_disorder, find_gaps, 
 from nczarr.sdk import Checked, CompileError, Diagnostic, Index, Label, Options, Region, Report, phases
 from nczarr.semantics.checked import find_coordinates
 
-SHOWN = 10
+SHOWN = 8
 """Damaged chunks of an array that are listed one by one, of each kind."""
 
 CHECKSUMS = frozenset({FLETCHER32, CRC32C, DEFLATE, GZIP, BZIP2, 65538})
@@ -189,18 +188,21 @@ class _DataCheck:
             self.unchecked += chunks
 
     def _report_damage(self, array: ReadArray, damaged: list[DamagedChunk]) -> None:
-        counts: Counter[str] = Counter()
+        by_code: dict[str, list[DamagedChunk]] = {}
         for one in sorted(damaged, key=lambda one: one.index):
-            counts[one.code] += 1
-            if counts[one.code] <= SHOWN:
-                text = f"chunk {_show(one.index)} of `{one.name}` {FAULTS[one.code]}: {one.reason}"
-                notes = () if one.place is None else (f"it is {one.place}",)
-                label = one.label if one.label != Label() else label_of(self.checked.variables[array.path])
-                self._add(one.code, text, label, notes)
-        for code, count in counts.items():
-            if count > SHOWN:
-                text = f"{count - SHOWN:,} further chunks of `{array.name}` have the same fault: each {FAULTS[code]}"
-                self._add(code, text, label_of(self.checked.variables[array.path]))
+            by_code.setdefault(one.code, []).append(one)
+        for code, chunks in by_code.items():
+            rest = len(chunks) - SHOWN
+            more = (f"{rest:,} further chunks of `{array.name}` have the same fault",) if rest > 0 else ()
+            for one in chunks[:SHOWN]:
+                key = one.label.key if one.label.offset is None else None
+                where = f", `{key}`," if key else f", {one.place}," if one.place else ""
+                text = f"chunk {_show(one.index)} of `{one.name}`{where} {FAULTS[code]}: {one.reason}"
+                notes = (*((f"it is {one.place}",) if key and one.place else ()), *more)
+                home = label_of(self.checked.variables[array.path])
+                label = one.label if one.label.span.source else home._replace(key=one.label.key or home.key)
+                self._add(code, text, label, notes)
+                more = ()
 
     def _report_unfit(self, path: str, one: UnfitValues) -> None:
         variable = self.checked.variables[path]
@@ -239,9 +241,9 @@ class _DataCheck:
             where = "" if first is None else f", first {_show(first)}"
             self._add("unwritten-chunks", f"{missing} of `{name}` are not stored{where}", label)
         if self.unchecked:
-            text = (
-                f"{self.unchecked:,} of {self.chunks:,} chunks have no checksum: changed bytes in them may stay unseen"
-            )
+            verb = "has" if self.unchecked == 1 else "have"
+            counts = f"{self.unchecked:,} of {self.chunks:,} chunks {verb} no checksum"
+            text = f"{counts}: changed bytes may stay unseen there"
             self._add("unchecked-chunks", text, Label())
 
 
