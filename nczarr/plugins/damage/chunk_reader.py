@@ -126,6 +126,7 @@ class DamagedChunk(NamedTuple):
     code: str
     """Code of its damage."""
     reason: str
+    """Reason, as the decoder or the system states it."""
     label: Label
     """Its key or its place in a file."""
     place: str | None
@@ -198,7 +199,7 @@ def _describe(array: ReadArray, index: Index, error: OSError | CompileError) -> 
     """Return the damage for which a chunk cannot be read."""
     keys, layout = array.source.keys, array.source.layout
     key = None if keys is None or layout.shards else keys.chunk_keys.key(index)
-    place = _find_place(lambda: array.source.find_place(index))
+    place = _find_place(lambda: array.source.find_place(index), key)
     if isinstance(error, OSError):
         code = "missing-chunk" if isinstance(error, FileNotFoundError) else "unreadable-chunk"
         target = f"`{show(str(error.filename))}`: " if error.filename else ""
@@ -212,12 +213,13 @@ def _describe(array: ReadArray, index: Index, error: OSError | CompileError) -> 
     return DamagedChunk(array.name, index, code, reason.split("\n")[0], first.primary, place)
 
 
-def _find_place(find: Callable[[], Any]) -> str | None:
-    """Return the bytes of a chunk in words; None if that which is damaged would have to say it."""
+def _find_place(find: Callable[[], Any], key: str | None) -> str | None:
+    """Return the bytes of a chunk in words; None if its key is a file, or if they are not known for the damage."""
     try:
         place = find()
     except (OSError, CompileError):
         return None
-    if place is None or place.length < 0:
+    if place is None or place.length < 0 or (key is not None and str(place.path).endswith(key)):
         return None
-    return f"bytes {place.offset} to {place.offset + place.length} of `{show(place.path)}`"
+    words = f"bytes {place.offset} to {place.offset + place.length}"
+    return words if key is None else f"{words} of `{show(place.path)}`"

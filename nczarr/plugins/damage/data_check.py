@@ -37,7 +37,7 @@ FAULTS = {
     "failed-checksum": "does not have its checksum",
     "unreadable-chunk": "cannot be decoded",
 }
-"""What is wrong with a chunk, by code."""
+"""Fault of a chunk in words, by code."""
 
 
 class DataSummary(NamedTuple):
@@ -70,7 +70,7 @@ class DataSummary(NamedTuple):
 
 
 class DataRequest(NamedTuple):
-    """What is to be checked of a dataset."""
+    """Part of a dataset that is checked, and options of the run."""
 
     subset: Subset
     share: float | None

@@ -32,7 +32,7 @@ class UnfitValues(NamedTuple):
 
 
 class ValueJudge(NamedTuple):
-    """What the attributes and the type of a variable say of its values."""
+    """Limits of the values of a variable, by its attributes and its type."""
 
     decoding: Physical
     limits: str
