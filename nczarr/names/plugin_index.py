@@ -173,6 +173,8 @@ class Plugin(NamedTuple):
     """Executors of tasks, by the option that names their address: `module:attribute` of an `ExecutorKind`."""
     objects: Mapping[str, str] = NOTHING
     """Objects that `nczarr.write` takes, by the package of their class: `module:attribute` of an `ObjectReader`."""
+    verifications: Mapping[str, str] = NOTHING
+    """Functions of `--verify`: `verify` asks another library for a target, `share` is the block for several targets."""
     wrappers: Mapping[str, str] = NOTHING
     """Options around the run of a command, by its name: `module:attribute` of a `RunWrapper`."""
     schema_readers: Mapping[str, str] = NOTHING

@@ -105,6 +105,7 @@ OFFERS: dict[str, tuple[str, ...]] = {
         *("schema_check schema", "judgement compat", "schema_reader layers", "name changes", "name layer"),
         *("product plugin", "explanation key", "wrapper diff", "codes", "differences"),
     ),
+    "second_reader": ("verification verify", "verification share"),
     "serve": ("command serve",),
     "testing": ("name testing",),
     "virtualizarr": ("name virtualizarr", "opener virtualizarr", "hint parser"),
