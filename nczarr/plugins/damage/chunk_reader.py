@@ -78,7 +78,7 @@ class ReadArray(NamedTuple):
         for index in self.source.list_occupied(self.source.layout.chunks, self._aligned):
             yield tuple(number + start for number, start in zip(index, first, strict=True))
 
-    def count(self) -> int:
+    def count_chunks(self) -> int:
         """Return the number of stored chunks. Raises OSError, CompileError."""
         return count_blocks(self.source.list_occupied(self.source.layout.chunks, self._aligned))
 
@@ -121,10 +121,10 @@ class DamagedChunk(NamedTuple):
 
     name: str
     """Path of its array."""
-    index: Index
+    chunk: Index
     """Its index in the grid."""
     code: str
-    """Code of its damage."""
+    """Kind of its damage, with words in `data_check.FAULTS`."""
     reason: str
     """Reason, as the decoder or the system states it."""
     label: Label
@@ -159,7 +159,7 @@ def list_tasks(array: ReadArray, share: float | None) -> Iterator[Task]:
 
 def _draw(array: ReadArray, share: float) -> Iterator[Index]:
     """Yield a sample of the chunks, the same in each run."""
-    count = array.count()
+    count = array.count_chunks()
     places = set(random.Random(f"{array.name} {count}").sample(range(count), min(count, math.ceil(count * share))))
     return (index for place, index in enumerate(array.list_chunks()) if place in places)
 

@@ -172,7 +172,7 @@ class _DataCheck:
     def _list_tasks(self, array: ReadArray, damaged: list[DamagedChunk]) -> Iterator[Task]:
         """Yield the tasks of an array, and count its chunks; an array whose chunks cannot be listed is damaged."""
         try:
-            stored, total = array.count(), math.prod(map(len, array.ranges))
+            stored, total = array.count_chunks(), math.prod(map(len, array.ranges))
             if stored < total:
                 self.unwritten[array.name] = f"{total - stored:,} of {total:,} chunks", array.find_unwritten()
             yield from list_tasks(array, self.request.share)
@@ -189,7 +189,7 @@ class _DataCheck:
 
     def _report_damage(self, array: ReadArray, damaged: list[DamagedChunk]) -> None:
         by_code: dict[str, list[DamagedChunk]] = {}
-        for one in sorted(damaged, key=lambda one: one.index):
+        for one in sorted(damaged, key=lambda one: one.chunk):
             by_code.setdefault(one.code, []).append(one)
         for code, chunks in by_code.items():
             rest = len(chunks) - SHOWN
@@ -197,7 +197,7 @@ class _DataCheck:
             for one in chunks[:SHOWN]:
                 key = one.label.key if one.label.offset is None else None
                 where = f", `{key}`," if key else f", {one.place}," if one.place else ""
-                text = f"chunk {_show(one.index)} of `{one.name}`{where} {FAULTS[code]}: {one.reason}"
+                text = f"chunk {_show(one.chunk)} of `{one.name}`{where} {FAULTS[code]}: {one.reason}"
                 notes = (*((f"it is {one.place}",) if key and one.place else ()), *more)
                 home = label_of(self.checked.variables[array.path])
                 label = one.label if one.label.span.source else home._replace(key=one.label.key or home.key)
@@ -208,7 +208,7 @@ class _DataCheck:
         variable = self.checked.variables[path]
         chunks = self.checked.parts[path][""].layout.chunks
         chunk = tuple(at // length for at, length in zip(one.first, chunks, strict=True))
-        more = f"; so {'is' if one.count == 2 else 'are'} {one.count - 1:,} more" if one.count > 1 else ""
+        more = f"; so {'is' if one.number == 2 else 'are'} {one.number - 1:,} more" if one.number > 1 else ""
         text = f"the value {one.shown} at {_show(one.first)} of `{path}`, in chunk {_show(chunk)}, {one.reason}{more}"
         self._add(one.code, text, label_of(variable))
 
@@ -252,7 +252,7 @@ def _merge(unfit: dict[tuple[str, str], UnfitValues], one: UnfitValues) -> None:
     before = unfit.get((one.code, one.reason))
     if before is not None:
         first = min(one, before, key=lambda each: each.first)
-        one = first._replace(count=one.count + before.count)
+        one = first._replace(number=one.number + before.number)
     unfit[one.code, one.reason] = one
 
 

@@ -22,7 +22,7 @@ class UnfitValues(NamedTuple):
     """Values of a variable with the same fault."""
 
     code: str
-    count: int
+    number: int
     first: Index
     """Index of the first one."""
     shown: str
