@@ -11,6 +11,7 @@ from itertools import islice
 from typing import Any, NamedTuple
 
 from nczarr.arrays.chunks.chunk_grid_array import TIMES
+from nczarr.arrays.chunks.manifest import columns_of
 from nczarr.arrays.codecs.lengths import EARLY
 from nczarr.arrays.execution.thread_pool import Task
 from nczarr.arrays.regions import (
@@ -183,7 +184,7 @@ def _read_chunks(array: ReadArray, indices: Iterator[Index] | tuple[Index, ...])
     for index in indices:
         block = region_of(index, layout.chunks, layout.shape)
         try:
-            if array.lacks and array.source.find_place(index) is None:
+            if array.lacks and _is_beyond(array.source, block):
                 label, reason = Label(), "the file ends before its last byte"
                 result.damaged.append(DamagedChunk(array.name, index, "truncated-chunk", reason, label, None))
                 continue
@@ -195,22 +196,33 @@ def _read_chunks(array: ReadArray, indices: Iterator[Index] | tuple[Index, ...])
     return result
 
 
+def _is_beyond(source: ArraySource, block: Selection) -> bool:
+    """Return whether the file of an array ends before the last byte of a chunk. Raises OSError."""
+    manifest = source.manifest(tuple(range(part.start, part.stop) for part in block))
+    return manifest is None or not len(columns_of(manifest).chunk)
+
+
 def _describe(array: ReadArray, index: Index, error: OSError | CompileError) -> DamagedChunk:
     """Return the damage for which a chunk cannot be read."""
     keys, layout = array.source.keys, array.source.layout
     key = None if keys is None or layout.shards else keys.chunk_keys.key(index)
     place = _find_place(lambda: array.source.find_place(index), key)
     if isinstance(error, OSError):
-        code = "missing-chunk" if isinstance(error, FileNotFoundError) else "unreadable-chunk"
         target = f"`{show(str(error.filename))}`: " if error.filename else ""
-        return DamagedChunk(array.name, index, code, f"{target}{error.strerror or error}", Label(key=key), place)
+        reason = f"{target}{error.strerror or error}"
+        code = "missing-chunk" if isinstance(error, FileNotFoundError) else _classify(reason)
+        return DamagedChunk(array.name, index, code, reason, Label(key=key), place)
     first = error.diagnostics[0]
     reason = re.sub(r"^the chunk.* cannot be decoded: ", "", first.message)
-    code = next((code for code, pattern in REASONS if pattern.search(reason)), "unreadable-chunk")
+    code = _classify(reason)
     sizes = SIZES.search(reason)
     if first.code == "short-target" or (sizes and not layout.codecs and int(sizes[1]) < int(sizes[2])):
         code = "truncated-chunk"
     return DamagedChunk(array.name, index, code, reason.split("\n")[0], first.primary, place)
+
+
+def _classify(reason: str) -> str:
+    return next((code for code, pattern in REASONS if pattern.search(reason)), "unreadable-chunk")
 
 
 def _find_place(find: Callable[[], Any], key: str | None) -> str | None:

@@ -145,7 +145,8 @@ class _DataCheck:
                 cells = None if region is None or not has_axes else (*region, *map(range, layout.shape[rank:]))
                 if 0 not in layout.shape and (cells is None or all(cells)):
                     label = f"{path}/{part}" if part else path
-                    yield ReadArray(path, label, source, cells, None if part else judge, path in self.cut and not part)
+                    lacks = path in self.cut and source.viewed and source.manifest() is not None
+                    yield ReadArray(path, label, source, cells, None if part else judge, lacks)
 
     def read(self) -> tuple[int, int]:
         """Read all chunks, and report the damaged ones and unfit values; return the bytes and damaged chunks."""
