@@ -38,7 +38,7 @@ MESSAGES = {
     "emission": r"`{0}` is not a phase",
     "explanation": r"no plugin of this installation explains {0}s",
     "schema_reader": r"unrecognized arguments: --define\b|compiles several schemas as one",
-    "wrapper": r"unrecognized arguments: --(?:against|depfile|if-changed|watch)\b",
+    "wrapper": r"unrecognized arguments: --(?:against|depfile|if-changed|watch|sample)\b|--data belongs to --schema",
     "comparison": r"unrecognized arguments: --{0}\b|makes the comparison `{0}`",
 }
 """Patterns of the messages about unknown things, by kind; `{0}` is the name of the thing."""
