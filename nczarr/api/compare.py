@@ -57,7 +57,8 @@ def check(
         Schema from which deviations are reported: CDL, notation or any dataset. Its comments
         `// nczarr: RULE` may allow some.
     data : bool
-        With `schema`, judge the values of variables by its rules as well.
+        Read and decode every chunk, and report damaged ones and values that attributes
+        exclude. With `schema`, judge the values of variables by its rules instead.
     kind : str, optional
         Kind of netCDF file whose limits are checked, in any spelling of `ncgen -k`.
     cf : bool or str

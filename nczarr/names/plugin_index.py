@@ -129,6 +129,8 @@ class Plugin(NamedTuple):
     """Comparisons of several sources, by the word of `check --NAME`: `module:attribute` of a `SourceComparison`."""
     schema_checks: Mapping[str, str] = NOTHING
     """The check against a schema, by the word of `check --NAME`: `module:attribute` of a `SchemaCheck`."""
+    data_checks: Mapping[str, str] = NOTHING
+    """The check of all data, by the word of `check --NAME`: a function `(Checked, CheckRequest, Report)`."""
     expansions: Mapping[str, str] = NOTHING
     """Functions `(Checked, Source | Store, Report, Options) -> Checked | None`, by the attribute that marks variables.
 

@@ -56,7 +56,7 @@ OFFERS: dict[str, tuple[str, ...]] = {
         *("comparison combine", "expansion aggregated_data", "codes"),
         *("resize nczarr", "resize zarr2", "resize zarr3", "resize nczarr3"),
     ),
-    "damage": ("wrapper check", "codes"),
+    "damage": ("data_check data", "wrapper check", "codes"),
     "dask": ("lazy_array __dask_graph__", "executor dask"),
     "edit": (
         *("command edit", "command migrate", "name edit", "name migrate", "codes"),

@@ -33,6 +33,7 @@ MESSAGES = {
     "template": r"templates and generators need a plugin",
     "place": r"URLs need a plugin for remote places",
     "schema_check": r"unrecognized arguments:.* --{0}\b|unrecognized arguments: --{0}\b|checks against a `{0}`",
+    "data_check": r"checks the `data`",
     "judgement": r"unrecognized arguments: --{0}\b",
     "product": r"unrecognized arguments: --{0}\b",
     "emission": r"`{0}` is not a phase",

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import argparse
-import os
 import re
-import zipfile
 from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
@@ -87,7 +85,7 @@ def _check(
 ) -> None:
     """Check one source. Raises OSError, CompileError."""
     from nczarr.cli.options import subset_of
-    from nczarr.plugins.damage.data_check import DataRequest, check_data
+    from nczarr.plugins.damage.data_check import DataRequest, check_data, is_archive
 
     report = messages.report
     options = options_of(arguments, survey=True, inspect=True, aggregation="expand")
@@ -98,9 +96,8 @@ def _check(
         report.add(loss._replace(severity=Severity.ERROR))
     if checked is None or subset is None:
         return
-    archived = os.path.isfile(path) and zipfile.is_zipfile(path)
     with progress(arguments, show(path), checked) as watch:
-        summary = check_data(checked, DataRequest(subset, share, archived, options, watch), show(path), report)
+        summary = check_data(checked, DataRequest(subset, share, is_archive(path), options, watch), show(path), report)
     if summary is not None:
         done.append(summary)
 

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
+import os
 import time
+import zipfile
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, NamedTuple
 
@@ -21,7 +23,7 @@ from nczarr.pipeline.select.selection import Subset, place_of
 from nczarr.pipeline.select.subset import dimension_ranges
 from nczarr.plugins.damage.chunk_reader import DamagedChunk, ReadArray, list_tasks
 from nczarr.plugins.damage.values import UnfitValues, find_disorder, find_gaps, find_judge
-from nczarr.sdk import Checked, CompileError, Diagnostic, Index, Label, Options, Region, Report, phases
+from nczarr.sdk import Checked, CheckRequest, CompileError, Diagnostic, Index, Label, Options, Region, Report, phases
 from nczarr.semantics.checked import find_coordinates
 
 SHOWN = 8
@@ -119,6 +121,16 @@ def check_data(checked: Checked, request: DataRequest, name: str, report: Report
     work.note_chunks()
     seconds = time.monotonic() - began
     return DataSummary(name, len(part.variables), work.chunks, work.decoded, size, damaged, seconds)
+
+
+def check_all(checked: Checked, request: CheckRequest, report: Report) -> None:
+    """Read all chunks of a dataset and report what is damaged. Raises OSError, CompileError."""
+    check_data(checked, DataRequest(Subset(), None, is_archive(request.path), request.options), request.path, report)
+
+
+def is_archive(path: str) -> bool:
+    """Return whether a source is an archive, whose entries have checksums."""
+    return os.path.isfile(path) and zipfile.is_zipfile(path)
 
 
 class _DataCheck:

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+import nczarr
 from tests.conftest import run_command
 
 
@@ -36,6 +37,17 @@ def test_a_bad_chunk_does_not_hide_others(tmp_path: Path) -> None:
     assert "error[truncated-chunk]: chunk (0) of `/v`, `v/0`, is cut off" in text
     assert "error[misfit-chunk]: chunk (1) of `/v`, `v/1`, has another size than its shape" in text
     assert "1 variable, 2 chunks read, 0 decoded, 2 damaged, 0 B" in text
+
+
+def test_from_python(tmp_path: Path) -> None:
+    store = write_store(tmp_path / "s.zarr", {"v/0": b"ab", "v/1": b"abcd"})
+    found = nczarr.check(store, data=True)
+    assert [(one.code, str(one.severity)) for one in found] == [
+        ("unchecked-chunks", "note"),
+        ("truncated-chunk", "error"),
+    ]
+    found = nczarr.check(store, data=True, select=["truncated-chunk"], readers="xarray")
+    assert [one.code for one in found] == ["truncated-chunk"]
 
 
 def test_many_bad_chunks_are_counted(tmp_path: Path) -> None:
