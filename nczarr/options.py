@@ -267,7 +267,7 @@ _READ = ("dump", "info", "check", *_COMPARE, "refs verify", "refs expand", "refs
 _OPEN = (*_WRITE, *_READ)
 _FOLLOW = tuple(command for command in _OPEN if command not in ("refs expand", "refs compact"))
 _REPORT = (*_OPEN, "fmt", "explain", "formats", "plugins", "completion")
-_SELECT = (*_LINK, *_COMPARE)
+_SELECT = (*_LINK, *_COMPARE, "check")
 _REFER = ("convert", "compile")
 
 SECTIONS = (
@@ -320,13 +320,13 @@ TABLE: tuple[Option, ...] = (
            help="select exactly the variables of `--var`, without their coordinates and other related variables"),
     Option("subset.groups", _SELECT, SELECTION, "--group", "texts", "NAME,…",
            "select groups with their content; repeatable"),
-    Option("subset.dimensions", _LINK, SELECTION, "--dim", "texts", "NAME=FIRST:LAST",
+    Option("subset.dimensions", _SELECT, SELECTION, "--dim", "texts", "NAME=FIRST:LAST",
            "select indices of a dimension in all variables, such as `time=0:11`, `time=-12:` or `x=0:99:2`; the last "
            "one is included; negative ones count from the end; repeatable"),
-    Option("subset.labels", _LINK, SELECTION, "--sel", "texts", "NAME=LOW:HIGH",
+    Option("subset.labels", _SELECT, SELECTION, "--sel", "texts", "NAME=LOW:HIGH",
            "select by values of a coordinate, such as `time=2000-01:2000-12`, `lat=-30:30`, `lev=500`, or "
            "`lat~45.3` for the nearest value; bounds are included; repeatable"),
-    Option("subset.sections", ("convert",), SELECTION, "--section", "texts", "SECTION",
+    Option("subset.sections", ("convert", *_COMPARE, "check"), SELECTION, "--section", "texts", "SECTION",
            "select a part of one variable, such as `temp(0:9:2,:,5)`; indices start at 0, the last one is "
            "included; repeatable"),
     Option("fixed", ("convert",), SELECTION, "-u", help="make unlimited dimensions fixed (nccopy)"),
@@ -345,7 +345,7 @@ TABLE: tuple[Option, ...] = (
            "chars with a dimension NAME_strlen; values that do not fit are an error that names the variable"),
     Option("overwrite", (*_WRITE, "refs expand", "refs compact"), TARGET, "--overwrite",
            help="replace an existing target", bytes=False),
-    Option("allow_loss", _WRITE, TARGET, "--allow-loss", "losses", "CODE",
+    Option("allow_loss", (*_WRITE, *_COMPARE, "dump"), TARGET, "--allow-loss", "losses", "CODE",
            "accept losses with this diagnostic code, or `all`; repeatable"),
     Option("consolidated", _WRITE, TARGET, "--consolidated", "switch",
            help="write the metadata of all nodes in one key of the root as well (default: in Zarr stores, but not in "
@@ -428,9 +428,9 @@ TABLE: tuple[Option, ...] = (
     Option("dry_run", _WRITE, RUN, "--dry-run", help="show what would be written; write nothing"),
     Option("max_size", _WRITE, LIMITS, "--max-size", "size", "SIZE",
            "refuse a netCDF file or archive whose variables are larger (default: 16GiB)", bytes=False),
-    Option("memory", (*_WRITE, "digest", "refs verify"), LIMITS, "--memory", "size", "SIZE",
+    Option("memory", (*_WRITE, "digest", "check", "refs verify"), LIMITS, "--memory", "size", "SIZE",
            "memory for values and chunks in flight (default: 1GiB)", bytes=False),
-    Option("workers", (*_WRITE, "digest"), LIMITS, "--workers", "workers", "N",
+    Option("workers", (*_WRITE, "digest", "check"), LIMITS, "--workers", "workers", "N",
            "number of threads, and of processes that read sources (default: one per processor)", bytes=False),
     # texts; short options are those of ncdump
     Option("header_only", ("dump",), SELECTION, "-h", help="print the header only, without data"),

@@ -50,7 +50,7 @@ BOTTOM = ("diagnostics", "names")
 ENVIRONMENT = {**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT), *filter(None, sys.path)])}
 """For an interpreter that reads no `.pth` files, which may import anything."""
 
-PROGRAMS = {"nczarr.pipeline.compare.foreign_reader"}
+PROGRAMS = {"nczarr.plugins.second_reader.foreign_reader"}
 """Modules that run as a process of their own and are never imported."""
 
 LONGEST = 400
@@ -432,7 +432,7 @@ OWN_NUMPY = {
     "nczarr.plugins.xarray.data_store": "passes arrays on",
     "nczarr.plugins.xarray.engine": "passes arrays on",
     "nczarr.plugins.xarray.values": "passes arrays on",
-    "nczarr.pipeline.compare.foreign_reader": "a program of its own",
+    "nczarr.plugins.second_reader.foreign_reader": "a program of its own",
 }
 """Modules that import NumPy beside the gate for allocations, and why they may."""
 

@@ -57,7 +57,8 @@ def check(
         Schema from which deviations are reported: CDL, notation or any dataset. Its comments
         `// nczarr: RULE` may allow some.
     data : bool
-        With `schema`, judge the values of variables by its rules as well.
+        Read and decode every chunk, and report damaged ones and values that attributes
+        exclude. With `schema`, judge the values of variables by its rules instead.
     kind : str, optional
         Kind of netCDF file whose limits are checked, in any spelling of `ncgen -k`.
     cf : bool or str
@@ -276,9 +277,13 @@ def digest(
 
 
 def _complete(dataset: str | os.PathLike[str] | DatasetHandle, storage_options: Mapping[str, Any] | None) -> Checked:
-    """Return a dataset without omissions. Raises CompileError otherwise."""
+    """Return a dataset without damage. Raises CompileError otherwise."""
+    from nczarr.pipeline.omissions import DAMAGE, refuse
+
     handle = _open(dataset, storage_options)
-    missing = [diagnostic for diagnostic in handle.diagnostics if diagnostic.code in UNREAD]
+    report = Report()
+    refuse(handle.checked, Options(), report, DAMAGE)
+    missing = [*report.list_sorted(), *(each for each in handle.diagnostics if each.code in UNREAD)]
     if missing:
         raise CompileError(missing)
     return handle.checked

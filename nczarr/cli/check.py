@@ -40,6 +40,13 @@ OPTIONS = (
         metavar="KIND",
         help="check the limits of this kind of netCDF file as well",
     ),
+    Option(
+        "data",
+        section=TARGET,
+        flags="--data",
+        help="read and decode every chunk, and report damaged ones and values that attributes exclude; with --schema, "
+        "judge values by its rules instead",
+    ),
 )
 """Options of this command."""
 

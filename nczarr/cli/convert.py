@@ -6,7 +6,7 @@ import argparse
 import os
 import sys
 from collections.abc import Callable
-from contextlib import suppress
+from contextlib import AbstractContextManager, nullcontext, suppress
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -168,9 +168,18 @@ def run(arguments: argparse.Namespace) -> int:
     options = options._replace(chunks={**chunks, **options.chunks}, codecs=codecs)
     messages = Messages(arguments)
     work = _Conversions(arguments, options, messages)
-    status = messages.guard(work.prepare, *work.conversions)
+    with _share_verification(options):
+        status = messages.guard(work.prepare, *work.conversions)
     work.sum_up()
     return status
+
+
+def _share_verification(options: Options) -> AbstractContextManager[None]:
+    """Return the block in which all targets of a run with `--verify` are read by one process."""
+    from nczarr.names.plugin_index import list_own, load_part
+
+    place = list_own("verification").get("share") if options.verify else None
+    return nullcontext() if place is None else load_part(place)()
 
 
 MANY_CHUNKS = 256

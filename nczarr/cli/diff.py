@@ -13,7 +13,7 @@ from nczarr.cli.parser import Command, Switch
 from nczarr.cli.shared import Messages
 from nczarr.diagnostics.report import UNREAD
 from nczarr.names.plugin_index import list_own
-from nczarr.options import ARGUMENTS, COMPARISON
+from nczarr.options import ARGUMENTS, COMPARISON, SELECTION
 from nczarr.registry import load
 
 if TYPE_CHECKING:
@@ -41,6 +41,13 @@ def parser() -> Command:
     subparser.option(ARGUMENTS, "first", metavar="A", help="file, store or URL; - is standard input")
     subparser.option(ARGUMENTS, "second", metavar="B", nargs="?", help="dataset to compare with A")
     subparser.option(ARGUMENTS, "rest", nargs="*", help=argparse.SUPPRESS)
+    subparser.option(
+        SELECTION,
+        "--side",
+        choices=("a", "b", "both"),
+        default="both",
+        help="dataset from which the selection is taken, if the other one has been selected before (default: both)",
+    )
     subparser.option(COMPARISON, "--data", action=Switch, default=True, help="compare values (default: yes)")
     subparser.option(
         COMPARISON,
@@ -126,6 +133,7 @@ def _diff(arguments: argparse.Namespace, tolerance: Tolerance | None, messages: 
     """Print the differences, or look for one with `-q`; return their number."""
     from nczarr.pipeline.compare.diff import choose_parts, differences
     from nczarr.pipeline.compare.difference import json_lines, text_lines
+    from nczarr.pipeline.omissions import DAMAGE, refuse
 
     report = messages.report
     options = options_of(arguments, allow_loss=UNREAD, survey=arguments.data)
@@ -134,8 +142,11 @@ def _diff(arguments: argparse.Namespace, tolerance: Tolerance | None, messages: 
     subset = subset_of(arguments, report)
     if one is None or other is None or subset is None or report.errors:
         return 0
-    sides = choose_parts(one, other, subset, report)
-    if sides is None:
+    sides = choose_parts(one, other, subset, report, arguments.side)
+    for side in sides or ():
+        if arguments.data:
+            refuse(side, options, report, DAMAGE)
+    if sides is None or report.errors:
         return 0
     for judgement in _list_judgements():
         values = {row.name: getattr(arguments, row.name) for row in judgement.options}

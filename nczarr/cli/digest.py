@@ -70,6 +70,7 @@ class _Digests:
     def digest(self, path: str) -> Digest | None:
         """Return the digests of a source; None after an error. Raises OSError, CompileError."""
         from nczarr.pipeline.compare.digest import choose_part, digest
+        from nczarr.pipeline.omissions import DAMAGE, refuse
 
         arguments, report = self.arguments, self.messages.report
         options = options_of(arguments, survey=True)
@@ -78,7 +79,9 @@ class _Digests:
         if checked is None or subset is None or report.errors:
             return None
         part = choose_part(checked, subset, report)
-        return None if part is None else digest(part, options)
+        if part is not None:
+            refuse(part, options, report, DAMAGE)
+        return None if part is None or report.errors else digest(part, options)
 
     def print(self, path: str) -> None:
         """Print the digests of a source."""

@@ -85,7 +85,8 @@ def options_of(arguments: argparse.Namespace, **others: Any) -> Options:
         holder, _, name = row.name.rpartition(".")
         if holder in fields and (holder or name in Options._fields) and row.flags and hasattr(arguments, row.name):
             value = getattr(arguments, row.name)
-            fields[holder][name] = _VALUES[row.takes](value) if row.takes in _VALUES else value
+            value = _VALUES[row.takes](value) if row.takes in _VALUES else value
+            fields[holder][name] = value | others.get(name, frozenset()) if row.takes == "losses" else value
     return Options(**fields[""], writing=Writing(**fields["writing"]), following=Following(**fields["following"]))
 
 

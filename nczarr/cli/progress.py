@@ -25,6 +25,9 @@ if TYPE_CHECKING:
 WAYS = ("referenced", "copied", "gathered", "transcoded", "rechunked", "encoded")
 """Routes of chunks in the summary."""
 
+UNDECODED = ("referenced", "copied")
+"""Those whose chunks are not decoded, so that damage in them is not found without `--verify`."""
+
 
 class CommandResult(NamedTuple):
     """Everything that one command has written."""
@@ -82,6 +85,9 @@ def summary(done: Sequence[Conversion]) -> str:
     total = sum(counts.values())
     if total:
         ways = ", ".join(f"{count} {way}" for way, count in counts.items() if count)
+        undecoded = sum(sum(_chunks([one])[way] for way in UNDECODED) for one in done if not one.verified_with)
+        if undecoded:
+            ways += ", not decoded" if undecoded == total else f"; {undecoded} not decoded"
         words.append(f"{total} chunk{'s' * (total != 1)} ({ways})")
     skipped = sum(conversion.skipped_keys for conversion in done)
     if skipped:

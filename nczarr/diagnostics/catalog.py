@@ -44,6 +44,7 @@ SUBJECTS = (
     "Values",
     "Storage and special attributes",
     "Stores that are read",
+    "Damage in data",
     "Parts of datasets",
     "Reference documents",
     "Targets of reference documents",

@@ -129,6 +129,8 @@ class Plugin(NamedTuple):
     """Comparisons of several sources, by the word of `check --NAME`: `module:attribute` of a `SourceComparison`."""
     schema_checks: Mapping[str, str] = NOTHING
     """The check against a schema, by the word of `check --NAME`: `module:attribute` of a `SchemaCheck`."""
+    data_checks: Mapping[str, str] = NOTHING
+    """The check of all data, by the word of `check --NAME`: a function `(Checked, CheckRequest, Report)`."""
     expansions: Mapping[str, str] = NOTHING
     """Functions `(Checked, Source | Store, Report, Options) -> Checked | None`, by the attribute that marks variables.
 
@@ -173,6 +175,8 @@ class Plugin(NamedTuple):
     """Executors of tasks, by the option that names their address: `module:attribute` of an `ExecutorKind`."""
     objects: Mapping[str, str] = NOTHING
     """Objects that `nczarr.write` takes, by the package of their class: `module:attribute` of an `ObjectReader`."""
+    verifications: Mapping[str, str] = NOTHING
+    """Functions of `--verify`: `verify` asks another library for a target, `share` is the block for several targets."""
     wrappers: Mapping[str, str] = NOTHING
     """Options around the run of a command, by its name: `module:attribute` of a `RunWrapper`."""
     schema_readers: Mapping[str, str] = NOTHING

@@ -148,7 +148,7 @@ def _check(request: CheckRequest, report: Report) -> int:
         if revision is not None and peer not in unsuited:
             faults += _count_shown(report, peer.check, revision, report)
     is_answered = peers and len(peers) == len(request.judges) and not unsuited
-    if is_answered and options.kind is None and not request.schema and not request.conventions:
+    if is_answered and options.kind is None and not (request.schema or request.conventions or request.values):
         return faults
     before = report.errors
     report.hides = request.codes.hides_warning
@@ -177,7 +177,7 @@ def _count_shown(report: Report, ask: Callable[..., int], *given: Any) -> int:
 
 
 def _rehearse(checked: Checked, request: CheckRequest, report: Report) -> None:
-    """Report the losses of targets, and deviations from the schema."""
+    """Report the losses of targets, and deviations from the schema; without one, damage of the data."""
     formats = [form for form in request.judges if isinstance(form, Format)]
     if request.options.kind is not None:
         file = registry.find_format(registry.FILE)
@@ -186,5 +186,7 @@ def _rehearse(checked: Checked, request: CheckRequest, report: Report) -> None:
     for form in formats:
         phases.plan(checked, form, report, request.options)
     schema = None if request.schema is None else request.schema(report)
+    if request.values and request.schema is None:
+        _load("data_check", "data", "checks the")(checked, request, report)
     if schema is not None:
         find_schema_check().judge(checked, schema, report, values=request.values)

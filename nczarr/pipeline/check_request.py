@@ -95,7 +95,7 @@ class CheckRequest(NamedTuple):
     schema: Callable[[Report], Checked | None] | None = None
     """Reader of the schema from which deviations are reported."""
     values: bool = False
-    """Judge the values of variables by the rules of the schema."""
+    """Judge the values of variables by the rules of the schema; without one, read all data and report damage."""
     options: Options = Options()
     """Options of the run; `kind` is a kind of netCDF file whose limits are checked."""
     conventions: Mapping[str, str] = MappingProxyType({})

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING
 
 from nczarr import names
-from nczarr.diagnostics.report import OMITTED, Diagnostic, Report, Severity
+from nczarr.diagnostics.report import OMISSIONS, OMITTED, Diagnostic, Report, Severity
 from nczarr.diagnostics.secrets import show
 from nczarr.options import Options
 from nczarr.semantics.checked import Checked, Omission
@@ -21,6 +21,9 @@ if TYPE_CHECKING:
 
 DOCUMENTS = frozenset({".zarray", ".zgroup", ".zattrs", "zarr.json"})
 """Documents of one node of a store."""
+
+DAMAGE = frozenset({"omitted-object"})
+"""Reasons of content that cannot be read, although the tree has a place for it: values are invented, or lack."""
 
 
 def name_source(checked: Checked, name: str) -> Checked:
@@ -47,11 +50,16 @@ def restrict(whole: Checked, part: Checked, report: Report) -> None:
         announce(part, report)
 
 
-def refuse(checked: Checked, options: Options, report: Report) -> None:
-    """Report what is left out to a run that writes: errors, unless its options accept every reason."""
+def refuse(checked: Checked, options: Options, report: Report, codes: frozenset[str] = OMISSIONS) -> None:
+    """Report what is left out: errors, unless the options of the run accept every reason.
+
+    `codes`: reasons that need to be accepted: all for a run that writes, `DAMAGE` for one that reads values.
+    """
+    refused = {one.code for one in checked.omitted if one.code in codes and not options.accepts(one.code)}
+    if codes is DAMAGE and not refused:
+        return
     for diagnostic in _describe(checked.omitted, ()):
         report.retract(diagnostic)
-    refused = {one.code for one in checked.omitted if not options.accepts(one.code)}
     for diagnostic in _describe(checked.omitted, refused):
         report.lose(diagnostic, allowed=not refused)
 

@@ -370,6 +370,10 @@ def dump(checked: Checked, form_name: str, report: Report, options: Options) -> 
 
     if not are_named(checked, options, report):
         return None
+    if not options.header_only and form_name != "tree":
+        omissions.refuse(checked, options, report, omissions.DAMAGE)
+    if report.errors:
+        return None
     if form_name == "tree":
         from nczarr.semantics.outline import lines
 

@@ -56,6 +56,7 @@ OFFERS: dict[str, tuple[str, ...]] = {
         *("comparison combine", "expansion aggregated_data", "codes"),
         *("resize nczarr", "resize zarr2", "resize zarr3", "resize nczarr3"),
     ),
+    "damage": ("data_check data", "wrapper check", "codes"),
     "dask": ("lazy_array __dask_graph__", "executor dask"),
     "edit": (
         *("command edit", "command migrate", "name edit", "name migrate", "codes"),
@@ -104,6 +105,7 @@ OFFERS: dict[str, tuple[str, ...]] = {
         *("schema_check schema", "judgement compat", "schema_reader layers", "name changes", "name layer"),
         *("product plugin", "explanation key", "wrapper diff", "codes", "differences"),
     ),
+    "second_reader": ("verification verify", "verification share"),
     "serve": ("command serve",),
     "testing": ("name testing",),
     "virtualizarr": ("name virtualizarr", "opener virtualizarr", "hint parser"),

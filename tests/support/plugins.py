@@ -33,12 +33,13 @@ MESSAGES = {
     "template": r"templates and generators need a plugin",
     "place": r"URLs need a plugin for remote places",
     "schema_check": r"unrecognized arguments:.* --{0}\b|unrecognized arguments: --{0}\b|checks against a `{0}`",
+    "data_check": r"checks the `data`",
     "judgement": r"unrecognized arguments: --{0}\b",
     "product": r"unrecognized arguments: --{0}\b",
     "emission": r"`{0}` is not a phase",
     "explanation": r"no plugin of this installation explains {0}s",
     "schema_reader": r"unrecognized arguments: --define\b|compiles several schemas as one",
-    "wrapper": r"unrecognized arguments: --(?:against|depfile|if-changed|watch)\b",
+    "wrapper": r"unrecognized arguments: --(?:against|depfile|if-changed|watch|sample)\b|--data belongs to --schema",
     "comparison": r"unrecognized arguments: --{0}\b|makes the comparison `{0}`",
 }
 """Patterns of the messages about unknown things, by kind; `{0}` is the name of the thing."""

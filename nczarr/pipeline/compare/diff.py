@@ -44,29 +44,53 @@ def differences(
                     yield difference
 
 
-def choose_parts(one: Checked, other: Checked, subset: Subset, report: Report) -> tuple[Checked, Checked] | None:
-    """Return the wanted parts of both; a name may occur in only one. None if an unknown name is reported.
+def choose_parts(
+    one: Checked, other: Checked, subset: Subset, report: Report, side: str = "both"
+) -> tuple[Checked, Checked] | None:
+    """Return the wanted parts of both; a name may occur in only one. None after a reported error.
 
-    Group attributes count only if the group was requested.
+    Group attributes count only if the group was requested. `side`: dataset from which
+    the part is taken: `a`, `b` or `both`. Raises OSError, CompileError.
     """
     if not subset:
         return one, other
     from nczarr.pipeline.select.selection import find_named
-    from nczarr.pipeline.select.subset import restrict
 
     before = report.errors
-    every_variable, every_group = {**one.variables, **other.variables}, {**one.groups, **other.groups}
+    sides = {"a": (one,), "b": (other,)}.get(side, (one, other))
+    every_variable = {fqn: node for each in sides for fqn, node in each.variables.items()}
+    every_group = {fqn: node for each in sides for fqn, node in each.groups.items()}
     variables = [fqn for word in subset.variables for fqn in find_named(word, "variable", every_variable, report)]
     groups = [fqn for word in subset.groups for fqn in find_named(word, "group", every_group, report)]
     if report.errors > before:
         return None
-    homes = {names.parent(fqn) for fqn in variables}
+    named = subset._replace(variables=tuple(variables), groups=tuple(groups))
+    first = _choose_part(one, named, report) if side != "b" else one
+    second = other if side == "a" else first if other is one else _choose_part(other, named, report)
+    return None if first is None or second is None or report.errors > before else (first, second)
 
-    def part(side: Checked) -> Checked:
-        paths = [fqn for fqn in variables if fqn in side.variables]
-        return restrict(side, paths, [fqn for fqn in groups if fqn in side.groups], homes & set(side.groups))
 
-    return part(one), part(other)
+def _choose_part(checked: Checked, subset: Subset, report: Report) -> Checked | None:
+    """Return the part of one dataset. `subset` has FQNs; those that are absent are ignored."""
+    from nczarr.pipeline import omissions
+    from nczarr.pipeline.select.selection import place_of
+    from nczarr.pipeline.select.subset import restrict
+    from nczarr.pipeline.select.subset import subset as cut_subset
+
+    has_names = subset.variables or subset.groups
+    homes = {names.parent(fqn) for fqn in subset.variables} & set(checked.groups)
+    paths = [fqn for fqn in subset.variables if fqn in checked.variables]
+    groups = [fqn for fqn in subset.groups if fqn in checked.groups]
+    part: Checked | None = checked
+    if (subset.dimensions or subset.labels or subset.sections) and (paths or groups or not has_names):
+        part = cut_subset(checked, subset._replace(variables=tuple(paths), groups=tuple(groups)), report)
+    if part is None:
+        return None
+    if has_names:
+        places = (place_of(section, checked, report) for section in subset.sections)
+        part = restrict(part, [*paths, *(fqn for fqn in places if fqn is not None)], groups, homes & set(part.groups))
+    omissions.restrict(checked, part, report)
+    return part
 
 
 _STORED = ("layout", "chunks", "codecs", "endian", "no_fill", "quantize", "element")

@@ -2,206 +2,15 @@
 
 from __future__ import annotations
 
-import hashlib
-import importlib.util
-import itertools
-import json
-import math
-import os
-import random
-import subprocess
-import sys
-from collections.abc import Callable, Iterator
-from pathlib import Path
-from typing import Any, NamedTuple, TypeAlias
+from collections.abc import Callable
+from typing import TypeAlias
 
-from nczarr import names
-from nczarr.arrays.lazy_numpy import np
-from nczarr.arrays.regions import Index, every_block, grid_of, region_of
-from nczarr.arrays.sources.source import ArraySource, Descr, itemsize, little, little_descr, numpy_dtype
-from nczarr.arrays.values.parts import is_fixed
-from nczarr.ast.rectilinear import largest
 from nczarr.diagnostics.report import UNREAD, Report
+from nczarr.names.plugin_index import list_own
 from nczarr.options import Options
-from nczarr.pipeline.compare.values import TEXT, alike, block_shape, values
-from nczarr.plan.plans import Conversion, Plan, StorePlan
-from nczarr.semantics.checked import Checked, whole_parts
-from nczarr.stores import local_paths
-
-SCRIPT = Path(__file__).with_name("foreign_reader.py")
-
-MODULES = {"libnetcdf": ("netCDF4",), "zarr": ("zarr",), "references": ("zarr", "fsspec", "pandas")}
-"""Python packages of each library."""
-
-
-WHOLE = 1 << 28
-"""Bytes of an array that is read whole, even if it is sparse."""
-
-SPARSE = 8
-"""An array is sparse if at most one of this many blocks has a stored chunk."""
-
-MOST_BLOCKS = 1 << 20
-"""Maximum blocks with stored chunks that are listed; arrays with more are read whole."""
-
-SAMPLE = 64
-"""Blocks of a sparse array that are read without regard to stored chunks."""
-
-
-class _TargetArray(NamedTuple):
-    """One array of the target."""
-
-    path: str
-    """FQN of the variable."""
-    name: tuple[str, ...]
-    """Location of the array for the library."""
-    source: ArraySource
-    """Expected values."""
-    block: tuple[int, ...]
-    """Shape of one read."""
-    indices: tuple[Index, ...] | None = None
-    """Blocks to read; None: all."""
-
-    def request(self) -> dict[str, Any]:
-        """Return the request for the process."""
-        return {
-            "name": self.name,
-            "descr": _describe(self.source.layout.dtype),
-            "shape": self.source.layout.shape,
-            "block": self.block,
-            "indices": self.indices,
-        }
-
-    def digest(self) -> str:
-        """Return the hash of the expected values. Raises OSError, CompileError."""
-        values_hash = hashlib.sha256()
-        shape = self.source.layout.shape
-        dtype = numpy_dtype(little_descr(self.source.layout.dtype))
-        if 0 in shape:  # blocks may have the length 0 too
-            return values_hash.hexdigest()
-        every = every_block(shape, self.block) if self.indices is None else self.indices
-        for index in every:
-            values = np.asarray(self.source.read(region_of(index, self.block, shape)))
-            if dtype.hasobject:
-                for text in values.reshape(-1).tolist():
-                    data = text or b""
-                    values_hash.update(len(data).to_bytes(4, "little") + data)
-            else:
-                values_hash.update(np.ascontiguousarray(little(values).astype(dtype, copy=False)).tobytes())
-        return values_hash.hexdigest()
-
-
-def _describe(descr: Descr) -> Any:
-    """Return a description as JSON: little-endian, records as lists."""
-    if isinstance(descr, str):
-        return "O" if descr == "|O" else descr.replace(">", "<")
-    return [[name, _describe(inner), shape] for name, inner, shape in descr]
-
-
-def _sparse_blocks(array: _TargetArray, target: ArraySource | None) -> _TargetArray:
-    """Return an array of which blocks with stored chunks and a sample of fill are read, if it is sparse and large.
-
-    `target`: the array as read from the target.
-    """
-    source, size = array.source, itemsize(array.source.layout.dtype) or TEXT
-    shape = source.layout.shape
-    if math.prod(shape) * size <= WHOLE or target is None or source.undefined:
-        return array
-    chunks = tuple(max(1, min(pair)) for pair in zip(largest(source.layout.chunks), array.block, strict=True))
-    for block in (chunks, array.block):
-        counts = grid_of(shape, block)
-        most = min(MOST_BLOCKS, math.prod(counts) // SPARSE)
-        both = itertools.chain(source.list_occupied(block), target.list_occupied(block))
-        stored = set(itertools.islice(both, 2 * most + 1))
-        if next(both, None) is None and len(stored) <= most:
-            draw = random.Random(f"{array.path} {shape}")
-            fill = {tuple(draw.randrange(count) for count in counts) for _ in range(SAMPLE)}
-            return array._replace(block=block, indices=tuple(sorted(stored | fill)))
-    return array
-
-
-def verify_elsewhere(plan: Plan, lossy: frozenset[str], place: str, target: Checked, report: Report) -> str | None:
-    """Compare the target at `place` with its source, as read by its format's library.
-
-    Returns the library's name and version, or None if the format has no such
-    library, it is not installed or reads no array, or the target or a target of
-    its references is not local. The name tells if only a part of the fill of
-    sparse arrays was read. `lossy`: variables with accepted losses, which are
-    skipped, as are undefined cells and lists.
-    `target`: the target as this package reads it.
-    Reports unequal-target and unread-variable. Raises OSError.
-    """
-    library = plan.form.second_reader
-    if library is None or not os.path.exists(place):
-        return None
-    if not all(map(importlib.util.find_spec, MODULES[library])):
-        return None
-    arrays = list(_arrays(plan, lossy, target))
-    if library == "references" and any(array.source.distant for array in arrays):
-        return None
-    request = {"library": library, "path": local_paths.absolute(place), "arrays": [array.request() for array in arrays]}
-    with subprocess.Popen(
-        [sys.executable, str(SCRIPT)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
-    ) as process:
-        try:
-            assert process.stdin is not None
-            assert process.stdout is not None
-            process.stdin.write(json.dumps(request).encode())
-            process.stdin.close()
-            first = process.stdout.readline()
-            if not first:
-                report.error("unequal-target", f"`{place}` cannot be opened by {library}")
-                return None
-            used: str = json.loads(first)["library"]
-            unread = 0
-            for array in arrays:
-                line = process.stdout.readline()
-                answer = json.loads(line) if line else {"error": f"{used} ended with status {process.wait()}"}
-                unread += "error" in answer
-                _compare(array, answer, used, place, report)
-        except BaseException:
-            process.kill()
-            raise
-    if arrays and unread == len(arrays):
-        return None
-    sparse = sum(array.indices is not None for array in arrays)
-    if sparse:
-        used += f" ({sparse} sparse array{'s' if sparse > 1 else ''}: all stored chunks, and a sample of the fill)"
-    return used
-
-
-def _compare(array: _TargetArray, answer: dict[str, str], used: str, place: str, report: Report) -> None:
-    """Compare the library's hash of one array with the source."""
-    if "error" in answer:
-        report.warning("unread-variable", f"{used} does not read `{array.path}`: {answer['error']}")
-    elif answer["sha256"] != array.digest():
-        report.error("unequal-target", f"`{array.path}` is not equal in `{place}` when read by {used}")
-
-
-def _arrays(plan: Plan, lossy: frozenset[str], target: Checked) -> Iterator[_TargetArray]:
-    """Yield every array that the library can read: parts of variables in stores, whole variables in files."""
-    checked = plan.checked
-    for path, variable in checked.variables.items():
-        if (
-            0 in checked.shapes[path]
-            or path in lossy
-            or lossy.intersection(map(str, variable.dimensions))
-            or variable.storage.no_fill
-        ):
-            continue
-        if plan.storage.get(path, variable.storage).quantize is not None:
-            continue
-        whole = variable.type == "string" or is_fixed(variable.type, checked.types)
-        if not whole and not isinstance(plan, StorePlan):
-            continue
-        for part, source in whole_parts(checked, path).items():
-            name, layout = names.split(path), source.layout
-            chunks: tuple[tuple[int, ...], ...] = (layout.chunks,)
-            if isinstance(plan, StorePlan):
-                name = tuple(plan.prefix(path, part).rstrip("/").split("/"))
-                chunks = (layout.chunks, plan.targets[path][part].layout.chunks)
-            block = block_shape(layout.shape, chunks, itemsize(layout.dtype) or TEXT)
-            yield _sparse_blocks(_TargetArray(path, name, source, block), target.parts.get(path, {}).get(part))
-
+from nczarr.pipeline.compare.values import alike, values
+from nczarr.plan.plans import Conversion, Plan
+from nczarr.semantics.checked import Checked
 
 Reader: TypeAlias = Callable[[str, Report, Options, str | None], Checked | None]
 """Function that reads the dataset at a path or URL, in a named format."""
@@ -269,5 +78,6 @@ def verify(
                 report.error("unequal-target", text, variable.span)
     if plan is None or not data or report.errors:
         return ("nczarr",)
-    other = verify_elsewhere(plan, frozenset(lossy), place, again, report)
+    second = list_own("verification").get("verify")
+    other = None if second is None else registry.load(second)(plan, frozenset(lossy), place, again, report)
     return ("nczarr",) if other is None else ("nczarr", other)

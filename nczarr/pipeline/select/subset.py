@@ -163,6 +163,7 @@ def fix_dimensions(checked: Checked) -> Checked:
 def restrict(checked: Checked, variables: Iterable[str], groups: list[str], homes: Iterable[str] = ()) -> Checked:
     """Return these variables and groups by FQN; drop other groups' attributes; retain `homes` even if empty."""
     retained = _close_over(variables, groups, checked)
+    checked = checked._replace(omitted=_select_omissions(checked, retained, groups))
     for path in homes:
         while path not in retained["groups"]:
             retained["groups"].add(path)

@@ -48,7 +48,10 @@ def convert(*arguments: str, status: int = 0) -> str:
 
 def test_one_source_and_a_summary(folder: Path) -> None:
     assert convert("t.cdl", "t.nc") == "`t.nc`: netcdf3, 4 variables, 540 B\n"
-    assert convert("t.nc", "t.zarr") == "`t.zarr`: nczarr, 4 variables, 4 chunks (1 copied, 3 gathered), 256 B\n"
+    assert (
+        convert("t.nc", "t.zarr")
+        == "`t.zarr`: nczarr, 4 variables, 4 chunks (1 copied, 3 gathered; 1 not decoded), 256 B\n"
+    )
     assert convert("-q", "t.zarr", "u.nc", "--to", "netcdf") == ""
     assert (folder / "t.nc").read_bytes() == (folder / "u.nc").read_bytes()
 

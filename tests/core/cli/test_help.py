@@ -54,6 +54,7 @@ METAVARS = {
         "COMMAND | TOPIC",
         "DIR",
         "DST",
+        "N%",
         "FILE",
         "FORMAT",
         "KEY",
@@ -226,6 +227,7 @@ def test_an_option_has_one_text_in_all_commands() -> None:
     texts: dict[str, set[str]] = {}
     different = {
         "--memory",
+        "--sample",
         "--set",
         "--undo",
         "--undo-file",

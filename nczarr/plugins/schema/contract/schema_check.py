@@ -15,12 +15,6 @@ OPTIONS = (
         help="report deviations from this schema: CDL, notation or any dataset; its comments `// nczarr: RULE` may "
         "allow some (see `nczarr explain bad-rule`)",
     ),
-    Option(
-        "data",
-        section=TARGET,
-        flags="--data",
-        help="with --schema, judge the values of variables by its rules as well",
-    ),
 )
 
 

@@ -1,6 +1,6 @@
 """Program that hashes arrays as read by another library. It imports nothing of this package.
 
-`python foreign_reader.py` reads one JSON request on standard input:
+`python foreign_reader.py` reads JSON requests on standard input, one per line, until its end:
 `{"library": a key of READERS, "path": …, "arrays": [{"name": [group, …, variable],
 "descr": …, "shape": […], "block": […], "indices": [[…], …] | null}]}`.
 It answers one JSON object per line: first `{"library": "libnetcdf 4.10.1"}`,
@@ -25,7 +25,7 @@ import sys
 import warnings
 from collections.abc import Callable, Iterator
 from ctypes import CDLL, byref, c_char_p, c_int, c_size_t, c_void_p, create_string_buffer
-from typing import Any
+from typing import Any, TextIO
 
 import numpy as np
 from numpy.typing import NDArray
@@ -231,7 +231,9 @@ class ReferenceReader(ZarrReader):
         if os.path.isdir(path):
             self.version = 2
         os.chdir(os.path.dirname(path))  # relative targets
-        documents = filesystem("reference", fo=path, remote_protocol="file", asynchronous=True)
+        documents = filesystem(
+            "reference", fo=path, remote_protocol="file", asynchronous=True, skip_instance_cache=True
+        )
         return storage.FsspecStore(documents, read_only=True, path="")
 
 
@@ -244,14 +246,19 @@ READERS: dict[str, Callable[[str], Any]] = {
 
 
 def main() -> None:
-    """Answer the request on standard input."""
+    """Answer the requests on standard input."""
     warnings.simplefilter("ignore")
-    asked = json.loads(sys.stdin.buffer.read())
     out = os.fdopen(os.dup(1), "w", encoding="utf-8")
     os.dup2(2, 1)  # what a library prints is no answer
+    for line in sys.stdin.buffer:
+        _answer(json.loads(line), out)
+
+
+def _answer(asked: Any, out: TextIO) -> None:
+    """Answer one request. Raises what a library raises that cannot open the path."""
     reader = READERS[asked["library"]](asked["path"])
     with contextlib.closing(reader):
-        print(json.dumps({"library": reader.library}), file=out)
+        print(json.dumps({"library": reader.library}), file=out, flush=True)
         for array in asked["arrays"]:
             try:
                 dtype, shape = dtype_of(array["descr"]), tuple(array["shape"])

@@ -14,9 +14,10 @@ import nczarr
 from nczarr import registry
 from nczarr.diagnostics.report import Report
 from nczarr.options import UNREAD, Options, Writing
-from nczarr.pipeline.compare.verify import verify_elsewhere
 from nczarr.plan.planner import plan_target
 from nczarr.plan.plans import Plan
+from nczarr.plugins.second_reader import verification
+from nczarr.plugins.second_reader.verification import verify_elsewhere
 from nczarr.semantics.checked import Checked
 from tests.conftest import ROOT, run_command
 
@@ -178,9 +179,31 @@ def test_other_values_behind_references_are_found(tmp_path: Path, peer: Callable
 def test_without_the_library_only_our_reader_verifies(
     source: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("nczarr.pipeline.compare.verify.MODULES", {"zarr": ("no_such_package",)})
+    monkeypatch.setattr("nczarr.plugins.second_reader.verification.MODULES", {"zarr": ("no_such_package",)})
     done = nczarr.convert(source, tmp_path / "t.zarr", "nczarr3", verify=True)
     assert done.verified_with == ("nczarr",)
+
+
+def test_the_targets_of_a_run_share_one_process(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, peer: Callable[[str], ModuleType]
+) -> None:
+    peer("netCDF4")
+    sources, started = [], []
+    for number in range(3):
+        sources.append(tmp_path / f"s{number}.cdl")
+        sources[-1].write_text(CLASSIC.replace("3, 4", f"3, {number}"))
+    start = verification._start
+    monkeypatch.setattr(verification, "_start", lambda: started.append(start()) or started[-1])
+    ran = run_command("convert", *map(str, sources), str(tmp_path / "out"), "--to", "netcdf4", "--verify")
+    assert (ran.status, "3 of 3" in ran.err, "verified with libnetcdf" in ran.err) == (0, True, True)
+    assert len(started) == 1
+    assert started[0].poll() is not None
+    with verification.share_process():  # one that has ended is replaced
+        nczarr.convert(sources[0], tmp_path / "one.nc", verify=True)
+        started[-1].kill()
+        started[-1].wait()
+        assert len(nczarr.convert(sources[1], tmp_path / "two.nc", verify=True).verified_with) == 2
+    assert len(started) == 3
 
 
 def test_arrays_without_elements_are_passed_over(tmp_path: Path, peer: Callable[[str], ModuleType]) -> None:

@@ -1,0 +1,1 @@
+"""Targets read by the library of their format as well (`--verify`)."""

@@ -1,0 +1,177 @@
+"""`check --data`: what it reads, what it reports, and how much of it."""
+
+from __future__ import annotations
+
+import json
+import struct
+from pathlib import Path
+
+import pytest
+
+import nczarr
+from tests.conftest import run_command
+
+
+def write_store(folder: Path, chunks: dict[str, bytes], shape: int = 8, compressor: str = "null") -> Path:
+    """Write a store of Zarr v2 with the variable `v`, in chunks of four bytes."""
+    document = (
+        f'{{"zarr_format": 2, "shape": [{shape}], "chunks": [4], "dtype": "|i1", "fill_value": 0, "order": "C",'
+        f' "filters": null, "compressor": {compressor}}}'
+    )
+    texts = {".zgroup": '{"zarr_format": 2}', "v/.zarray": document, "v/.zattrs": '{"_ARRAY_DIMENSIONS": ["x"]}'}
+    for key, data in {**{key: text.encode() for key, text in texts.items()}, **chunks}.items():
+        (folder / key).parent.mkdir(parents=True, exist_ok=True)
+        (folder / key).write_bytes(data)
+    return folder
+
+
+def check(*words: object) -> tuple[int, str]:
+    ran = run_command("check", "--data", *map(str, words))
+    return ran.status, ran.err
+
+
+def test_a_bad_chunk_does_not_hide_others(tmp_path: Path) -> None:
+    store = write_store(tmp_path / "s.zarr", {"v/0": b"ab", "v/1": b"abcdef"})
+    status, text = check(store)
+    assert status == 1
+    assert "error[truncated-chunk]: chunk (0) of `/v`, `v/0`, is cut off" in text
+    assert "error[misfit-chunk]: chunk (1) of `/v`, `v/1`, has another size than its shape" in text
+    assert "1 variable, 2 chunks read, 0 decoded, 2 damaged, 0 B" in text
+
+
+def test_from_python(tmp_path: Path) -> None:
+    store = write_store(tmp_path / "s.zarr", {"v/0": b"ab", "v/1": b"abcd"})
+    found = nczarr.check(store, data=True)
+    assert [(one.code, str(one.severity)) for one in found] == [
+        ("unchecked-chunks", "note"),
+        ("truncated-chunk", "error"),
+    ]
+    found = nczarr.check(store, data=True, select=["truncated-chunk"], readers="xarray")
+    assert [one.code for one in found] == ["truncated-chunk"]
+
+
+def test_many_bad_chunks_are_counted(tmp_path: Path) -> None:
+    store = write_store(tmp_path / "s.zarr", {f"v/{number}": b"a" for number in range(50)}, 200)
+    status, text = check(store)
+    assert status == 1
+    assert text.count(", is cut off") == 8
+    assert "42 further chunks of `/v` have the same fault" in text
+    assert "50 damaged" in text
+
+
+def test_a_missing_chunk_is_a_note(tmp_path: Path) -> None:
+    status, text = check(write_store(tmp_path / "s.zarr", {"v/0": b"abcd"}))
+    assert status == 0
+    assert "note[unwritten-chunks]: 1 of 2 chunks of `/v` are not stored, first (1)" in text
+
+
+@pytest.mark.parametrize(
+    ("words", "status"),
+    [
+        (("--dim", "x=0:3"), 0),
+        (("--dim", "x=3:4"), 1),
+        (("--section", "v(5:6)"), 1),
+        (("--var", "v", "--section", "v(1:2)"), 0),
+        (("--var", "v"), 1),
+        (("--sample", "100%"), 1),
+    ],
+)
+def test_a_part_is_that_of_its_chunks(words: tuple[str, ...], status: int, tmp_path: Path) -> None:
+    store = write_store(tmp_path / "s.zarr", {"v/0": b"abcd", "v/1": b"abc"})
+    found, text = check(store, *words)
+    assert found == status, text
+    assert ("chunk (1) of `/v`" in text) == (status == 1)
+
+
+def test_a_sample_reads_a_part(tmp_path: Path) -> None:
+    store = write_store(tmp_path / "s.zarr", {f"v/{number}": b"abcd" for number in range(40)}, 160)
+    assert "10 chunks read" in check(store, "--sample", "25%")[1]
+    assert check(store, "--sample", "25%") == check(store, "--sample", "25%")
+
+
+@pytest.mark.parametrize(
+    "words",
+    [("--sample", "0%"), ("--sample", "x"), ("--for", "xarray"), ("--data", "--combine")],
+)
+def test_words_that_do_not_belong_to_it(words: tuple[str, ...], tmp_path: Path) -> None:
+    assert check(write_store(tmp_path / "s.zarr", {}), *words)[0] == 2
+
+
+def test_a_selection_belongs_to_it(tmp_path: Path) -> None:
+    ran = run_command("check", str(write_store(tmp_path / "s.zarr", {})), "--var", "v")
+    assert (ran.status, "belong to --data" in ran.err) == (2, True)
+
+
+def test_the_last_line_is_an_object(tmp_path: Path) -> None:
+    store = write_store(tmp_path / "s.zarr", {"v/0": b"abcd", "v/1": b"ab"})
+    last = json.loads(check(store, "--message-format", "json")[1].splitlines()[-1])
+    assert (last["result"], last["chunks"], last["damaged"], last["size"]) == ("check", 2, 1, 4)
+
+
+def test_a_damaged_document_does_not_hide_other_arrays(tmp_path: Path) -> None:
+    store = write_store(tmp_path / "s.zarr", {"v/0": b"ab", "w/.zarray": b"{"})
+    status, text = check(store)
+    assert status == 1
+    assert "error[bad-metadata]" in text
+    assert "error[truncated-chunk]: chunk (0) of `/v`" in text
+
+
+VALUES = """netcdf t {{ dimensions: x = 4 ; time = 5 ;
+variables: {declared} ; data: {data} ; }}"""
+
+
+@pytest.mark.parametrize(
+    ("declared", "data", "found"),
+    [
+        ("short v(x) ; v:valid_max = 9s", "v = 1, 2, 10, 11", "the value 10 at (2) of `/v`, in chunk (0), is outside"),
+        ("byte v(x) ; v:_Unsigned = \"true\" ; v:valid_range = 0b, -2b", "v = 1, 2, 3, -1", "at (3) of `/v`"),
+        ("short v(x) ; v:valid_max = 9s ; v:missing_value = 99s", "v = 1, 99, 2, 3", ""),
+        ("short v(x) ; v:valid_min = 0s", "v = _, 1, 2, 3", ""),
+        ("float v(x)", "v = 1, -Infinity, 2, 3", "is infinite"),
+        ("float v(x) ; v:_FillValue = NaNf", "v = 1, NaN, 2, 3", ""),
+        ("float v(x) ; v:_FillValue = -9.f", "v = 1, NaN, NaN, 3", "is NaN, and missing values are -9.0; so is 1 more"),
+        ("int x(x)", "x = 4, 3, 2, 1", ""),
+        ("int x(x)", "x = 4, 3, 3, 1", "the value 3 at (2) of `/x`, in chunk (0), does not decrease"),
+        ("uint64 x(x)", "x = 1, 9223372036854775808, 9223372036854775807, 9223372036854775809", "at (2) of `/x`"),
+        ("int time(time) ; time:units = \"days since 2000-1-1\"", "time = 0, 1, 2, 5, 6", "2000-01-03 to 2000-01-06"),
+    ],
+)  # fmt: skip
+def test_values(declared: str, data: str, found: str, tmp_path: Path) -> None:
+    path = tmp_path / "t.cdl"
+    path.write_text(VALUES.format(declared=declared, data=data))
+    text = check(path)[1]
+    assert found in text
+    assert bool(found) == any(f"{code}]" in text for code in CODES), text
+
+
+CODES = ("excluded-value", "odd-number", "disordered-coordinate", "irregular-step")
+
+
+def write_classic(path: Path, missing: int) -> Path:
+    """Write a classic file of one variable of four integers, without its last bytes."""
+    name = struct.pack(">i", 1) + b"x\0\0\0"
+    header = b"CDF\1" + struct.pack(">iii", 0, 10, 1) + name + struct.pack(">i", 4) + struct.pack(">ii", 0, 0)
+    header += struct.pack(">ii", 11, 1) + struct.pack(">i", 1) + b"v\0\0\0" + struct.pack(">ii", 1, 0)
+    header += struct.pack(">ii", 0, 0) + struct.pack(">ii", 4, 16)
+    header += struct.pack(">i", len(header) + 4)
+    path.write_bytes((header + struct.pack(">iiii", 1, 2, 3, 4))[: len(header) + 16 - missing])
+    return path
+
+
+@pytest.mark.parametrize("words", [("digest",), ("dump",), ("dump", "--as", "keys"), ("diff",)])
+def test_a_cut_file_is_refused_unless_the_loss_is_accepted(words: tuple[str, ...], tmp_path: Path) -> None:
+    whole, cut = write_classic(tmp_path / "whole.nc", 0), write_classic(tmp_path / "cut.nc", 4)
+    sources = [str(cut), str(cut)] if words == ("diff",) else [str(cut)]
+    ran = run_command(*words, *sources)
+    assert (ran.status, ran.out) == (1, b"")
+    assert "error[unread]" in ran.err
+    ran = run_command(*words, *sources, "--allow-loss", "unread")
+    assert ran.status == 0, ran.err
+    assert run_command(*words, *[str(whole)] * len(sources)).status == 0
+    assert run_command("dump", "-h", str(cut)).status == 0
+
+
+def test_the_chunks_of_a_cut_file_are_named(tmp_path: Path) -> None:
+    status, text = check(write_classic(tmp_path / "cut.nc", 4))
+    assert status == 1
+    assert "error[truncated-chunk]: chunk (0) of `/v` is cut off: the file ends before its last byte" in text
