@@ -29,7 +29,7 @@ from nczarr.arrays.values.parts import Types, size
 from nczarr.arrays.values.value_lists import join
 from nczarr.ast.dataset import Attribute, Group
 from nczarr.ast.types import ATOMIC, CompoundType, EnumType, OpaqueType, VlenType
-from nczarr.ast.values import Constant, shortest
+from nczarr.ast.values import Constant
 from nczarr.semantics.checked import Checked
 
 NAMESPACE = "http://www.unidata.ucar.edu/namespaces/netcdf/ncml-2.2"
@@ -220,8 +220,8 @@ def _atomic(name: str, value: Constant) -> str:
         return _texts(name, [item.decode("utf-8", "replace") if isinstance(item, bytes) else "" for item in value.data])
     if value.type == "char":
         return _texts(name, [_char_text(value.data)] if value.count else [])
-    numbers = value.as_numbers()
-    words = [shortest(each, value.type) if isinstance(each, float) else str(each) for each in numbers]
+    numbers = value.as_numbers()  # a float in the digits of a double: readers compare it as one
+    words = [repr(each) for each in numbers]
     text = " ".join(_SPECIAL.get(word, word) for word in words) if words else None
     return _attribute(name, _WORDS.get(value.type, value.type), text)
 

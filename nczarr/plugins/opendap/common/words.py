@@ -10,7 +10,6 @@ from typing import NamedTuple
 from nczarr import names
 from nczarr.arrays.values.parts import NUMPY
 from nczarr.ast import ATOMIC, Constant
-from nczarr.ast.values import shortest
 
 
 class TypeWords(NamedTuple):
@@ -118,9 +117,9 @@ def number_bytes(text: str, type_name: str) -> bytes | None:
 
 
 def text_of(data: bytes, type_name: str) -> str:
-    """Return the shortest text of a little-endian number."""
+    """Return the text of a little-endian number; a float in the digits of a double: clients compare it as one."""
     (value,) = struct.unpack("<" + ATOMIC[type_name].code, data)
-    return shortest(value, type_name) if ATOMIC[type_name].is_float else str(value)
+    return repr(value)
 
 
 def dap4_name(fqn: str) -> str:

@@ -14,7 +14,6 @@ from collections.abc import Iterator
 from nczarr.arrays.values.parts import Types
 from nczarr.ast import Attribute, CompoundType, Constant, EnumType, Group, Variable
 from nczarr.ast.types import OpaqueType, VlenType
-from nczarr.ast.values import shortest
 from nczarr.plugins.opendap.common.words import EXACT, LEFT_OUT, UNSIGNED, WIDE, WORDS
 from nczarr.plugins.opendap.dap2.declarations import DdsNode, Mapping
 from nczarr.plugins.opendap.dap2.identifiers import NAMES, quote, wire_name
@@ -137,7 +136,7 @@ class _DasWriter:
         if value.type in WIDE and any(abs(number) > EXACT for number in numbers):
             self.left_out.append(f"{place}: its 64-bit integers are no doubles")
             return
-        yield f"{WORDS[value.type].dap2} {name} {', '.join(_number(number, value.type) for number in numbers)};"
+        yield f"{WORDS[value.type].dap2} {name} {', '.join(_number(number) for number in numbers)};"
 
     def _texts(self, value: Constant, place: str) -> Iterator[str]:
         """Yield the texts of an attribute between quotes, without NULs at the end."""
@@ -161,9 +160,7 @@ def _names(fqns: tuple[str, ...]) -> Iterator[str]:
         yield f"String {NAMES} {', '.join(quote(fqn.encode('utf-8', 'surrogateescape')) for fqn in fqns)};"
 
 
-def _number(value: int | float, type_name: str) -> str:
-    """Return the shortest text that reads back to the same value."""
-    if isinstance(value, int):
-        return str(value)
-    text = shortest(value, type_name)
+def _number(value: int | float) -> str:
+    """Return the text that reads back to the same value, also as a double: pydap compares a `Float32` as one."""
+    text = repr(value)
     return "NaN" if text == "nan" else text

@@ -18,7 +18,6 @@ from nczarr.arrays.sources.bands import slabs
 from nczarr.arrays.sources.source import ArraySource, Parts, itemsize, little
 from nczarr.arrays.values.parts import PartLeaf, PartTree, RecordTree, part_tree
 from nczarr.ast import ATOMIC
-from nczarr.ast.values import shortest
 from nczarr.plugins.common.selected_parts import select_parts
 from nczarr.plugins.opendap.common.words import EXACT, WIDE, xdr_padding
 from nczarr.plugins.opendap.dap2.declarations import DdsNode, Mapping, dds
@@ -257,5 +256,4 @@ def _words(mapped: Mapping, leaf: DdsNode) -> Iterator[str]:
         return
     for part in slabs(source, ROOM):
         numbers: list[Any] = (part if leaf.type in ATOMIC else _numbers(part, leaf).reshape(-1)).tolist()
-        is_float = leaf.type in ("float", "double")
-        yield from (shortest(number, leaf.type) for number in numbers) if is_float else map(str, numbers)
+        yield from map(repr, numbers)  # floats in the digits of doubles, which most readers of texts make of them

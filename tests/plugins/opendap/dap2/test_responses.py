@@ -98,7 +98,7 @@ def test_documents() -> None:
     found = known()
     text = write_das(found)
     assert 'String quote "a\\"b\\x5c";' in text
-    assert "Float32 f 0.1, NaN;" in text
+    assert "Float32 f 0.10000000149011612, NaN;" in text
     assert "Int32 DODS.strlen 5;" in text
     assert "/l: DAP2 has no lists" in text
     assert "/empty: it has a dimension of length 0" in text

@@ -9,7 +9,6 @@ from typing import Any
 from nczarr import names
 from nczarr.arrays.lazy_numpy import NDArray, np
 from nczarr.ast import ATOMIC, Attribute
-from nczarr.ast.values import shortest
 from nczarr.pipeline.select.indexing import read_outer
 from nczarr.pipeline.select.physical import attributes_of, is_numeric, physical, text_of
 from nczarr.plugins.serve.pages.markup import plain_text
@@ -103,14 +102,13 @@ def _iso(seconds: NDArray[Any]) -> list[str]:
 
 
 def _number_texts(values: NDArray[Any], absent: NDArray[np.bool_]) -> list[Cell]:
-    """Return numbers as the shortest texts of their dtype, with an exponent where JSON needs one."""
+    """Return numbers as texts, floats in the digits of doubles: clients make doubles of them."""
     kind = values.dtype.kind
     if kind in "iu":
         texts = list(map(str, values.reshape(-1).tolist()))
     else:
-        name = "float" if values.dtype.itemsize == 4 else "double"
         absent = absent | ~np.isfinite(values)
-        texts = [shortest(value, name) for value in values.reshape(-1).tolist()]
+        texts = list(map(repr, values.reshape(-1).tolist()))
     return [None if gone else text for text, gone in zip(texts, absent.reshape(-1).tolist(), strict=True)]
 
 
@@ -154,6 +152,6 @@ def _attribute_rows(owner: str, attributes: Sequence[Attribute]) -> Iterator[Seq
             text = "\n".join(one.decode("utf-8", "replace").rstrip("\0") for one in data if isinstance(one, bytes))
             yield "attribute", owner, attribute.name, "String", text
             continue
-        texts = (shortest(one, value.type) if isinstance(one, float) else str(one) for one in value.as_numbers())
+        texts = map(repr, value.as_numbers())
         numbers = (SPECIAL.get(text, text) for text in texts)
         yield "attribute", owner, attribute.name, JAVA.get(value.type, value.type), ", ".join(numbers)
