@@ -1,19 +1,18 @@
 """The schema as templates see it: groups, types, dimensions and variables with identifiers of the target language.
 
-Names of netCDF may have any character; programs need identifiers. `UniqueIdentifiers` makes them, one for each node,
-so that no two are equal and none is a word of the language.
+Names of netCDF may have any character; programs need identifiers, which `identifiers.py` makes.
 """
 
 from __future__ import annotations
 
 import math
 import re
-import unicodedata
-from collections.abc import Callable, Iterable, Iterator
-from functools import cached_property
+from collections.abc import Iterable, Iterator
+from functools import cached_property, partial
 from typing import Any
 
 from nczarr.ast.types import dependencies_first
+from nczarr.plugins.generate.identifiers import NO_MACROS, UniqueIdentifiers
 from nczarr.sdk import (
     Attribute,
     Checked,
@@ -29,6 +28,7 @@ from nczarr.sdk import (
     Variable,
     VlenType,
     groups,
+    is_fixed,
     names,
 )
 
@@ -43,38 +43,6 @@ OWN_ATTRIBUTES = frozenset(
 
 DEFAULT_NAME = "dataset"
 """Name of a schema without one."""
-
-
-class UniqueIdentifiers:
-    """Identifiers of a program. `reserved`: words that none may be; `same_case`: differ by more than case."""
-
-    def __init__(self, reserved: Iterable[str] = (), *, same_case: bool = False, longest: int = 200) -> None:
-        self._longest = longest
-        self._fold: Callable[[str], str] = str.lower if same_case else str
-        self._taken = {self._fold(word) for word in reserved}
-
-    def make(self, *parts: str) -> str:
-        """Return a new identifier like some names, joined by underscores."""
-        words = [re.sub(r"[^A-Za-z0-9_]+", "_", _in_ascii(part)) for part in parts if part]
-        word = "_".join(filter(None, words)).strip("_") or "x"
-        word = re.sub(r"_{2,}", "_", word)[: self._longest]
-        if word[0].isdigit():
-            word = f"n{word}"
-        found, number = word, 2
-        while self._fold(found) in self._taken:
-            found, number = f"{word}_{number}", number + 1
-        self._taken.add(self._fold(found))
-        return found
-
-
-def _in_ascii(text: str) -> str:
-    """Return a text without accents: `Höhe` becomes `Hohe`."""
-    return unicodedata.normalize("NFKD", text).encode("ascii", "ignore").decode() or "x"
-
-
-def write_camel(identifier: str) -> str:
-    """Return an identifier as names of classes are written: `sea_level` becomes `SeaLevel`."""
-    return "".join(part[:1].upper() + part[1:] for part in identifier.split("_")) or "X"
 
 
 class SchemaNode:
@@ -166,7 +134,7 @@ class SchemaType(SchemaNode):
     def fields(self) -> list[SchemaField]:
         """Fields of a compound in order."""
         assert isinstance(self.node, CompoundType)
-        own = UniqueIdentifiers(self.schema.reserved, same_case=self.schema.same_case)
+        own = self.schema.make_identifiers()
         return [SchemaField(own.make(one.name), one.name, one.type, one.shape) for one in self.node.fields]
 
 
@@ -301,14 +269,17 @@ class Schema:
         name: str,
         reserved: Iterable[str] = (),
         *,
+        macros: re.Pattern[str] = NO_MACROS,
         same_case: bool = False,
         longest: int = 200,
     ) -> None:
         self.checked = checked
         self.handle = DatasetHandle(checked)
         self.reserved = frozenset(reserved)
-        self.same_case = same_case
-        self.identifiers = UniqueIdentifiers(self.reserved, same_case=same_case, longest=longest)
+        self.make_identifiers = partial(
+            UniqueIdentifiers, self.reserved, macros=macros, same_case=same_case, longest=longest
+        )
+        self.identifiers = self.make_identifiers()
         self.name = self.identifiers.make(name or DEFAULT_NAME)
         self.kind = checked.dataset.kind
         self.types: dict[str, SchemaType] = {}
@@ -362,6 +333,17 @@ class Schema:
         for place, attribute in self.attributes:
             if attribute.name in OWN_ATTRIBUTES and self.kind in (None, "nc4", "nc7"):
                 yield place, "libnetcdf has an attribute of this name for itself"
+
+    def find_undefined(self) -> Iterator[tuple[str, str]]:
+        """Yield the variables whose cells libnetcdf cannot leave undefined: FQN and reason."""
+        for variable in self.variables:
+            if variable.storage.no_fill and not is_fixed(variable.type, self.checked.types):
+                yield variable.path, "libnetcdf leaves no cells of strings and lists undefined"
+
+    def find_types(self) -> Iterator[tuple[str, str]]:
+        """Yield the user-defined types, used or not, for languages without them: FQN and reason."""
+        for declared in self.types.values():
+            yield declared.path, "it is a user-defined type"
 
     def refuse(self, obstacles: Iterable[tuple[str, str]], target: str, report: Report) -> bool:
         """Report what a language cannot express, each node once; return whether there is an error."""
