@@ -9,6 +9,7 @@ RESERVED = frozenset(
     "int8_t int16_t int32_t int64_t uint8_t uint16_t uint32_t uint64_t ids groups varid dimensions y0 y1 yn j0 j1 jn "
     "gamma index time div exp log pow sin cos tan abs remove rename signal types CHECK linux unix BUFSIZ EOF FILE "
     "FILENAME_MAX FOPEN_MAX TMP_MAX HUGE_VAL HUGE_VALF HUGE_VALL DIM_WITHOUT_VARIABLE MSC_EXTRA INFINITY "
+    "math_errhandling "
     "size ptrdiff wchar max_align off ssize fpos clock int8 int16 int32 int64 intptr uint8 uint16 uint32 uint64 "
     "uintptr intmax uintmax".split()
 )

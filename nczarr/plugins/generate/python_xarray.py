@@ -91,10 +91,8 @@ def _find_obstacles_of_variable(variable: SchemaVariable) -> Iterator[tuple[str,
         yield variable.path, "dimensions of xarray have names, each of its own"
     if any(variable.find_hidden()):
         yield variable.path, "its dimensions must be those of the groups around it, by their names"
-    if variable.name in named and variable.rank > 1:
-        yield variable.path, "it has the name of one of its dimensions, so that it must have that one alone"
-    if not variable.rank and variable.name in _list_dimension_names(variable.group):
-        yield variable.path, "a scalar variable of xarray has another name than each dimension of its group"
+    if variable.name in _list_dimension_names(variable.group) and named != [variable.name]:
+        yield variable.path, "it has the name of a dimension, so that it must have that one alone"
     if variable.type == "char" and (not variable.rank or not variable.shape[-1] or variable.name in named):
         yield variable.path, "chars of xarray are texts along a dimension that is not theirs alone"
     if variable.type == "char" and any(one.name == "_FillValue" for one in variable.attributes):
