@@ -56,8 +56,7 @@ def find_obstacles(schema: Schema) -> Iterator[tuple[str, str]]:
             yield variable.path, "netCDF4-python has a fill value or none, not an attribute alone"
         if any(isinstance(one, int) for one in variable.dimensions):
             yield variable.path, "it has an anonymous dimension, and dimensions of netCDF have names"
-        if variable.type == "string" and variable.has_values and has_missing(variable.values):
-            yield variable.path, "netCDF4-python writes no missing string"
+        yield from list_string_obstacles(variable, "netCDF4-python")
         if variable.has_values and has_unnamed(variable):
             yield variable.path, "netCDF4-python writes only those values of an enum that have names"
         yield from list_compression_obstacles(variable)
@@ -75,6 +74,20 @@ def list_compression_obstacles(variable: SchemaVariable) -> Iterator[tuple[str, 
 def has_missing(values: Any) -> bool:
     """Return whether strings, or a single one, have a missing one."""
     return None in np.asarray(values, object).reshape(-1)
+
+
+def list_string_obstacles(variable: SchemaVariable, library: str) -> Iterator[tuple[str, str]]:
+    """Yield the variable if it has strings that libraries for Python cannot write: FQN and reason."""
+    if variable.type != "string" or not variable.has_values:
+        return
+    if has_missing(variable.values):
+        yield variable.path, f"{library} writes no missing string"
+    elif not all(one.isascii() or is_utf8(one) for one in map(_encode, np.asarray(variable.values, object).flat)):
+        yield variable.path, "strings of Python are UTF-8"
+
+
+def _encode(value: str | bytes) -> bytes:
+    return value if isinstance(value, bytes) else value.encode("utf-8", "surrogateescape")
 
 
 def has_unnamed(variable: SchemaVariable) -> bool:
@@ -97,6 +110,8 @@ def list_attribute_obstacles(schema: Schema) -> Iterator[tuple[str, str]]:
             yield place, "attributes of netCDF4-python have atomic types"
         if attribute.type == "string" and (None in attribute.constant.data or not attribute.count):
             yield place, "netCDF4-python writes no missing string, and no attribute without strings"
+        if attribute.type == "string" and not all(is_utf8(one or b"") for one in attribute.constant.data):
+            yield place, "strings of Python are UTF-8"
         if attribute.type == "char" and not _is_writable_text(attribute.text, schema):
             yield place, "netCDF4-python writes texts beyond ASCII as strings, and cuts NULs"
 

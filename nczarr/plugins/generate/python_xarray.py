@@ -12,11 +12,11 @@ from nczarr.plugins.generate.model import MOST_VALUES, Schema, SchemaDimension, 
 from nczarr.plugins.generate.python_netcdf4 import (
     CODES,
     FORMATS,
-    has_missing,
     has_unnamed,
     list_arguments,
     list_attribute_obstacles,
     list_compression_obstacles,
+    list_string_obstacles,
 )
 from nczarr.plugins.generate.python_values import array_of, literal
 from nczarr.plugins.generate.render import render
@@ -97,8 +97,9 @@ def _find_obstacles_of_variable(variable: SchemaVariable) -> Iterator[tuple[str,
         yield variable.path, "chars of xarray are texts along a dimension that is not theirs alone"
     if variable.type == "char" and any(one.name == "_FillValue" for one in variable.attributes):
         yield variable.path, "texts of xarray have no fill value"
-    if variable.type == "string" and (0 in variable.shape or (variable.has_values and has_missing(variable.values))):
-        yield variable.path, "xarray writes no missing string, and no array without strings"
+    yield from list_string_obstacles(variable, "xarray")
+    if variable.type == "string" and 0 in variable.shape:
+        yield variable.path, "xarray writes no array without strings"
     if variable.type in variable.schema.types and names.parent(variable.type) != variable.group.path:
         yield variable.path, "xarray declares the type of a variable in its own group"
     if has_unnamed(variable):
