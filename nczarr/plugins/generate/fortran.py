@@ -82,6 +82,8 @@ def find_obstacles(schema: Schema) -> Iterator[tuple[str, str]]:
             yield variable.path, "programs in Fortran have variables of numbers and chars"
         elif variable.type == "uint64" and variable.has_values and np.max(variable.values) >= 2**63:
             yield variable.path, "integers of Fortran have at most 63 bits"
+        if variable.has_default_chunks:
+            yield variable.path, "netcdf-fortran takes no chunks without lengths"
         if variable.storage.quantize is not None:
             yield variable.path, "netcdf-fortran before 4.6 has no quantization"
         if any(isinstance(one, int) for one in variable.dimensions):
@@ -118,8 +120,9 @@ def list_storage(variable: SchemaVariable, ncid: str) -> Iterator[str]:
     if variable.storage.chunks and variable.rank:
         chunks = ", ".join(map(str, reversed(variable.storage.chunks)))
         yield f"nf90_def_var_chunking({ncid}, varid, nf90_chunked, [{chunks}])"
-    elif variable.storage.layout == "contiguous":
-        yield f"nf90_def_var_chunking({ncid}, varid, nf90_contiguous, [{', '.join(['1'] * max(variable.rank, 1))}])"
+    elif variable.storage.layout in ("contiguous", "compact"):
+        layout = f"nf90_{variable.storage.layout}"
+        yield f"nf90_def_var_chunking({ncid}, varid, {layout}, [{', '.join(['1'] * max(variable.rank, 1))}])"
     for call in list_filters(variable):  # in C; a list of parameters is `(const unsigned int[]) {1U, 2U}` there
         own = re.sub(r"\(const unsigned int\[\]\) \{(.*)\}", r"[\1]", call.replace("NULL", "[0]"))
         yield re.sub(r"(\d)U\b", r"\1", own).replace("nc_", "nf90_").replace("NC_", "nf90_").replace("ncid", ncid)

@@ -193,6 +193,13 @@ class SchemaVariable(SchemaNode):
         """Dimensions; an anonymous one is its length."""
         return [one if isinstance(one, int) else self.schema.dimensions[one] for one in self.node.dimensions]
 
+    @property
+    def has_default_chunks(self) -> bool:
+        """True if the schema asks for chunks, without lengths, where nothing else makes any."""
+        stored = self.storage
+        is_implied = stored.chunks or stored.codecs or self.is_growing or not self.rank
+        return stored.layout == "chunked" and not is_implied
+
     def find_hidden(self) -> Iterator[SchemaDimension]:
         """Yield the dimensions that their names alone do not mean in the group: hidden by nearer ones, or elsewhere."""
         for one in self.dimensions:

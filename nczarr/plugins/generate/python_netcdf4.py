@@ -57,12 +57,21 @@ def find_obstacles(schema: Schema) -> Iterator[tuple[str, str]]:
         if any(isinstance(one, int) for one in variable.dimensions):
             yield variable.path, "it has an anonymous dimension, and dimensions of netCDF have names"
         yield from list_string_obstacles(variable, "netCDF4-python")
+        yield from list_layout_obstacles(variable)
+        if variable.storage.no_fill and variable.type not in ATOMIC:
+            yield variable.path, "netCDF4-python leaves no cells of user-defined types undefined"
         if variable.has_values and has_unnamed(variable):
             yield variable.path, "netCDF4-python writes only those values of an enum that have names"
         yield from list_compression_obstacles(variable)
         for codec in variable.storage.codecs:
             if codec.id not in PLAIN_CODECS and codec.name not in COMPRESSIONS:
                 yield variable.path, f"netCDF4-python has no argument for the filter {codec.id}"
+
+
+def list_layout_obstacles(variable: SchemaVariable) -> Iterator[tuple[str, str]]:
+    """Yield the variable if no argument says how it lies in the file: FQN and reason."""
+    if variable.storage.layout == "compact" or variable.has_default_chunks:
+        yield variable.path, "netCDF4-python has no compact layout, and no chunks without lengths"
 
 
 def list_compression_obstacles(variable: SchemaVariable) -> Iterator[tuple[str, str]]:
@@ -110,7 +119,9 @@ def list_attribute_obstacles(schema: Schema) -> Iterator[tuple[str, str]]:
             yield place, "attributes of netCDF4-python have atomic types"
         if attribute.type == "string" and (None in attribute.constant.data or not attribute.count):
             yield place, "netCDF4-python writes no missing string, and no attribute without strings"
-        if attribute.type == "string" and not all(is_utf8(one or b"") for one in attribute.constant.data):
+        if attribute.type == "string" and not all(
+            is_utf8(one) for one in attribute.constant.data if isinstance(one, bytes)
+        ):
             yield place, "strings of Python are UTF-8"
         if attribute.type == "char" and not _is_writable_text(attribute.text, schema):
             yield place, "netCDF4-python writes texts beyond ASCII as strings, and cuts NULs"

@@ -16,6 +16,7 @@ from nczarr.plugins.generate.python_netcdf4 import (
     list_arguments,
     list_attribute_obstacles,
     list_compression_obstacles,
+    list_layout_obstacles,
     list_string_obstacles,
 )
 from nczarr.plugins.generate.python_values import array_of, literal
@@ -111,6 +112,7 @@ def _find_obstacles_of_variable(variable: SchemaVariable) -> Iterator[tuple[str,
     if variable.storage.no_fill:
         yield variable.path, "xarray cannot leave cells undefined"
     yield from list_compression_obstacles(variable)
+    yield from list_layout_obstacles(variable)
     for codec in variable.storage.codecs:
         if codec.id not in (1, 2, 3) and codec.name not in ("zstd", "bzip2"):
             yield variable.path, f"xarray has no encoding for the filter {codec.id}"
