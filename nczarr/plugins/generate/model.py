@@ -83,6 +83,13 @@ class SchemaGroup(SchemaNode):
         """Variables, then groups."""
         return [*self.variables, *(one for one in self.schema.groups if one.parent is self)]
 
+    def find_dimension(self, name: str) -> SchemaDimension | None:
+        """Return the dimension that a name means in the group: its own, or that of the nearest group around it."""
+        for one in self.dimensions:
+            if one.name == name:
+                return one
+        return None if self.parent is None else self.parent.find_dimension(name)
+
     @cached_property
     def attributes(self) -> list[SchemaAttribute]:
         """Attributes of the group in order."""
@@ -200,16 +207,11 @@ class SchemaVariable(SchemaNode):
         is_implied = stored.chunks or stored.codecs or self.is_growing or not self.rank
         return stored.layout == "chunked" and not is_implied
 
-    def find_hidden(self) -> Iterator[SchemaDimension]:
-        """Yield the dimensions that their names alone do not mean in the group: hidden by nearer ones, or elsewhere."""
+    def find_hidden(self) -> Iterator[tuple[SchemaDimension, SchemaDimension | None]]:
+        """Yield the dimensions that their names alone do not mean in the group, and those that the names mean."""
         for one in self.dimensions:
-            around: SchemaGroup | None = self.group
-            while around is not None and not isinstance(one, int):
-                if names.join(around.path, one.name) in self.schema.dimensions:
-                    break
-                around = around.parent
-            if not isinstance(one, int) and (around is None or names.parent(one.path) != around.path):
-                yield one
+            if not isinstance(one, int) and (nearest := self.group.find_dimension(one.name)) is not one:
+                yield one, nearest
 
     @property
     def is_growing(self) -> bool:

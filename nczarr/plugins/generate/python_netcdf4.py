@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from nczarr.plugins.generate.growth import LastRecord, find_unrecorded, list_last_records
-from nczarr.plugins.generate.model import Schema, SchemaAttribute, SchemaVariable
+from nczarr.plugins.generate.model import Schema, SchemaAttribute, SchemaDimension, SchemaVariable
 from nczarr.plugins.generate.python_values import array_of, literal
 from nczarr.plugins.generate.render import render
 from nczarr.sdk import ATOMIC, Checked, Report, names, np
@@ -58,6 +58,8 @@ def find_obstacles(schema: Schema) -> Iterator[tuple[str, str]]:
             yield variable.path, "it has an anonymous dimension, and dimensions of netCDF have names"
         yield from list_string_obstacles(variable, "netCDF4-python")
         yield from list_layout_obstacles(variable)
+        if variable.has_values and _has_mistaken_shape(variable):
+            yield variable.path, "netCDF4-python takes the nearest dimension of a name for that of the variable"
         if variable.storage.no_fill and variable.type not in ATOMIC:
             yield variable.path, "netCDF4-python leaves no cells of user-defined types undefined"
         if variable.has_values and has_unnamed(variable):
@@ -66,6 +68,16 @@ def find_obstacles(schema: Schema) -> Iterator[tuple[str, str]]:
         for codec in variable.storage.codecs:
             if codec.id not in PLAIN_CODECS and codec.name not in COMPRESSIONS:
                 yield variable.path, f"netCDF4-python has no argument for the filter {codec.id}"
+
+
+def _has_mistaken_shape(variable: SchemaVariable) -> bool:
+    return any(_is_mistaken(one, nearest) for one, nearest in variable.find_hidden())
+
+
+def _is_mistaken(dimension: SchemaDimension, nearest: SchemaDimension | None) -> bool:
+    """Return whether netCDF4-python has another length of a dimension than the file."""
+    is_fixed = nearest is not None and not (dimension.unlimited or nearest.unlimited)
+    return nearest is None or not is_fixed or dimension.size != nearest.size
 
 
 def list_layout_obstacles(variable: SchemaVariable) -> Iterator[tuple[str, str]]:
@@ -109,7 +121,7 @@ def has_unnamed(variable: SchemaVariable) -> bool:
 
 
 def _has_writable_fill(variable: SchemaVariable) -> bool:
-    return not has_unnamed(variable)
+    return not has_unnamed(variable) and not _has_mistaken_shape(variable)
 
 
 def list_attribute_obstacles(schema: Schema) -> Iterator[tuple[str, str]]:
@@ -204,7 +216,7 @@ def list_arguments(variable: SchemaVariable) -> list[str]:
 
 def _list_dimensions(variable: SchemaVariable, variable_of: Mapping[str, str]) -> str:
     """Return the dimensions of a variable: names, and objects where a nearer group has the name too."""
-    shown, hidden = [], list(variable.find_hidden())
+    shown, hidden = [], [one for one, _ in variable.find_hidden()]
     for dimension in variable.dimensions:
         assert not isinstance(dimension, int)
         home, by_name = names.parent(dimension.path), literal(dimension.name)
