@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from nczarr.plugins.generate.growth import LastRecord, find_unrecorded, list_last_records
-from nczarr.plugins.generate.identifiers import write_camel
+from nczarr.plugins.generate.identifiers import UniqueIdentifiers, write_camel
 from nczarr.plugins.generate.model import Schema, SchemaVariable
 from nczarr.plugins.generate.python_netcdf4 import is_utf8
 from nczarr.plugins.generate.render import render, wrap
@@ -158,6 +158,8 @@ def generate(checked: Checked, name: str, report: Report) -> Mapping[str, str]:
     if schema.refuse(find_obstacles(schema), "program in Java", report):
         return {}
     schema.name = schema.identifiers.make(write_camel(schema.name))
+    methods = UniqueIdentifiers()  # `lon` and `Lon` are one in camel case
+    camels = {variable.path: methods.make(write_camel(variable.identifier)) for variable in schema.variables}
     version = "netcdf3" if schema.kind in ("nc3", "nc6") or (schema.kind is None and is_classic(schema)) else "netcdf4"
     context: dict[str, Any] = {
         "schema": schema,
@@ -169,7 +171,7 @@ def generate(checked: Checked, name: str, report: Report) -> Mapping[str, str]:
         "decode": lambda data: data.decode("utf-8"),
         "array": _write_array,
         "continued": _continue,
-        "camel": lambda variable: write_camel(variable.identifier),
+        "camel": lambda variable: camels[variable.path],
         "path_of": lambda variable: names.split(variable.path),
         "blocks": _list_blocks,
         "rows": _list_rows,
