@@ -54,8 +54,8 @@ def write_row(name: str, words: Counter[str]) -> str:
 def write(left: Counter[str], results: dict[str, Counter[str]]) -> str:
     """Return the paragraph and the table."""
     given = next(iter(results.values())).total()
-    reasons = ", ".join(f"{number}: {reason}" for reason, number in sorted(left.items()))
-    lines = [f"{given} texts; left out: {reasons}.", "", HEAD, "|---" * 9 + "|"]
+    reasons = ", ".join(f"{number} ({reason})" for reason, number in sorted(left.items()))
+    lines = [f"{given} texts. Others are left out: {reasons}.", "", HEAD, "|---" * 9 + "|"]
     return "\n".join([*lines, *(write_row(name, words) for name, words in results.items())])
 
 

@@ -24,7 +24,8 @@ variables: byte b(x) ; float f(x) ; f:edges = NaNf, -Infinityf, -0.f, 1.e-45f ; 
   char c ; char cc(x, x, x) ; char tt(time, x) ; double g(time, x) ; int none(w) ; float e(x) ; short s(w) ;
   s:_FillValue = -1s ; byte \\int, Int ; \\int:t = "a\\303\\251  " ; int late(time) ; :n = 1b, -128b ;
 data: b = -128, 127 ; f = NaNf, 1.e-40 ; d = 4.9e-324, 1.7976931348623157e308 ; c = "x" ; cc = "ab", "cd", "e", "" ;
-  g = 1, 2, 3, 4 ; i = -2147483648 ; e = -0.f, Infinityf ; tt = "ab", "cd" ; s = 1, 2, 3 ; late = 5 ; \\int = 1 ; Int = 2 ;
+  g = 1, 2, 3, 4 ; i = -2147483648 ; e = -0.f, Infinityf ; tt = "ab", "cd" ; s = 1, 2, 3 ; late = 5 ;
+  \\int = 1 ; Int = 2 ;
 }"""
 
 BLANKS = {r"\>\ end": r"\>end", r"\}\ ": r"\}", r"größe\ ": "größe", r"end\ ": "end"}

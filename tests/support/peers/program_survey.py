@@ -38,7 +38,7 @@ is not here."""
 LARGEST = 4 << 20
 """Most bytes that a text may declare: larger files are left out."""
 
-TOO_LARGE = "its file has more than 4 MiB"
+TOO_LARGE = "the file has more than 4 MiB"
 
 SECONDS, MEMORY = 120, 4 << 30
 """Time and memory of a step."""
@@ -117,12 +117,12 @@ def read_task(text: Path, folder: Path) -> Task | str:
     """Return a text with ncgen's file, or why it is left out."""
     file = folder / "source.nc"
     if (said := run_step(["ncgen", "-b", "-o", file, text], folder)) is not None:
-        return TOO_LARGE if said == f"status {-signal.SIGXFSZ}" else "ncgen refuses it"
+        return TOO_LARGE if said == f"status {-signal.SIGXFSZ}" else "ncgen refuses"
     printed = subprocess.run(["ncdump", "-k", file], capture_output=True, text=True, check=True).stdout.strip()
     kind, report = KINDS[printed], Report()
     checked = phases.read(Source(text.name, text.read_bytes()), report, Options(kind=kind))
     if checked is None or report.errors:
-        return "nczarr refuses it"
+        return "nczarr refuses"
     return Task(text, checked, file, kind) if declared(checked) <= LARGEST else TOO_LARGE
 
 
