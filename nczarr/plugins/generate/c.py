@@ -7,18 +7,11 @@ import struct
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from nczarr.plugins.generate.c_words import MACROS, RESERVED
+from nczarr.plugins.generate.growth import find_unrecorded, list_last_records
 from nczarr.plugins.generate.model import Schema, SchemaAttribute, SchemaType, SchemaVariable
 from nczarr.plugins.generate.render import render
 from nczarr.sdk import ATOMIC, Checked, Report, names, np
-
-RESERVED = frozenset(
-    "auto break case char const continue default do double else enum extern float for goto if inline int long register "
-    "restrict return short signed sizeof static struct switch typedef union unsigned void volatile while bool true "
-    "false main errno stdin stdout stderr ncid path status made values start count size_t ptrdiff_t NULL NAN INFINITY "
-    "int8_t int16_t int32_t int64_t uint8_t uint16_t uint32_t uint64_t ids groups varid dimensions y0 y1 yn j0 j1 jn "
-    "gamma index time div exp log pow sin cos tan abs remove rename signal".split()
-)
-"""Words of C, names of its library that compilers warn of, and those of our functions."""
 
 TYPES = {
     "byte": "signed char", "ubyte": "unsigned char", "char": "char", "short": "short", "ushort": "unsigned short",
@@ -179,6 +172,8 @@ def find_obstacles(schema: Schema) -> Iterator[tuple[str, str]]:
     """Yield what C or libnetcdf cannot express: FQN and reason."""
     yield from schema.find_large()
     yield from schema.find_reserved()
+    yield from schema.find_undefined()
+    yield from find_unrecorded(schema, lambda variable: True)
     for variable in schema.variables:
         if not variable.group.is_root and schema.kind not in (None, "nc4"):
             yield variable.path, "its group cannot be in a file of the classic model"
@@ -225,6 +220,21 @@ def list_filters(variable: SchemaVariable) -> list[str]:
     return calls
 
 
+QUANTIZATIONS = {"bitgroom": "BITGROOM", "granularbitround": "GRANULARBR", "bitround": "BITROUND"}
+
+
+def list_fill(values: Values, variable: SchemaVariable) -> list[str] | None:
+    """Return the initializer of the fill value of a variable; None for zeros, which statics have without one."""
+    if variable.storage.no_fill and variable.type != "string":
+        return None
+    stated = next((one for one in variable.attributes if one.name == "_FillValue"), None)
+    if stated is not None and variable.type != "char":
+        return values.list_items(stated.value, variable.type, single=True)
+    if variable.type not in ATOMIC:
+        return None
+    return [values.item(variable.fill, variable.type)]
+
+
 def literal_of_text(data: bytes) -> str | None:
     """Return a text as a literal, None if it is too long or has NULs."""
     return text(data) if len(data) <= LONGEST else None
@@ -232,12 +242,13 @@ def literal_of_text(data: bytes) -> str | None:
 
 def generate(checked: Checked, name: str, report: Report) -> Mapping[str, str]:
     """Return the files of a program by name."""
-    schema = Schema(checked, name, RESERVED)
+    schema = Schema(checked, name, RESERVED, macros=MACROS)
     if schema.refuse(find_obstacles(schema), "program in C", report):
         return {}
     paths = [group.path for group in schema.groups]
     context = {
         "schema": schema,
+        "guard": schema.identifiers.make(f"{schema.name.upper()}_H"),
         "chars": lambda data: [_char(bytes([byte])) for byte in data],
         "group_of": lambda node: paths.index(names.parent(node.path)),
         "group_path": lambda node: names.parent(node.path),
@@ -253,6 +264,9 @@ def generate(checked: Checked, name: str, report: Report) -> Mapping[str, str]:
         "literal": literal_of_text,
         "filters": list_filters,
         "values": lambda own: Values(schema, own),
+        "quantizations": QUANTIZATIONS,
+        "last_records": list_last_records(schema, lambda variable: True),
+        "fill": list_fill,
     }
     return {
         f"{schema.name}.h": render("c/header.h.j2", context),

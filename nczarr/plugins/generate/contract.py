@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from nczarr.plugins.generate.model import DEFAULT_NAME, UniqueIdentifiers
+from nczarr.plugins.generate.identifiers import UniqueIdentifiers
+from nczarr.plugins.generate.model import DEFAULT_NAME
 from nczarr.plugins.schema.contract.draft import draft
 from nczarr.sdk import Checked, Report
 

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from nczarr.plugins.generate.c import MODES, list_filters
+from nczarr.plugins.generate.growth import LastRecord, find_unrecorded, list_last_records
 from nczarr.plugins.generate.model import Schema, SchemaVariable
 from nczarr.plugins.generate.render import render, wrap
 from nczarr.sdk import ATOMIC, Checked, Report, np
@@ -25,6 +26,7 @@ TINY = {"real32": 2.0**-126, "real64": 2.0**-1022}
 LONGEST_NAME = 50
 LONGEST_TEXT = 12_000
 """Most bytes of a text: a statement has at most 255 lines."""
+MOST_COLUMNS = 132
 BLOCK, LONGEST_LINE, SHORT = 200, 110, 40
 """Elements of one statement, columns of a line, and those of an expression that needs no line of its own."""
 
@@ -70,7 +72,9 @@ def text(value: str | bytes) -> str:
 def find_obstacles(schema: Schema) -> Iterator[tuple[str, str]]:
     """Yield what netcdf-fortran cannot express: FQN and reason."""
     yield from schema.find_large()
+    yield from schema.find_types()
     yield from schema.find_reserved()
+    yield from find_unrecorded(schema, _has_writable_fill)
     for variable in schema.variables:
         if not variable.group.is_root and schema.kind not in (None, "nc4"):
             yield variable.path, "its group cannot be in a file of the classic model"
@@ -78,6 +82,10 @@ def find_obstacles(schema: Schema) -> Iterator[tuple[str, str]]:
             yield variable.path, "programs in Fortran have variables of numbers and chars"
         elif variable.type == "uint64" and variable.has_values and np.max(variable.values) >= 2**63:
             yield variable.path, "integers of Fortran have at most 63 bits"
+        if variable.has_default_chunks:
+            yield variable.path, "netcdf-fortran takes no chunks without lengths"
+        if variable.storage.quantize is not None:
+            yield variable.path, "netcdf-fortran before 4.6 has no quantization"
         if any(isinstance(one, int) for one in variable.dimensions):
             yield variable.path, "it has an anonymous dimension, and dimensions of netCDF have names"
         if variable.type == "char" and variable.has_values and variable.shape[-1:] > (LONGEST_TEXT,):
@@ -93,13 +101,28 @@ def find_obstacles(schema: Schema) -> Iterator[tuple[str, str]]:
             yield place, "a statement of Fortran has at most 255 lines"
 
 
+def _has_writable_fill(variable: SchemaVariable) -> bool:
+    if variable.type not in ATOMIC or variable.type == "string":
+        return False
+    return variable.type != "uint64" or variable.fill < 2**63
+
+
+def write_last_record(record: LastRecord) -> str:
+    """Return the arguments behind the variable in the call that gives an unlimited dimension its length."""
+    variable = record.variable
+    start = ", ".join(str(one + 1) for one in reversed(record.start))
+    fill = text(variable.fill) if variable.type == "char" else f"[{number(variable.fill, kind_of(variable.type))}]"
+    return f"{fill}, start=[{start}], count=[{', '.join(['1'] * variable.rank)}]"
+
+
 def list_storage(variable: SchemaVariable, ncid: str) -> Iterator[str]:
     """Yield the calls that define how a variable is stored."""
     if variable.storage.chunks and variable.rank:
         chunks = ", ".join(map(str, reversed(variable.storage.chunks)))
         yield f"nf90_def_var_chunking({ncid}, varid, nf90_chunked, [{chunks}])"
-    elif variable.storage.layout == "contiguous":
-        yield f"nf90_def_var_chunking({ncid}, varid, nf90_contiguous, [{', '.join(['1'] * max(variable.rank, 1))}])"
+    elif variable.storage.layout in ("contiguous", "compact"):
+        layout = f"nf90_{variable.storage.layout}"
+        yield f"nf90_def_var_chunking({ncid}, varid, {layout}, [{', '.join(['1'] * max(variable.rank, 1))}])"
     for call in list_filters(variable):  # in C; a list of parameters is `(const unsigned int[]) {1U, 2U}` there
         own = re.sub(r"\(const unsigned int\[\]\) \{(.*)\}", r"[\1]", call.replace("NULL", "[0]"))
         yield re.sub(r"(\d)U\b", r"\1", own).replace("nc_", "nf90_").replace("NC_", "nf90_").replace("ncid", ncid)
@@ -155,7 +178,9 @@ def _continue(items: list[str]) -> str:
 
 def generate(checked: Checked, name: str, report: Report) -> Mapping[str, str]:
     """Return the files of a program by name."""
-    schema = Schema(checked, name, RESERVED, same_case=True, longest=LONGEST_NAME)
+    schema = Schema(
+        checked, name, RESERVED, macros=re.compile("nf90_|nf_", re.IGNORECASE), same_case=True, longest=LONGEST_NAME
+    )
     if schema.refuse(find_obstacles(schema), "program in Fortran", report):
         return {}
     context: dict[str, Any] = {
@@ -171,12 +196,14 @@ def generate(checked: Checked, name: str, report: Report) -> Mapping[str, str]:
         "storage": list_storage if schema.kind in (None, "nc4", "nc7") else lambda variable, ncid: [],
         "declaration": declare_values,
         "assignments": list_assignments,
+        "last_records": list_last_records(schema, _has_writable_fill),
+        "write_last_record": write_last_record,
         "kinds": [],
     }
     body = render("fortran/module.f90.j2", context)
     context["kinds"] = sorted({*re.findall(r"(?:\d_|[(])((?:int|real)\d+)\b", _without_texts(body))})
     return {
-        f"{schema.name}.f90": _join_lines(render("fortran/module.f90.j2", context)),
+        f"{schema.name}.f90": _break_lines(_join_lines(render("fortran/module.f90.j2", context))),
         f"{schema.name}_main.f90": render("fortran/main.f90.j2", context),
     }
 
@@ -203,6 +230,30 @@ def _join_lines(program: str) -> str:
         else:
             lines.append(line)
     return "\n".join(lines)
+
+
+def _break_lines(program: str) -> str:
+    """Return a program whose lines of code have at most 132 columns, which is the most of Fortran 2008."""
+    lines: list[str] = []
+    for line in program.split("\n"):
+        rest = line
+        while len(rest) > MOST_COLUMNS and (place := _find_break(rest)) is not None:
+            lines.append(f"{rest[:place]} &")
+            rest = f"      {rest[place:].lstrip()}"
+        lines.append(rest)
+    return "\n".join(lines)
+
+
+def _find_break(line: str) -> int | None:
+    """Return the last place behind a comma, outside of texts and comments, at which a line can be broken."""
+    found, is_text = None, False
+    for place, character in enumerate(line[: MOST_COLUMNS - 2]):
+        is_text ^= character == '"'
+        if character == "!" and not is_text:
+            break
+        if character == "," and not is_text and line[:place].strip():
+            found = place + 1
+    return found
 
 
 def _write_array(values: Any, kind: str) -> str:

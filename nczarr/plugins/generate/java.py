@@ -7,10 +7,12 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from nczarr.plugins.generate.model import Schema, SchemaVariable, write_camel
+from nczarr.plugins.generate.growth import LastRecord, find_unrecorded, list_last_records
+from nczarr.plugins.generate.identifiers import UniqueIdentifiers, write_camel
+from nczarr.plugins.generate.model import Schema, SchemaVariable
 from nczarr.plugins.generate.python_netcdf4 import is_utf8
 from nczarr.plugins.generate.render import render, wrap
-from nczarr.sdk import ATOMIC, Checked, Report, names, np
+from nczarr.sdk import ATOMIC, Checked, Report, Storage, names, np
 
 RESERVED = frozenset(
     "abstract assert boolean break byte case catch char class const continue default do double else enum extends final "
@@ -66,6 +68,8 @@ def text(value: str) -> str:
 def find_obstacles(schema: Schema) -> Iterator[tuple[str, str]]:
     """Yield what netCDF-Java cannot write: FQN and reason."""
     yield from schema.find_large()
+    yield from schema.find_types()
+    yield from find_unrecorded(schema, lambda variable: variable.type in ATOMIC)
     if schema.kind == "nc5":
         yield "/", "netCDF-Java writes no CDF-5"
     for node in (*schema.groups, *schema.dimensions.values(), *schema.variables):
@@ -79,7 +83,7 @@ def find_obstacles(schema: Schema) -> Iterator[tuple[str, str]]:
             yield variable.path, "programs in Java have variables of atomic types"
         if any(isinstance(one, int) for one in variable.dimensions):
             yield variable.path, "it has an anonymous dimension, and dimensions of netCDF have names"
-        if storage.chunks or storage.codecs or storage.endian or storage.no_fill or storage.layout:
+        if storage != Storage():
             yield variable.path, "netCDF-Java chooses chunks, compression and byte order of a whole file"
         if (
             variable.type == "string"
@@ -123,6 +127,16 @@ def _list_blocks(variable: SchemaVariable) -> list[tuple[int, str]]:
     return [(at, _write_array(flat[at : at + BLOCK], variable.type)) for at in range(0, len(flat), BLOCK)]
 
 
+def _write_fill(record: LastRecord) -> str:
+    """Return the array of the fill value."""
+    variable = record.variable
+    if variable.type == "char":
+        return f"{text(variable.fill.decode('latin-1'))}.toCharArray()"
+    if variable.type == "string":
+        return f"new String[] {{{text(variable.fill)}}}"
+    return _write_array([variable.fill], variable.type)
+
+
 def _list_rows(variable: SchemaVariable) -> list[str]:
     data = np.asarray(variable.values, "S1").tobytes().decode("latin-1")
     length = variable.shape[-1] if variable.rank else 1
@@ -144,6 +158,8 @@ def generate(checked: Checked, name: str, report: Report) -> Mapping[str, str]:
     if schema.refuse(find_obstacles(schema), "program in Java", report):
         return {}
     schema.name = schema.identifiers.make(write_camel(schema.name))
+    methods = UniqueIdentifiers()  # `lon` and `Lon` are one in camel case
+    camels = {variable.path: methods.make(write_camel(variable.identifier)) for variable in schema.variables}
     version = "netcdf3" if schema.kind in ("nc3", "nc6") or (schema.kind is None and is_classic(schema)) else "netcdf4"
     context: dict[str, Any] = {
         "schema": schema,
@@ -155,10 +171,12 @@ def generate(checked: Checked, name: str, report: Report) -> Mapping[str, str]:
         "decode": lambda data: data.decode("utf-8"),
         "array": _write_array,
         "continued": _continue,
-        "camel": lambda variable: write_camel(variable.identifier),
+        "camel": lambda variable: camels[variable.path],
         "path_of": lambda variable: names.split(variable.path),
         "blocks": _list_blocks,
         "rows": _list_rows,
+        "last_records": list_last_records(schema, lambda variable: variable.type in ATOMIC),
+        "fill": _write_fill,
         "size": lambda variable: math.prod(variable.shape),
     }
     return {f"{schema.name}.java": render("java/writer.java.j2", context)}

@@ -33,14 +33,15 @@ LANGUAGES = {
         "c",
         "a program for libnetcdf in C99: types, create, put and get, values",
         "libnetcdf, a compiler of C99",
-        "anonymous dimensions, NUL in strings, NaN with bits of its own",
+        "anonymous dimensions, NUL in strings, NaN with bits of its own, undefined cells of strings and lists",
     ),
     "python-netcdf4": ProgramLanguage(
         "python_netcdf4",
         "a program for netCDF4-python",
         "`netCDF4`",
         "opaque types, lists of other than numbers, compounds with strings, lists or enums, missing strings, "
-        "texts with NUL or beyond ASCII, other filters than deflate, shuffle, fletcher32, zstd and bzip2",
+        "texts with NUL or beyond ASCII, a fill value that is an attribute only, other filters than deflate, shuffle, "
+        "fletcher32, zstd and bzip2, two compressions of a variable",
     ),
     "python-zarr": ProgramLanguage(
         "python_zarr",
@@ -53,7 +54,8 @@ LANGUAGES = {
         "a function that returns an xarray dataset, or a tree of datasets",
         "`xarray`, `netCDF4`; `xarray-schema` for the schemas",
         "compounds, lists, opaque types, dimensions without variables or that hide others, scalar chars, single or "
-        "missing strings in attributes, what netCDF4-python refuses",
+        "missing strings in attributes, names of dimensions for other variables than their coordinates, unsigned and "
+        "64-bit integers in CDF-5, what netCDF4-python refuses",
     ),
     "json-schema": ProgramLanguage(
         "json_schema",
@@ -86,7 +88,8 @@ LANGUAGES = {
         "fortran",
         "a module and a program in Fortran 2008 for netcdf-fortran",
         "netcdf-fortran, a compiler of Fortran 2008",
-        "strings, user-defined types, anonymous dimensions, integers of 64 bits without sign above 2⁶³ - 1",
+        "strings, user-defined types, anonymous dimensions, quantization, integers of 64 bits without sign "
+        "above 2⁶³ - 1",
     ),
     "contract": ProgramLanguage(
         "contract",

@@ -1,19 +1,18 @@
 """The schema as templates see it: groups, types, dimensions and variables with identifiers of the target language.
 
-Names of netCDF may have any character; programs need identifiers. `UniqueIdentifiers` makes them, one for each node,
-so that no two are equal and none is a word of the language.
+Names of netCDF may have any character; programs need identifiers, which `identifiers.py` makes.
 """
 
 from __future__ import annotations
 
 import math
 import re
-import unicodedata
-from collections.abc import Callable, Iterable, Iterator
-from functools import cached_property
+from collections.abc import Iterable, Iterator
+from functools import cached_property, partial
 from typing import Any
 
 from nczarr.ast.types import dependencies_first
+from nczarr.plugins.generate.identifiers import NO_MACROS, UniqueIdentifiers
 from nczarr.sdk import (
     Attribute,
     Checked,
@@ -29,6 +28,7 @@ from nczarr.sdk import (
     Variable,
     VlenType,
     groups,
+    is_fixed,
     names,
 )
 
@@ -43,38 +43,6 @@ OWN_ATTRIBUTES = frozenset(
 
 DEFAULT_NAME = "dataset"
 """Name of a schema without one."""
-
-
-class UniqueIdentifiers:
-    """Identifiers of a program. `reserved`: words that none may be; `same_case`: differ by more than case."""
-
-    def __init__(self, reserved: Iterable[str] = (), *, same_case: bool = False, longest: int = 200) -> None:
-        self._longest = longest
-        self._fold: Callable[[str], str] = str.lower if same_case else str
-        self._taken = {self._fold(word) for word in reserved}
-
-    def make(self, *parts: str) -> str:
-        """Return a new identifier like some names, joined by underscores."""
-        words = [re.sub(r"[^A-Za-z0-9_]+", "_", _in_ascii(part)) for part in parts if part]
-        word = "_".join(filter(None, words)).strip("_") or "x"
-        word = re.sub(r"_{2,}", "_", word)[: self._longest]
-        if word[0].isdigit():
-            word = f"n{word}"
-        found, number = word, 2
-        while self._fold(found) in self._taken:
-            found, number = f"{word}_{number}", number + 1
-        self._taken.add(self._fold(found))
-        return found
-
-
-def _in_ascii(text: str) -> str:
-    """Return a text without accents: `Höhe` becomes `Hohe`."""
-    return unicodedata.normalize("NFKD", text).encode("ascii", "ignore").decode() or "x"
-
-
-def write_camel(identifier: str) -> str:
-    """Return an identifier as names of classes are written: `sea_level` becomes `SeaLevel`."""
-    return "".join(part[:1].upper() + part[1:] for part in identifier.split("_")) or "X"
 
 
 class SchemaNode:
@@ -114,6 +82,13 @@ class SchemaGroup(SchemaNode):
     def members(self) -> list[SchemaVariable | SchemaGroup]:
         """Variables, then groups."""
         return [*self.variables, *(one for one in self.schema.groups if one.parent is self)]
+
+    def find_dimension(self, name: str) -> SchemaDimension | None:
+        """Return the dimension that a name means in the group: its own, or that of the nearest group around it."""
+        for one in self.dimensions:
+            if one.name == name:
+                return one
+        return None if self.parent is None else self.parent.find_dimension(name)
 
     @cached_property
     def attributes(self) -> list[SchemaAttribute]:
@@ -166,7 +141,7 @@ class SchemaType(SchemaNode):
     def fields(self) -> list[SchemaField]:
         """Fields of a compound in order."""
         assert isinstance(self.node, CompoundType)
-        own = UniqueIdentifiers(self.schema.reserved, same_case=self.schema.same_case)
+        own = self.schema.make_identifiers()
         return [SchemaField(own.make(one.name), one.name, one.type, one.shape) for one in self.node.fields]
 
 
@@ -225,16 +200,18 @@ class SchemaVariable(SchemaNode):
         """Dimensions; an anonymous one is its length."""
         return [one if isinstance(one, int) else self.schema.dimensions[one] for one in self.node.dimensions]
 
-    def find_hidden(self) -> Iterator[SchemaDimension]:
-        """Yield the dimensions that their names alone do not mean in the group: hidden by nearer ones, or elsewhere."""
+    @property
+    def has_default_chunks(self) -> bool:
+        """True if the schema asks for chunks, without lengths, where nothing else makes any."""
+        stored = self.storage
+        is_implied = stored.chunks or stored.codecs or self.is_growing or not self.rank
+        return stored.layout == "chunked" and not is_implied
+
+    def find_hidden(self) -> Iterator[tuple[SchemaDimension, SchemaDimension | None]]:
+        """Yield the dimensions that their names alone do not mean in the group, and those that the names mean."""
         for one in self.dimensions:
-            around: SchemaGroup | None = self.group
-            while around is not None and not isinstance(one, int):
-                if names.join(around.path, one.name) in self.schema.dimensions:
-                    break
-                around = around.parent
-            if not isinstance(one, int) and (around is None or names.parent(one.path) != around.path):
-                yield one
+            if not isinstance(one, int) and (nearest := self.group.find_dimension(one.name)) is not one:
+                yield one, nearest
 
     @property
     def is_growing(self) -> bool:
@@ -301,14 +278,17 @@ class Schema:
         name: str,
         reserved: Iterable[str] = (),
         *,
+        macros: re.Pattern[str] = NO_MACROS,
         same_case: bool = False,
         longest: int = 200,
     ) -> None:
         self.checked = checked
         self.handle = DatasetHandle(checked)
         self.reserved = frozenset(reserved)
-        self.same_case = same_case
-        self.identifiers = UniqueIdentifiers(self.reserved, same_case=same_case, longest=longest)
+        self.make_identifiers = partial(
+            UniqueIdentifiers, self.reserved, macros=macros, same_case=same_case, longest=longest
+        )
+        self.identifiers = self.make_identifiers()
         self.name = self.identifiers.make(name or DEFAULT_NAME)
         self.kind = checked.dataset.kind
         self.types: dict[str, SchemaType] = {}
@@ -362,6 +342,17 @@ class Schema:
         for place, attribute in self.attributes:
             if attribute.name in OWN_ATTRIBUTES and self.kind in (None, "nc4", "nc7"):
                 yield place, "libnetcdf has an attribute of this name for itself"
+
+    def find_undefined(self) -> Iterator[tuple[str, str]]:
+        """Yield the variables whose cells libnetcdf cannot leave undefined: FQN and reason."""
+        for variable in self.variables:
+            if variable.storage.no_fill and not is_fixed(variable.type, self.checked.types):
+                yield variable.path, "libnetcdf leaves no cells of strings and lists undefined"
+
+    def find_types(self) -> Iterator[tuple[str, str]]:
+        """Yield the user-defined types, used or not, for languages without them: FQN and reason."""
+        for declared in self.types.values():
+            yield declared.path, "it is a user-defined type"
 
     def refuse(self, obstacles: Iterable[tuple[str, str]], target: str, report: Report) -> bool:
         """Report what a language cannot express, each node once; return whether there is an error."""

@@ -22,7 +22,7 @@ def find_obstacles(schema: Schema) -> Iterator[tuple[str, str]]:
         if NO_NAME.search(dimension.name):
             yield dimension.path, "a shape of NcML has names without blanks that are no numbers"
     for variable in schema.variables:
-        for one in variable.find_hidden():
+        for one, _ in variable.find_hidden():
             yield variable.path, f"the name of its dimension `{one.path}` means none or another one there"
     for place, attribute in schema.attributes:
         if attribute.type == "string" and None in attribute.constant.data:

@@ -12,14 +12,16 @@ from nczarr.plugins.generate.model import MOST_VALUES, Schema, SchemaDimension, 
 from nczarr.plugins.generate.python_netcdf4 import (
     CODES,
     FORMATS,
-    has_missing,
     has_unnamed,
     list_arguments,
     list_attribute_obstacles,
+    list_compression_obstacles,
+    list_layout_obstacles,
+    list_string_obstacles,
 )
 from nczarr.plugins.generate.python_values import array_of, literal
 from nczarr.plugins.generate.render import render
-from nczarr.sdk import ATOMIC, Checked, Report, names
+from nczarr.sdk import ATOMIC, CLASSIC_ATOMIC, Checked, Report, names
 
 BOUNDARY_ATTRIBUTES = frozenset(
     "units standard_name axis positive calendar long_name leap_month leap_year month_lengths".split()
@@ -38,6 +40,7 @@ def find_obstacles(schema: Schema) -> Iterator[tuple[str, str]]:
         elif not any(one.type == declared.path for one in schema.variables):
             yield declared.path, "xarray has types by their variables, and this one has none"
     yield from list_attribute_obstacles(schema)
+    yield from _find_converted(schema)
     for place, attribute in schema.attributes:
         if not attribute.count or (attribute.type == "string" and attribute.count == 1):
             yield place, "xarray writes no empty attribute, and a single string as chars"
@@ -47,6 +50,16 @@ def find_obstacles(schema: Schema) -> Iterator[tuple[str, str]]:
             yield from _find_obstacles_of_dimension(group, dimension)
     for variable in schema.variables:
         yield from _find_obstacles_of_variable(variable)
+
+
+def _find_converted(schema: Schema) -> Iterator[tuple[str, str]]:
+    """Yield what xarray converts to types of the classic model, because the file is not netCDF-4: FQN and reason."""
+    if FORMATS[schema.kind] == "NETCDF4":
+        return
+    typed = [(one.path, one.type) for one in schema.variables]
+    for place, type_name in [*typed, *((place, one.type) for place, one in schema.attributes)]:
+        if type_name not in CLASSIC_ATOMIC:
+            yield place, f"xarray writes no {type_name} to a file of this kind"
 
 
 def _find_repeated(group: SchemaGroup) -> Iterator[tuple[str, str]]:
@@ -79,14 +92,15 @@ def _find_obstacles_of_variable(variable: SchemaVariable) -> Iterator[tuple[str,
         yield variable.path, "dimensions of xarray have names, each of its own"
     if any(variable.find_hidden()):
         yield variable.path, "its dimensions must be those of the groups around it, by their names"
-    if variable.name in named and variable.rank > 1:
-        yield variable.path, "it has the name of one of its dimensions, so that it must have that one alone"
+    if variable.name in _list_dimension_names(variable.group) and named != [variable.name]:
+        yield variable.path, "it has the name of a dimension, so that it must have that one alone"
     if variable.type == "char" and (not variable.rank or not variable.shape[-1] or variable.name in named):
         yield variable.path, "chars of xarray are texts along a dimension that is not theirs alone"
     if variable.type == "char" and any(one.name == "_FillValue" for one in variable.attributes):
         yield variable.path, "texts of xarray have no fill value"
-    if variable.type == "string" and (0 in variable.shape or (variable.has_values and has_missing(variable.values))):
-        yield variable.path, "xarray writes no missing string, and no array without strings"
+    yield from list_string_obstacles(variable, "xarray")
+    if variable.type == "string" and 0 in variable.shape:
+        yield variable.path, "xarray writes no array without strings"
     if variable.type in variable.schema.types and names.parent(variable.type) != variable.group.path:
         yield variable.path, "xarray declares the type of a variable in its own group"
     if has_unnamed(variable):
@@ -97,9 +111,16 @@ def _find_obstacles_of_variable(variable: SchemaVariable) -> Iterator[tuple[str,
         yield variable.path, "xarray has all values in memory"
     if variable.storage.no_fill:
         yield variable.path, "xarray cannot leave cells undefined"
+    yield from list_compression_obstacles(variable)
+    yield from list_layout_obstacles(variable)
     for codec in variable.storage.codecs:
         if codec.id not in (1, 2, 3) and codec.name not in ("zstd", "bzip2"):
             yield variable.path, f"xarray has no encoding for the filter {codec.id}"
+
+
+def _list_dimension_names(group: SchemaGroup) -> set[str]:
+    """Return the names of the dimensions that variables of a group have."""
+    return {one.name for variable in group.variables for one in variable.dimensions if isinstance(one, SchemaDimension)}
 
 
 class XarrayProgram:

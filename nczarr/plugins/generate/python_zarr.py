@@ -9,7 +9,7 @@ from typing import Any
 
 from nczarr.plugins.generate.documents import PlannedDocuments, find_absent, read_documents
 from nczarr.plugins.generate.model import Schema, SchemaVariable
-from nczarr.plugins.generate.python_netcdf4 import has_missing
+from nczarr.plugins.generate.python_netcdf4 import list_string_obstacles
 from nczarr.plugins.generate.python_values import array_of, literal
 from nczarr.plugins.generate.render import render
 from nczarr.sdk import ATOMIC, NUMPY, Checked, Report, names
@@ -31,8 +31,7 @@ def find_obstacles(schema: Schema, documents: Mapping[str, PlannedDocuments]) ->
             if field.shape or kind in ("string", "opaque", "vlen", "compound"):
                 yield declared.path, f"its field `{field.name}` is of a type that zarr-python has not in structures"
     for variable in schema.variables:
-        if variable.type == "string" and variable.has_values and has_missing(variable.values):
-            yield variable.path, "zarr-python writes no missing string"
+        yield from list_string_obstacles(variable, "zarr-python")
         if variable.path in documents and chunks_of(documents[variable.path]) is None:
             yield variable.path, "its chunks differ in length"
 

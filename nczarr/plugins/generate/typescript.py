@@ -9,7 +9,8 @@ from typing import Any
 
 from nczarr.plugins.generate.document_rules import SPECIAL
 from nczarr.plugins.generate.documents import PlannedDocuments, find_absent, read_documents
-from nczarr.plugins.generate.model import Schema, SchemaVariable, UniqueIdentifiers, write_camel
+from nczarr.plugins.generate.identifiers import UniqueIdentifiers, write_camel
+from nczarr.plugins.generate.model import Schema, SchemaVariable
 from nczarr.plugins.generate.render import render
 from nczarr.sdk import NUMPY, Checked, Report, names, np
 

