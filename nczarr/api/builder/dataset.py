@@ -10,7 +10,7 @@ from nczarr import names
 from nczarr.api.builder.group import GroupBuilder
 from nczarr.api.builder.pieces import PendingAttribute, PendingVariable, Site, UnsuitedValueError, caller
 from nczarr.api.builder.scope import BuilderScope, groups, survey
-from nczarr.api.builder.values import constant, infer
+from nczarr.api.builder.values import attribute_constant
 from nczarr.arrays.lazy_numpy import np
 from nczarr.ast import ATOMIC, Attribute, Constant, Dataset, Dimension, Group, Variable
 from nczarr.ast.dataset import KIND_SPELLINGS
@@ -302,8 +302,6 @@ class Assembly:
     def _attributes(
         self, pending: list[PendingAttribute], group: str, owner: str, variable_type: str | None = None
     ) -> tuple[Attribute, ...]:
-        from nczarr.api.builder.foreign_arrays import unmask
-
         out = []
         for attribute in pending:
             if isinstance(attribute.value, JsonText):
@@ -313,18 +311,13 @@ class Assembly:
                 continue
             written = variable_type if attribute.name == "_FillValue" and attribute.type is None else attribute.type
             try:
-                written_value = unmask(attribute.value, "it")
-                if getattr(written_value, "ndim", 0) > 1:
-                    raise UnsuitedValueError(
-                        "shape-mismatch", "it has several dimensions, and netCDF attributes have one"
-                    )
-                kind = infer(written_value) if written is None else self.scope.type(written, group)
-                if kind is None:
+                kind = None if written is None else self.scope.type(written, group)
+                if kind is None and written is not None:
                     if written != variable_type:  # else the variable itself is reported
                         text = f"type `{written}` of attribute `{attribute.name}` is undefined or invalid"
                         self.site.error("undefined-type", text, attribute.span)
                     continue
-                value = constant(written_value, kind, self.scope.types)
+                value = attribute_constant(attribute.value, kind, self.scope.types)
             except UnsuitedValueError as refused:
                 self._refuse(refused, f"attribute `{attribute.name}` of {owner}", attribute.span)
                 continue

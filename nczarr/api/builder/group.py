@@ -2,15 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+import functools
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
 from nczarr import names
 from nczarr.api.builder import storage
 from nczarr.api.builder.dtypes import of_name, of_object
-from nczarr.api.builder.pieces import DeclaredDimension, PendingAttribute, PendingVariable, Site, TypeHandle, caller
+from nczarr.api.builder.pieces import (
+    DeclaredDimension,
+    PendingAttribute,
+    PendingVariable,
+    Site,
+    TypeHandle,
+    UnsuitedValueError,
+    caller,
+)
 from nczarr.ast import ATOMIC, CompoundType, Dimension, EnumConstant, EnumType, Field, OpaqueType, VlenType
 from nczarr.ast.types import MAX_DEPTH
+from nczarr.diagnostics.report import CompileError
 
 if TYPE_CHECKING:
     from nczarr.ast import UserType
@@ -20,6 +30,37 @@ TypeLike = TypeHandle | str | Any
 """A declared type, its name or path, an atomic type, or a dtype of NumPy, its name or its class."""
 
 
+Parameters = ParamSpec("Parameters")
+Returned = TypeVar("Returned")
+
+
+def _path_of(owner: str, what: str, name: str) -> str:
+    return f"{owner}@{name}" if what == "attribute" else names.join(owner, names.normal(name))
+
+
+def declaring(what: str) -> Callable[[Callable[Parameters, Returned]], Callable[Parameters, Returned]]:
+    """Make a method of a builder raise its errors at the call, and leave the builder as it was before."""
+
+    def wrap(method: Callable[Parameters, Returned]) -> Callable[Parameters, Returned]:
+        @functools.wraps(method)
+        def call(*positional: Parameters.args, **named: Parameters.kwargs) -> Returned:
+            owner: Any = positional[0]
+            name: Any = positional[1] if len(positional) > 1 else named.get("name")
+            path = _path_of(owner.path, what, name) if isinstance(name, str) and name else ""
+            lengths = [len(each) for each in owner._lists()]
+            try:
+                with owner._site.call(what, path, caller()):
+                    return method(*positional, **named)
+            except CompileError:
+                for each, length in zip(owner._lists(), lengths, strict=True):
+                    del each[length:]
+                raise
+
+        return call
+
+    return wrap
+
+
 class VariableBuilder:
     """A declared variable, to which attributes can be added."""
 
@@ -27,11 +68,15 @@ class VariableBuilder:
         self._site = site
         self._pending = pending
 
+    def _lists(self) -> tuple[list[Any], ...]:
+        return (self._pending.attributes,)
+
     @property
     def path(self) -> str:
         """FQN of the variable."""
         return self._pending.path
 
+    @declaring("attribute")
     def attribute(self, name: str, value: Any, type: TypeLike | None = None) -> VariableBuilder:  # noqa: A002
         """Add an attribute to the variable.
 
@@ -50,12 +95,15 @@ class VariableBuilder:
         VariableBuilder
             The same builder, for chained calls.
         """
-        self._pending.attributes.append(pending_attribute(self._site, name, value, type))
+        self._pending.attributes.append(pending_attribute(self._site, self.path, name, value, type))
         return self
 
 
 class GroupBuilder:
-    """A group under construction. Types and dimensions may be used before they are declared."""
+    """A group under construction. Types and dimensions are declared before they are used.
+
+    A call with an error raises CompileError and declares nothing; the builder can go on.
+    """
 
     def __init__(self, site: Site, path: str, name: str) -> None:
         self._site = site
@@ -68,6 +116,10 @@ class GroupBuilder:
         self.attributes: list[PendingAttribute] = []
         self.groups: list[GroupBuilder] = []
 
+    def _lists(self) -> tuple[list[Any], ...]:
+        return self.types, self.dimensions, self.variables, self.attributes, self.groups
+
+    @declaring("dimension")
     def dimension(self, name: str, size: int = 0, *, unlimited: bool = False) -> DeclaredDimension:
         """Declare a dimension.
 
@@ -95,6 +147,7 @@ class GroupBuilder:
         self.dimensions.append(declared)
         return DeclaredDimension(names.join(self.path, name), declared)
 
+    @declaring("type")
     def compound(self, name: str, fields: Mapping[str, TypeLike | tuple[Any, ...]]) -> TypeHandle:
         """Declare a compound type.
 
@@ -125,9 +178,10 @@ class GroupBuilder:
             kind, *lengths = spec if isinstance(spec, tuple) else (spec,)
             shape = [self._site.count(n, 1, "bad-field-size", f"a length of field `{field}`") for n in lengths]
             field_name = self._site.name(field, "a field")
-            members.append(Field(name=field_name, type=type_name(self._site, kind), shape=tuple(shape), span=caller()))
+            members.append(Field(name=field_name, type=self._resolve_type(kind), shape=tuple(shape), span=caller()))
         return self._declare(CompoundType(name=name, fields=tuple(members), span=caller()))
 
+    @declaring("type")
     def enum(self, name: str, base: str, constants: Mapping[str, int]) -> TypeHandle:
         """Declare an enum type.
 
@@ -163,6 +217,7 @@ class GroupBuilder:
             members.append(EnumConstant(name="_", value=0))
         return self._declare(EnumType(name=name, base=base, constants=tuple(members), span=caller()))  # type: ignore[arg-type]
 
+    @declaring("type")
     def opaque(self, name: str, size: int) -> TypeHandle:
         """Declare an opaque type.
 
@@ -182,6 +237,7 @@ class GroupBuilder:
         size = self._site.count(size, 1, "bad-opaque-size", f"the size of opaque type `{name}`")
         return self._declare(OpaqueType(name=name, size=size, span=caller()))
 
+    @declaring("type")
     def vlen(self, name: str, base: TypeLike) -> TypeHandle:
         """Declare a vlen type, whose values are sequences of any length.
 
@@ -198,7 +254,14 @@ class GroupBuilder:
             A handle, usable as a type.
         """
         name = self._site.name(name, "a vlen")
-        return self._declare(VlenType(name=name, base=type_name(self._site, base), span=caller()))
+        return self._declare(VlenType(name=name, base=self._resolve_type(base), span=caller()))
+
+    def _resolve_type(self, kind: TypeLike) -> str:
+        """Return the written form of a declared or atomic type; reports others."""
+        written = type_name(self._site, kind)
+        if written not in ATOMIC:
+            self._site.require("undefined-type", "type", written, self.path)
+        return written
 
     def _declare(self, declared: UserType) -> TypeHandle:
         if declared.name in self._site.dtypes:
@@ -207,10 +270,12 @@ class GroupBuilder:
                 f"type `{declared.name}` is used before its declaration, as NumPy's dtype of this name",
                 helps=["declare the type first"],
             )
-        self._site.types.add(declared.name)
+        if not self._site.report.errors:
+            self._site.types.add(declared.name)
         self.types.append(declared)
         return TypeHandle(names.join(self.path, declared.name), declared)
 
+    @declaring("group")
     def group(self, name: str) -> GroupBuilder:
         """Declare a child group.
 
@@ -232,6 +297,7 @@ class GroupBuilder:
             self.groups.append(child)
         return child
 
+    @declaring("attribute")
     def attribute(self, name: str, value: Any, type: TypeLike | None = None) -> GroupBuilder:  # noqa: A002
         """Add an attribute to the group.
 
@@ -249,9 +315,10 @@ class GroupBuilder:
         GroupBuilder
             The same builder, for chained calls.
         """
-        self.attributes.append(pending_attribute(self._site, name, value, type))
+        self.attributes.append(pending_attribute(self._site, self.path, name, value, type))
         return self
 
+    @declaring("variable")
     def variable(
         self,
         name: str,
@@ -303,11 +370,16 @@ class GroupBuilder:
         """
         name = self._site.name(name, "a variable")
         kind, order = type_and_order(self._site, type)
+        if kind not in ATOMIC:
+            self._site.require("undefined-type", "type", kind, self.path)
+        for reference in (references := dimension_names(self._site, name, dimensions)):
+            if isinstance(reference, str):
+                self._site.require("undefined-dimension", "dimension", reference, self.path)
         pending = PendingVariable(
             name=name,
             path=names.join(self.path, name),
             type=kind,
-            dimensions=dimension_names(self._site, name, dimensions),
+            dimensions=references,
             storage=storage.build(self._site, name, chunks, codecs, layout, endian or order, no_fill, quantize),
             span=caller(),
         )
@@ -317,9 +389,19 @@ class GroupBuilder:
         return VariableBuilder(self._site, pending)
 
 
-def pending_attribute(site: Site, name: str, value: Any, kind: TypeLike | None) -> PendingAttribute:
+def pending_attribute(site: Site, owner: str, name: str, value: Any, kind: TypeLike | None) -> PendingAttribute:
     """Return a given attribute with the caller's position."""
+    from nczarr.api.builder.values import attribute_constant
+    from nczarr.ast.json_text import JsonText
+
     named = None if kind is None else type_name(site, kind)
+    if named is not None and named not in ATOMIC:
+        site.require("undefined-type", "type", named, owner)
+    try:
+        if (named is None or named in ATOMIC) and not isinstance(value, JsonText):
+            attribute_constant(value, named, {})
+    except UnsuitedValueError as refused:
+        site.error(refused.code, f"attribute `{name}`: {refused}", helps=[refused.remedy] if refused.remedy else [])
     return PendingAttribute(site.name(name, "an attribute"), value, named, caller())
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import linecache
 import operator
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Container, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
@@ -13,7 +13,7 @@ from typing import Any
 from nczarr import names
 from nczarr.ast import Dimension, Storage, UserType
 from nczarr.ast.frozen import frozen
-from nczarr.diagnostics.report import CompileError, Diagnostic, Report, Severity, Source, Span
+from nczarr.diagnostics.report import CompileError, Diagnostic, Label, Report, Severity, Source, Span, suggest
 
 _PACKAGE = "nczarr."
 """The modules between a program and the builder."""
@@ -131,15 +131,58 @@ class PendingVariable:
     """Attributes in order of declaration."""
 
 
+def look_up(written: str, group: str, table: Container[str]) -> str | None:
+    """Return the FQN that a name or path means in a group: that of the innermost declaration; None without one."""
+    if written.startswith("/"):
+        return written if written in table else None
+    parts = names.split(group)
+    for depth in range(len(parts), -1, -1):
+        path = names.join(names.fqn(parts[:depth]), written)
+        if path in table:
+            return path
+    return None
+
+
 class Site:
     """Report of one builder, with checks of plain arguments."""
 
     def __init__(self) -> None:
         self.report = Report()
+        self.declared: dict[str, dict[str, Span]] = {}
+        """Positions of declarations by FQN, by what they declare: `dimension`, `type`, `variable`, …."""
         self.types: set[str] = set()
         """Names of the declared types."""
         self.dtypes: set[str] = set()
         """Names of NumPy's dtypes that were used as types."""
+
+    @contextmanager
+    def call(self, what: str, path: str, here: Span) -> Iterator[None]:
+        """Raise the errors of a call, whose declaration counts only without them; its warnings stay in the report.
+
+        `path`: FQN of what it declares, empty without a name; `here`: position of the call. Raises CompileError.
+        """
+        kept, self.report = self.report, Report()
+        try:
+            first = self.declared.setdefault(what, {}).get(path) if path else None
+            if first is not None:
+                others = [Label(first, "first declared here")]
+                self.report.error("duplicate-name", f"{what} `{path}` is already declared", here, others=others)
+            yield
+        finally:
+            own, self.report = self.report, kept
+        if own.errors:
+            raise CompileError(own.list_sorted())
+        for diagnostic in own.list_sorted():
+            kept.add(diagnostic)
+        if path:
+            self.declared[what][path] = here
+
+    def require(self, code: str, what: str, written: str, group: str) -> None:
+        """Report a name or path that means nothing declared so far."""
+        table = self.declared.get(what, {})
+        if look_up(written, group, table) is None:
+            helps = suggest(written, [path if written.startswith("/") else names.split(path)[-1] for path in table])
+            self.report.error(code, f"{what} `{written}` is not declared", caller(), helps=helps)
 
     def error(self, code: str, message: str, span: Span | None = None, helps: Iterable[str] = ()) -> None:
         """Record an error at the caller's line, or at an earlier one."""

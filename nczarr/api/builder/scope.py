@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 
 from nczarr import names
 from nczarr.api.builder.group import GroupBuilder
+from nczarr.api.builder.pieces import look_up
 from nczarr.ast import ATOMIC, CompoundType, Dimension, UserType, VlenType
 from nczarr.ast.types import MAX_DEPTH
 
@@ -27,22 +28,11 @@ class BuilderScope:
         """Return the atomic name or FQN of a type reference in a group, or None."""
         if written in ATOMIC:
             return written
-        return _look_up(written, group, self.types)
+        return look_up(written, group, self.types)
 
     def dimension(self, written: str, group: str) -> str | None:
         """Return the FQN of a dimension reference in a group, or None."""
-        return _look_up(written, group, self.dimensions)
-
-
-def _look_up(written: str, group: str, table: Mapping[str, object]) -> str | None:
-    if written.startswith("/"):
-        return written if written in table else None
-    parts = names.split(group)
-    for depth in range(len(parts), -1, -1):
-        path = names.join(names.fqn(parts[:depth]), written)
-        if path in table:
-            return path
-    return None
+        return look_up(written, group, self.dimensions)
 
 
 def groups(root: GroupBuilder) -> Iterator[GroupBuilder]:
@@ -82,7 +72,7 @@ def _close_type(
     """Return a type with the FQNs of its members, None while one is unknown."""
 
     def known(written: str) -> str | None:
-        path = written if written in ATOMIC else _look_up(written, home, everything)
+        path = written if written in ATOMIC else look_up(written, home, everything)
         return path if path in ATOMIC or path in scope.types else None
 
     if isinstance(declared, VlenType):

@@ -78,6 +78,14 @@ def constant(value: Any, type_name: str, types: Types) -> Constant:
     return values(_several(value, type_name, types), type_name, types)
 
 
+def attribute_constant(value: Any, kind: str | None, types: Types) -> Constant:
+    """Return the constant of an attribute; `kind`: its type, None for that of the values. Raises UnsuitedValueError."""
+    written = unmask(value, "it")
+    if getattr(written, "ndim", 0) > 1:
+        raise UnsuitedValueError("shape-mismatch", "it has several dimensions, and netCDF attributes have one")
+    return constant(written, infer(written) if kind is None else kind, types)
+
+
 def _several(value: Any, type_name: str, types: Types) -> list[Any]:
     """Return the value as a list of values of the type."""
     declared = types.get(type_name)

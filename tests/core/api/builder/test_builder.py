@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 import pytest
 
@@ -154,27 +156,49 @@ def test_short_data_are_filled() -> None:
     assert ds["s"][:].tolist() == ["y", "", ""]
 
 
-def test_every_mistake_at_once_with_the_line_of_the_caller() -> None:
+def test_a_mistake_is_raised_at_its_call_and_the_builder_goes_on() -> None:
     b = nczarr.DatasetBuilder("t")
-    b.dimension("x", -1)  # line one
-    b.variable("v", "int128", ["y"])
-    b.attribute("a", 300, type="byte")
+    b.dimension("x", 2)
+    child = b.group("g")
+    mistakes: list[tuple[str, Callable[[], object]]] = [
+        ("bad-dimension-size", lambda: b.dimension("y", -1)),
+        ("duplicate-name", lambda: b.dimension(name="x", size=3)),
+        ("undefined-type", lambda: b.variable("v", "flaot", ["x"])),
+        ("undefined-type", lambda: b.vlen("t", "t")),
+        ("undefined-type", lambda: b.attribute("a", 1, type="/none")),
+        ("undefined-dimension", lambda: child.variable("v", "int", ["y"])),
+        ("duplicate-name", lambda: b.group("g")),
+        ("value-range", lambda: b.attribute("a", 300, type="byte")),
+        ("value-range", lambda: b.variable("v", "int", ["x"]).attribute("k", 1).attribute("a", 300, type="byte")),
+    ]
+    for code, call in mistakes:
+        with pytest.raises(nczarr.CompileError) as caught:
+            call()
+        (found,) = caught.value.diagnostics
+        source = found.primary.span.source
+        assert found.code == code
+        assert source is not None
+        assert source.name == __file__
+        assert source.position(found.primary.span.start)[0] == call.__code__.co_firstlineno
+    child.variable("v", "float", ["x"]).attribute("a", 1)
+    made = b.finish({"/g/v": [1, 2], "/v": [3, 4]})
+    assert (list(made), dict(made.attributes), dict(made["v"].attributes)) == (["/v", "/g/v"], {}, {"k": 1})
+    assert made["/g/v"][:].tolist() == [1, 2]
+
+
+def test_mistakes_in_data_have_the_line_of_the_caller() -> None:
+    b = nczarr.DatasetBuilder("t")
     with pytest.raises(nczarr.CompileError) as caught:
-        b.finish(data={"w": [1]})
-    found = {each.code: each.primary.span for each in caught.value.diagnostics}
-    assert set(found) == {
-        "bad-dimension-size",
-        "undefined-type",
-        "undefined-dimension",
-        "value-range",
-        "undefined-variable",
-    }
-    source = found["bad-dimension-size"].source
+        b.finish(data={"w": [1]})  # line one
+    (found,) = caught.value.diagnostics
+    source = found.primary.span.source
     assert source is not None
-    assert source.name == __file__
-    line, column = source.position(found["bad-dimension-size"].start)
-    assert (source.line_text(line), column) == ('    b.dimension("x", -1)  # line one', 5)
-    assert source.position(found["value-range"].start)[0] == line + 2
+    line, column = source.position(found.primary.span.start)
+    assert (found.code, source.line_text(line), column) == (
+        "undefined-variable",
+        '        b.finish(data={"w": [1]})  # line one',
+        9,
+    )
 
 
 WRONG = {
@@ -228,13 +252,12 @@ WRONG = {
         lambda b: b.variable("v", None),
         lambda b: b.attribute("a", 1, type="t"),
     ],
-    "circular-type": [lambda b: b.vlen("t", "t")],
     "undefined-dimension": [
         lambda b: b.variable("v", "int", ["x"]),
         lambda b: b.variable("v", "int", ["/x"]),
+        lambda b: b.variable("v", "int", ["/g/x"]),
         lambda b: b.variable("v", "int", "x"),
     ],
-    "undefined-group": [lambda b: b.variable("v", "int", ["/g/x"])],
     "undefined-enum-constant": [lambda b: (b.enum("e", "byte", {"a": 1}), b.attribute("a", "b", type="e"))],
     "opaque-length": [lambda b: (b.opaque("o", 2), b.attribute("a", b"1", type="o"))],
     "too-many-values": [lambda b: (b.compound("c", {"x": "int"}), b.attribute("a", (1, 2), type="c"))],
@@ -300,9 +323,8 @@ def test_attributes_keep_the_bits_of_nan(kind: str, bits: int, order: str) -> No
 )
 def test_an_integer_attribute_beyond_all_types_is_refused(value: int | list[int], told: str) -> None:
     builder = nczarr.DatasetBuilder("")
-    builder.attribute("a", value)
     with pytest.raises(nczarr.CompileError, match=told):
-        builder.finish()
+        builder.attribute("a", value)
 
 
 def test_arrays_without_dimensions_are_no_rows() -> None:

@@ -61,9 +61,8 @@ def test_a_declared_type_has_its_name() -> None:
     assert builder.finish()["v"].type == "/int8"
     builder = nczarr.DatasetBuilder("t")
     builder.variable("v", "int8", [1])
-    builder.enum("int8", "short", {"a": 0})
     with pytest.raises(nczarr.CompileError, match="used before its declaration, as NumPy's dtype"):
-        builder.finish()
+        builder.enum("int8", "short", {"a": 0})
 
 
 def test_fields_lists_and_attributes() -> None:
