@@ -30,6 +30,7 @@ def combine(
     join: Join = ...,
     sort: bool = ...,
     duplicates: Duplicates | None = ...,
+    unsorted: bool = ...,
     repack: bool = ...,
     **options: Unpack[ConvertOptions],
 ) -> DatasetHandle: ...
@@ -48,6 +49,7 @@ def combine(
     join: Join = ...,
     sort: bool = ...,
     duplicates: Duplicates | None = ...,
+    unsorted: bool = ...,
     repack: bool = ...,
     **options: Unpack[ConvertOptions],
 ) -> Conversion: ...
@@ -66,6 +68,7 @@ def combine(
     join: Join = "exact",
     sort: bool = False,
     duplicates: Duplicates | None = None,
+    unsorted: bool = False,
     repack: bool = False,
     **options: Unpack[ConvertOptions],
 ) -> Conversion | DatasetHandle:
@@ -99,6 +102,9 @@ def combine(
     duplicates : str, optional
         Rule for values of this coordinate that occur several times: `"error"`, `"first"` or
         `"last"`. The default is an error with `sort` or `join="outer"`.
+    unsorted : bool
+        Keep the cells in the order of the sources if this coordinate does not increase. Otherwise
+        that is an error.
     repack : bool
         Give sources with another type, packing, fill value, filters or chunks those of most
         sources. Only their values are encoded again.
@@ -154,6 +160,7 @@ def combine(
             join=join,
             sort=sort,
             duplicates=duplicates,
+            ordered=not unsorted,
             repack=repack,
         ),
         None if target is None else os.fspath(target),
@@ -184,6 +191,7 @@ def append(
     join: Join = "exact",
     sort: bool = False,
     duplicates: Duplicates | None = None,
+    unsorted: bool = False,
     repack: bool = False,
     variables: Iterable[str] = (),
     groups: Iterable[str] = (),
@@ -218,6 +226,8 @@ def append(
     sort : bool
         Sort all records by the coordinate of the dimension.
     duplicates : str, optional
+        As that of `combine`.
+    unsorted : bool
         As that of `combine`.
     repack : bool
         Give sources with another type, packing or fill value those of the document.
@@ -296,6 +306,7 @@ def append(
         join=join,
         sort=sort,
         duplicates=duplicates,
+        unsorted=unsorted,
         repack=repack,
         document=True,
     )

@@ -156,6 +156,7 @@ def _run(arguments: argparse.Namespace, report: Report, done: list[Appended]) ->
         sort=getattr(arguments, "sort", False),
         duplicates=getattr(arguments, "duplicates", None),
         repack=arguments.repack,
+        unsorted=getattr(arguments, "unsorted", False),
         rehearsal=arguments.dry_run,
         discard=arguments.discard,
         document=document,

@@ -133,6 +133,7 @@ def _run(
             sort=arguments.sort,
             duplicates=arguments.duplicates,
             repack=arguments.repack,
+            ordered=not arguments.unsorted,
         ),
         target,
         form,

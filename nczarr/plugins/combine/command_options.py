@@ -26,6 +26,9 @@ OPTIONS: tuple[Option, ...] = (
     Option("duplicates", (), COMBINATION, "--duplicates", "text", None,
            "rule for values of this coordinate that occur several times (default: error, with --sort or --join outer)",
            ("error", "first", "last")),
+    Option("unsorted", (), COMBINATION, "--unsorted",
+           help="keep the cells in the order of the sources if the coordinate of the joined dimension does not "
+           "increase (default: an error)"),
     Option("repack", (), COMBINATION, "--repack",
            help="give sources with another type, packing, fill value, filters or chunks those of most sources, or of "
            "the target that is extended; only their values are encoded again"),

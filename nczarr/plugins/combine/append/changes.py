@@ -421,6 +421,7 @@ def _combine(
         sort=request.sort,
         duplicates=request.duplicates,
         repack=request.repack,
+        ordered=not request.unsorted,
     )
     if not request.along:
         job = Job("", first, request.subset, spec, report.strict, storage)
@@ -444,9 +445,12 @@ def _is_new(path: str, combination: Combined, report: Report) -> bool:
     before = report.errors
     for name in combination.repeated:
         report.error("misplaced-records", f"`{show(path)}` has the records of `{name}` already", helps=HELPS)
-    for coordinate in combination.unordered:
+    for coordinate, fault in combination.unordered.items():
+        known = report.errors
         if coordinate in combination.lengths:
             report_repeated_values(
                 coordinate, show(path), combination.checked, combination.lengths[coordinate][0], report
             )
+        if report.errors == known:
+            fault.report(report)
     return report.errors == before

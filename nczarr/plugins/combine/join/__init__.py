@@ -29,6 +29,7 @@ from nczarr.plan.plans import Conversion
 from nczarr.plugins.combine.join.agreement import CombineSpec, Recoding
 from nczarr.plugins.combine.join.combination import Combination
 from nczarr.plugins.combine.join.contribution import Model, contribution_of, in_model_units, model_of
+from nczarr.plugins.combine.join.coordinate_order import OrderFault
 from nczarr.plugins.combine.join.sources import (
     WORTH,
     Job,
@@ -99,8 +100,8 @@ class Combined(NamedTuple):
     """True if cells lie where their coordinates say, and not in the order of the sources."""
     sequences: Mapping[str, Sequence[int]] | None = MappingProxyType({})
     """Numbers of the sources in the order of the result by joined dimension; None if it has parts of sources."""
-    unordered: Sequence[str] = ()
-    """Coordinates whose values do not increase."""
+    unordered: Mapping[str, OrderFault] = MappingProxyType({})
+    """Coordinates whose values do not increase, with the places."""
     repeated: Sequence[str] = ()
     """Names of sources without a coordinate that the extended document has already."""
     forget: Callable[[], None] = lambda: None

@@ -55,7 +55,9 @@ class CombineSpec(NamedTuple):
     extends: bool = False
     """True if the first source is the target, whose references stay as they are."""
     ordered: bool = True
-    """Warn of a coordinate that does not increase."""
+    """Report a coordinate that does not increase."""
+    lenient: bool = False
+    """Warn of such a coordinate, where it is an error otherwise."""
     join: Join = "exact"
     """Treatment of variables and coordinates that differ: an error, their union, or those of the first source."""
     sort: bool = False

@@ -31,7 +31,7 @@ from nczarr.plugins.combine.join.contribution import (
     add_axis,
     whole_first,
 )
-from nczarr.plugins.combine.join.coordinate_order import Ascending
+from nczarr.plugins.combine.join.coordinate_order import Ascending, OrderFault
 from nczarr.plugins.combine.join.packing import PACKING
 from nczarr.plugins.combine.join.result_grid import ResultGrid
 from nczarr.plugins.combine.join.source_grid import is_index, list_overridden
@@ -140,7 +140,7 @@ class Combination:
         """Arrays of each variable in every source: one, or the parts of each source."""
         self.given: set[str] = set()
         """Variables with data in any source."""
-        self._ascending = {path: Ascending(path) for path in model.ordered}
+        self._ascending = {path: Ascending(path, extends=model.wanted.extends) for path in model.ordered}
         self._known: KnownPlaces | None = None
         self._made: dict[str, str] = {}
         """Messages on variables with chunks that no source has."""
@@ -149,9 +149,11 @@ class Combination:
         self._omitted: list[Omission] = []
 
     @property
-    def unordered(self) -> list[str]:
-        """Coordinates whose values do not increase."""
-        return [path for path, order in self._ascending.items() if order.fault is not None]
+    def unordered(self) -> dict[str, OrderFault]:
+        """Coordinates whose values do not increase, with the places."""
+        sortable = not self.model.way.new_dim
+        faults = {path: order.find_fault(sortable=sortable) for path, order in self._ascending.items()}
+        return {path: fault for path, fault in faults.items() if fault is not None}
 
     def add(self, source: Contribution) -> None:
         """Add a source, or record its conflicts."""
@@ -236,10 +238,11 @@ class Combination:
             text = f"no variable differs between the sources, so no variable would have {self.model.way.shown}"
             helps = ["name a variable with `--along VARIABLE --new-dim NAME` to stack it in any case"]
             report.error("unmatched-dimension", text, helps=helps)
-        for path, order in self._ascending.items():
-            if path not in {conflict[0] for conflict in self._faults} and order.fault is not None:
-                sort = "" if self.model.way.new_dim else ", or sort all cells with `--sort`"
-                report.warning("unordered-coordinate", order.fault, helps=[f"give the sources in another order{sort}"])
+        faulty = {conflict[0] for conflict in self._faults}
+        for path, fault in self.unordered.items():
+            if path not in faulty and not self.model.wanted.extends:  # the caller knows what an extended target has
+                fault = fault._replace(severity=Severity.WARNING) if self.model.wanted.lenient else fault
+                fault.report(report)
         if report.errors > before:
             return None
         return self._combine(report)

@@ -32,6 +32,7 @@ from nczarr.plugins.combine.join.agreement import (
 )
 from nczarr.plugins.combine.join.coordinate_order import CoordinateOrder, order_of
 from nczarr.plugins.combine.join.gap_fill import is_assigned
+from nczarr.plugins.combine.join.packing import packing_of
 from nczarr.plugins.combine.join.source_grid import (
     SAME_GRID,
     Coordinates,
@@ -91,6 +92,7 @@ def model_of(name: str, checked: Checked, spec: CombineSpec, report: Report) -> 
     axes = dict.fromkeys(checked.variables, 0) if way.new_dim else way.axes
     stacked = way.new_dim is not None
     joined = (way.always or way.axes) if spec.ordered or spec.is_ordered else ()
+    joined = [path for path in joined if not stacked or path == f"/{way.new_dim}"]  # others become no coordinate
     ordered = frozenset(path for path in joined if is_coordinate(path, checked, stacked=stacked))
     chunks: dict[str, tuple[int, ...] | None] = {}
     for path in axes:
@@ -246,7 +248,8 @@ def _piece(
     near = places if places is not None and not len(places.table.chunk) else source  # all chunks are at hand
     order = read = None
     if ordered:
-        order, read = order_of(near, last=extended)
+        numbers = packing_of(checked.variables[path], None).numbers
+        order, read = order_of(near, last=extended, packing=numbers)
     if places is None:
         return VariablePiece({"": add_axis(source, model)}), order
     dtype = numpy_dtype(places.form.dtype)
