@@ -16,7 +16,7 @@ from nczarr.pipeline.phases import Input
 from nczarr.pipeline.select.selection import Subset
 from nczarr.pipeline.select.subset import restrict
 from nczarr.plugins.combine.join import CombineSpec, Recoding, combine
-from nczarr.plugins.combine.join.combination import SAME_UNITS
+from nczarr.plugins.combine.join.conflicts import SAME_UNITS
 from nczarr.plugins.combine.join.recode import FINER_UNITS, units_of
 from nczarr.plugins.combine.join.sources import every_opened
 from nczarr.plugins.common.xml_reader import XmlElement

@@ -24,13 +24,15 @@ from nczarr.plugins.combine.join.agreement import (
     OBJECTS,
     Aspect,
     CombineSpec,
+    SourceDifference,
     Trait,
     is_decisive,
     settle,
     unify_calendar,
 )
-from nczarr.plugins.combine.join.combination import CHOOSE, CORRECT, NAMED, SAME_UNITS
+from nczarr.plugins.combine.join.conflicts import CHOOSE, CORRECT, NAMED, SAME_UNITS
 from nczarr.plugins.combine.join.coordinate_order import Ascending
+from nczarr.plugins.combine.join.gap_fill import is_idle
 from nczarr.plugins.combine.join.source_profile import CoordinateSpan, SourceProfile, make_profile
 from nczarr.plugins.combine.join.sources import Job, read_each
 from nczarr.semantics.checked import Checked
@@ -129,7 +131,7 @@ def check_sources(
             survey = _Survey(way.dimensions)
         for name, dataset in waiting:
             try:
-                survey.add(name, make_profile(dataset, survey.along, survey.first))
+                survey.add(name, make_profile(dataset, survey.along, survey.first), dataset)
             except (OSError, CompileError) as failure:
                 report.error("unreadable-array", f"the values of `{name}` cannot be read: {failure}")
         waiting.clear()
@@ -187,6 +189,8 @@ class _Survey:
         self.names: list[str] = []
         """Names of the sources for messages."""
         self.first: SourceProfile | None = None
+        self._model: Checked | None = None
+        """The first source."""
         self.unequal: dict[Trait, dict[int, str | None]] = {}
         """Texts of each property where they differ from that of the first source, by source."""
         self.others: dict[tuple[str, str], _OwnValues] = {}
@@ -194,15 +198,21 @@ class _Survey:
         self.spans: dict[str, list[tuple[int, CoordinateSpan]]] = {path: [] for path in along}
         self.length = 0
 
-    def add(self, name: str, profile: SourceProfile) -> None:
-        """Add a source."""
+    def add(self, name: str, profile: SourceProfile, checked: Checked) -> None:
+        """Add a source. Raises OSError, CompileError."""
         number = len(self.names)
         self.names.append(name)
         if self.first is None:
-            self.first = profile
+            self.first, self._model = profile, checked
         grids = self.first.grids | profile.grids
         for trait, value in profile.differences(self.first).items():
             path, _, attribute = trait
+            joined = (
+                not self.along.isdisjoint(checked.variables[path].dimensions) if path in checked.variables else True
+            )
+            difference = SourceDifference(*trait, None, None)
+            if self._model is not None and is_idle(difference, self._model, checked, joined=joined):
+                continue
             if is_decisive(trait, self.first.traits, grids):
                 self.unequal.setdefault(trait, {})[number] = _show(attribute, value)
             elif attribute not in PROVENANCE:

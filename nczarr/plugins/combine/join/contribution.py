@@ -31,7 +31,7 @@ from nczarr.plugins.combine.join.agreement import (
     settle,
 )
 from nczarr.plugins.combine.join.coordinate_order import CoordinateOrder, order_of
-from nczarr.plugins.combine.join.gap_fill import is_assigned
+from nczarr.plugins.combine.join.gap_fill import is_assigned, is_idle
 from nczarr.plugins.combine.join.packing import packing_of
 from nczarr.plugins.combine.join.source_grid import (
     SAME_GRID,
@@ -160,6 +160,7 @@ class Contribution(NamedTuple):
 
 def contribution_of(name: str, checked: Checked, model: Model) -> Contribution:
     """Compare a source with the model and describe its arrays. Raises OSError, CompileError."""
+    axes, ordered = model.axes, model.ordered - model.placed
     way, spec, is_model = model.way, model.wanted, checked is model.checked
     differences = () if is_model else tuple(findings(model.checked, checked, way))
     grid = SourceGrid({}, {}, {}, {})
@@ -168,13 +169,13 @@ def contribution_of(name: str, checked: Checked, model: Model) -> Contribution:
         differences = tuple(list_faults(differences, grid, model.checked, spec))
     if spec.join == "outer":
         differences = tuple(one for one in differences if not is_assigned(one, model.checked, checked))
+    differences = tuple(one for one in differences if not is_idle(one, model.checked, checked, joined=one.path in axes))
     unlike = {difference.path for difference in differences if difference.decisive}
     unlike |= {
         path
         for path, variable in model.checked.variables.items()
         if variable.type in unlike or not unlike.isdisjoint(variable.dimensions) or path not in checked.variables
     }
-    axes, ordered = model.axes, model.ordered - model.placed
     pieces: dict[str, VariablePiece] = {}
     orders: dict[str, CoordinateOrder] = {}
     loose: dict[str, NDArray[Any]] = {}

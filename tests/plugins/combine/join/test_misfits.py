@@ -501,3 +501,34 @@ def test_one_source_is_singular(tmp_path: Path) -> None:
     nczarr.write(source([1]), tmp_path / "a.nc")
     ran = run_command("combine", str(tmp_path / "a.nc"), str(tmp_path / "o.json"), "--along", "t")
     assert "`: 1 source, reference" in ran.err
+
+
+FILLED = """netcdf s {{ dimensions: t = UNLIMITED ; x = 2 ;
+variables: double t(t), x(x) ; float v(t, x) ; {marks} data: t = {t} ; x = 1, 2 ; v = {v} ; }}"""
+
+
+def test_marks_of_missing_values_that_no_cell_has_are_no_difference() -> None:
+    """xarray gives every floating-point variable `_FillValue = NaN`."""
+    marks = "".join(f"{name}:_FillValue = {value} ; " for name, value in (("t", "NaN"), ("x", "NaN"), ("v", "NaNf")))
+    plain = nczarr.from_cdl(FILLED.format(marks="", t=1, v="1, 2"))
+    other = nczarr.from_cdl(FILLED.format(marks=marks, t=2, v="3, 4"))
+    later = nczarr.from_cdl(FILLED.format(marks="", t=3, v="5, 6"))
+    for pair, values in (((plain, other), [[1, 2], [3, 4]]), ((other, later), [[3, 4], [5, 6]])):
+        assert combined(*pair, along=("t",))["v"][...].tolist() == values
+    gap = nczarr.from_cdl(FILLED.format(marks=marks, t=3, v="_, 4"))
+    assert refused(plain, gap, along=("t",)) == [
+        "unequal-sources: attribute `_FillValue` of `/v` differs: none in `s0`, nan in `s1`"
+    ]
+    assert np.isnan(combined(plain, gap, along=("t",), repack=True)["v"][1, 0])
+
+
+def test_many_variables_that_differ_in_one_manner_are_one_error() -> None:
+    marks = 't:units = "m" ; x:units = "m" ; v:units = "m" ;'
+    plain = nczarr.from_cdl(FILLED.format(marks="", t=0, v="1, 2"))
+    others = [nczarr.from_cdl(FILLED.format(marks=marks, t=time, v="3, 4")) for time in range(1, 41)]
+    report = Report()
+    sources = [(f"s{number}", handle.checked) for number, handle in enumerate([plain, *others])]
+    assert combine(sources, CombineSpec(("t",)), report) is None
+    (found,) = report.list_sorted()
+    assert found.message == 'attribute `units` of `/t`, `/x`, `/v` differs: none in `s0`, "m" in `s1`'
+    assert found.notes == ("the same difference in 39 more sources",)
