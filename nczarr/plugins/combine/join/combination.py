@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from array import array
-from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
@@ -15,14 +14,13 @@ from nczarr.arrays.sources.source import ArraySource, Parts, itemsize, numpy_dty
 from nczarr.ast import Dimension, Group, Variable
 from nczarr.ast.dataset import building, map_groups
 from nczarr.ast.rectilinear import varies
-from nczarr.ast.types import is_number
 from nczarr.diagnostics.report import Diagnostic, Report, Severity
 from nczarr.diagnostics.secrets import NO_OPTIONS, StorageOptions
 from nczarr.plugins.combine.arrays.accumulation import Accumulation, Targets
 from nczarr.plugins.combine.arrays.concatenate import common_layout, join_sources, misfit
 from nczarr.plugins.combine.arrays.patchwork import as_patchwork, count_remade
 from nczarr.plugins.combine.arrays.split_chunks import align_grids
-from nczarr.plugins.combine.join.agreement import OBJECTS, Aspect, SourceDifference, Way, find_axes
+from nczarr.plugins.combine.join.agreement import Way, find_axes
 from nczarr.plugins.combine.join.conflicts import CHOOSE, NAMED, REPACK, Conflicts
 from nczarr.plugins.combine.join.contribution import (
     Contribution,
@@ -33,9 +31,7 @@ from nczarr.plugins.combine.join.contribution import (
     whole_first,
 )
 from nczarr.plugins.combine.join.coordinate_order import Ascending, OrderFault
-from nczarr.plugins.combine.join.packing import PACKING
 from nczarr.plugins.combine.join.result_grid import ResultGrid
-from nczarr.plugins.combine.join.source_grid import is_index, list_overridden
 from nczarr.semantics.checked import Checked, Omission, resize
 
 LEAST_PIECE = 4096
