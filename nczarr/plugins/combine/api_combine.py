@@ -92,7 +92,9 @@ def combine(
         Count the times of all sources in the `units` of the first.
     units : str, optional
         Count the times of all sources in these units, such as `"hours since
-        1970-01-01"`. Times that are no exact numbers of them are an error.
+        1970-01-01"`. Times that are no exact numbers of them are an error. Other units, such as
+        `"K"`, are those into which the values of variables are converted if sources have several;
+        `"majority"` takes those of most sources, and the units of times from the first.
     join : str
         Treatment of variables and coordinates that differ: `"exact"`, an error; `"outer"`,
         all variables on the union of all coordinates, with fill values where no source has a

@@ -30,11 +30,26 @@ Join = Literal["exact", "outer", "override"]
 """Treatment of variables and coordinates that differ between sources."""
 
 
+class WantedUnits(NamedTuple):
+    """Units of one variable in all sources."""
+
+    units: str
+    """The units."""
+    type: str | None = None
+    """Floating-point type that integers in other units get; None: they stay integers."""
+    marks: tuple[Attribute, ...] = ()
+    """Attributes that mark missing values of this type."""
+    fill: Constant | None = None
+    """Value of unwritten cells of this type."""
+
+
 class Recoding(NamedTuple):
-    """Request for times in the same units."""
+    """Request for times, and other values, in the same units."""
 
     units: str | None = None
-    """The units; None: those of the first source."""
+    """The units of times; None: those of the first source."""
+    table: tuple[tuple[str, WantedUnits], ...] = ()
+    """Units of other variables by FQN."""
 
 
 class CombineSpec(NamedTuple):

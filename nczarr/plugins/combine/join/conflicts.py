@@ -18,6 +18,8 @@ NAMED = 8
 
 SAME_UNITS = "count all times in the units of the first source with `--decode-times`, or in others with `--units`"
 
+UNITS = "convert the values with `--units majority` to the units of most sources, or to others with `--units UNITS`"
+
 OUTER = "join the variables and coordinates of all sources with `--join outer`"
 
 OVERRIDE = "if they mean the same places, take those of the first source with `--join override`"
@@ -99,6 +101,8 @@ class Conflicts:
             conflict, more = self._conflicts[subjects[0]], len(self._conflicts[subjects[0]].numbers) - 1
             notes = [f"the same difference in {more} more source{'s' * (more != 1)}"] if more else []
             helps = dict.fromkeys(text for subject in subjects for text in self._list_helps(*subject))
+            if conflict.difference is not None and can_convert(conflict.difference):
+                helps = {UNITS: None, **helps}
             text = conflict.describe([path for path, _, _ in subjects])
             report.error("unequal-sources", text, notes=notes, helps=[*helps, CHOOSE])
 
@@ -122,6 +126,16 @@ class Conflicts:
         if spec.join != "override" and aspect is Aspect.VALUES and path in list_overridden(checked, self._model.way):
             helps.append(OVERRIDE)
         return helps
+
+
+def can_convert(difference: SourceDifference) -> bool:
+    """Return whether a difference of units is one of a factor and an offset."""
+    if difference.attribute != "units" or difference.one is None or difference.other is None:
+        return False
+    from nczarr.plugins.combine.join.units import find_conversion
+
+    one, other = (text.partition('"')[2].rpartition('"')[0] for text in (difference.one, difference.other))
+    return find_conversion(one, other) is not None
 
 
 def _is_time(variable: Variable) -> bool:
