@@ -17,7 +17,7 @@ OPTIONS: tuple[Option, ...] = (
            help="count the times of all sources in the `units` of the first: exactly, or the run ends"),
     Option("units", (), COMBINATION, "--units", "text", "UNITS",
            "count the times of all sources in these, `hours since 1970-01-01`; or convert values of variables whose "
-           "units differ to UNITS, such as `K`, or with `majority` to those of most sources; times get those of the first"),
+           "units differ to UNITS (`K`), or with `majority` to those of most sources; times to those of the first"),
     Option("join", (), COMBINATION, "--join", "text", None,
            "exact: variables and coordinates are equal in all sources; outer: variables of any source, on the union of "
            "all coordinates, where cells without a source are fill values; override: coordinates of the first source "
