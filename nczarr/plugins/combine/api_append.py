@@ -30,6 +30,7 @@ def append(
     memory: int = DEFAULT_MEMORY,
     workers: int | None = None,
     discard: bool = False,
+    verify: bool = False,
     message: str | None = None,
     author: str | None = None,
     virtual: bool = False,
@@ -72,6 +73,8 @@ def append(
     discard : bool
         Discard what an interrupted run of another command has written. That run must
         not be active any more.
+    verify : bool
+        Read the new records again, and publish them only if they are those of the sources.
     message, author : str, optional
         Message and author of a commit in a repository.
     virtual : bool
@@ -126,6 +129,7 @@ def append(
         message=message,
         author=author,
         virtual=virtual,
+        verify=verify,
     )
     request = AppendRequest(
         inputs_of(sources, options),

@@ -39,11 +39,11 @@ EXAMPLES = {
 """Examples by command."""
 
 SHARED = READING | REPORTING | SELECTING | {"form", "parser", "aggregation"}
-SHARED |= {"rename_illegal", "allow_loss", "writing.inline", "progress", "dry_run", "memory", "workers"}
+SHARED |= {"rename_illegal", "verify", "allow_loss", "writing.inline", "progress", "dry_run", "memory", "workers"}
 """Options of both commands that others have as well."""
 
 OF_APPEND = frozenset(("narrow", "virtual", "message", "author"))
-OF_DOCUMENTS = frozenset(("writing.embed", "writing.base", "writing.relative", "verify", "dask"))
+OF_DOCUMENTS = frozenset(("writing.embed", "writing.base", "writing.relative", "dask"))
 
 
 def parser() -> Command:

@@ -19,12 +19,14 @@ from nczarr.plan.chunk_lengths import check_chunk
 from nczarr.plan.plans import StorePlan, conversion_of
 from nczarr.plugins.combine.append.changes import Change, Changes, plan_changes
 from nczarr.plugins.combine.append.placement import Appended, AppendRequest, Extension
+from nczarr.plugins.combine.append.verification import verify_journal, verify_records
 from nczarr.plugins.common import store_changes
 from nczarr.stores import extension
 from nczarr.stores.base import JOURNAL, Store
 from nczarr.stores.extension import STAGED, ExtendJournal
 from nczarr.stores.local_paths import add_path_to_errors
 from nczarr.stores.lock import NoLock, assure, report_changed
+from nczarr.stores.overlay import Overlay
 from nczarr.stores.ranges import Range
 
 
@@ -68,7 +70,10 @@ def extend(work: Extension) -> Appended | None:
                 _commit(work, changes, counts)
     if report.errors:
         return None
-    return Appended(conversion_of(target.path, plan, counts), work.lengths, steps, rewritten)
+    done = conversion_of(target.path, plan, counts)
+    if options.verify and not work.request.rehearsal:
+        done = done._replace(verified_with=("nczarr",))
+    return Appended(done, work.lengths, steps, rewritten)
 
 
 def _commit(work: Extension, changes: Changes, counts: Counts) -> None:
@@ -89,6 +94,8 @@ def _commit(work: Extension, changes: Changes, counts: Counts) -> None:
             numbered = refer_added(numbered, store, options.writing.inline, counts, writing.written)
         link(numbered, writing, options, counts)
         store.remove(_find_vanished(changes.arrays, writing))
+        if options.verify and not verify_records(work, Overlay(store, {}, removed=frozenset({JOURNAL}))):
+            return
         if assure(work.lock, target.path, work.report):
             store.finish()
     finally:
@@ -143,6 +150,9 @@ class _StoreExtension:
         staged = tuple(sorted(key for key in writing.written if key in visible))
         documents, removed = store_changes.texts_of(self.changes.documents), tuple(_find_vanished(arrays, writing))
         journal = self.journal._replace(state="committed", documents=documents, staged=staged, removed=removed)
+        if options.verify and not verify_journal(self.work, journal):
+            self._undo()
+            return
         self.store.put(JOURNAL, journal.bytes())
         store_changes.apply(self.store, journal)
 
