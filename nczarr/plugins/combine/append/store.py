@@ -132,6 +132,11 @@ class _StoreExtension:
         if done is None:
             return
         visible = frozenset(key for change in arrays for key in change.visible)
+        if options.verify:  # chunks that exist stay until the new ones were compared
+            old = (
+                change.array.key(index) for change in arrays for index in change.array.indices() if change.is_old(index)
+            )
+            visible = visible.union(old)
         writing = _Writing(self.store, visible, done)
         try:
             link(enumerate(change.array for change in arrays), writing, options, self.counts)

@@ -66,9 +66,6 @@ def test_a_wrong_chunk_is_an_error_and_leaves_nothing(
         pytest.skip("no such key was written")
     assert ran.status == 1
     assert "error[unequal-target]" in ran.err
-    after = files(target)
-    assert before.keys() == after.keys()  # cells of edge chunks beyond the length may be those of the sources
-    assert {key for key in before if before[key] != after[key]} <= {"v/c/1/0", "s/c/1", "time/c/1"}
-    assert nczarr.diff(target, days(0, 1, 2)) == []
+    assert files(target) == before
     done = run_command("append", str(tmp_path / "next.nc"), str(target), "--along", "time", "--verify")
     assert (done.status, "verified" in done.err) == (0, True)
