@@ -19,14 +19,13 @@ from nczarr.plan.chunk_lengths import check_chunk
 from nczarr.plan.plans import StorePlan, conversion_of
 from nczarr.plugins.combine.append.changes import Change, Changes, plan_changes
 from nczarr.plugins.combine.append.placement import Appended, AppendRequest, Extension
-from nczarr.plugins.combine.append.verification import verify_journal, verify_records
+from nczarr.plugins.combine.append.verification import verify_journal, verify_snapshot
 from nczarr.plugins.common import store_changes
 from nczarr.stores import extension
 from nczarr.stores.base import JOURNAL, Store
 from nczarr.stores.extension import STAGED, ExtendJournal
 from nczarr.stores.local_paths import add_path_to_errors
 from nczarr.stores.lock import NoLock, assure, report_changed
-from nczarr.stores.overlay import Overlay
 from nczarr.stores.ranges import Range
 
 
@@ -94,8 +93,10 @@ def _commit(work: Extension, changes: Changes, counts: Counts) -> None:
             numbered = refer_added(numbered, store, options.writing.inline, counts, writing.written)
         link(numbered, writing, options, counts)
         store.remove(_find_vanished(changes.arrays, writing))
-        if options.verify and not verify_records(work, Overlay(store, {}, removed=frozenset({JOURNAL}))):
-            return
+        if options.verify:
+            store.seal()
+            if not verify_snapshot(work, store.sealed):
+                return
         if assure(work.lock, target.path, work.report):
             store.finish()
     finally:

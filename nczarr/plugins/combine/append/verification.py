@@ -16,7 +16,6 @@ from nczarr.pipeline.compare.values import values
 from nczarr.plugins.combine.append.placement import Extension
 from nczarr.semantics.checked import Checked, whole_parts
 from nczarr.stores import extension
-from nczarr.stores.base import Store
 from nczarr.stores.extension import ExtendJournal
 
 PIECE = 1 << 20
@@ -29,14 +28,27 @@ def verify_journal(work: Extension, journal: ExtendJournal) -> bool:
     opened = endpoints.open_source(work.target.path, Report(), Options(storage=storage, unfinished=True))
     assert opened is not None and not isinstance(opened, Source)  # noqa: PT018
     opened.survey()
-    return verify_records(work, extension.view(opened, journal))
+    reading = Report()
+    return _verify(
+        work, phases.read(extension.view(opened, journal), reading, _reading(work), work.target.form), reading
+    )
 
 
-def verify_records(work: Extension, store: Store) -> bool:
-    """Compare the records of an extended store with the sources; return False after unequal-target. Raises OSError."""
-    report, reading, name = work.report, Report(), show(work.target.path)
-    options = work.request.options._replace(allow_loss=UNREAD, verify=False)
-    again = phases.read(store, reading, options, work.target.form)
+def verify_snapshot(work: Extension, place: str | None) -> bool:
+    """Compare a snapshot of a repository, which no branch names yet; False after unequal-target. Raises OSError."""
+    assert place is not None
+    reading = Report()
+    return _verify(work, phases.read_path(place, reading, _reading(work)), reading)
+
+
+def _reading(work: Extension) -> Options:
+    storage = work.request.options.storage.of("target")
+    return work.request.options._replace(allow_loss=UNREAD, storage=storage, verify=False, parser=None, kind=None)
+
+
+def _verify(work: Extension, again: Checked | None, reading: Report) -> bool:
+    """Compare the records of an extended dataset with the sources; False after unequal-target. Raises OSError."""
+    report, name = work.report, show(work.target.path)
     if again is None or reading.errors:
         first = next((f": {one.message}" for one in reading.list_sorted()), "")
         report.error("unequal-target", f"`{name}` could not be read with the new records{first}")
