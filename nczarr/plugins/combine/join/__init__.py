@@ -31,6 +31,7 @@ from nczarr.plugins.combine.join.agreement import CombineSpec, Recoding
 from nczarr.plugins.combine.join.combination import Combination
 from nczarr.plugins.combine.join.contribution import Model, contribution_of, in_model_units, model_of
 from nczarr.plugins.combine.join.coordinate_order import OrderFault
+from nczarr.plugins.combine.join.outlook import report_shards
 from nczarr.plugins.combine.join.sources import (
     WORTH,
     Job,
@@ -283,7 +284,7 @@ class ReadyCombination(NamedTuple):
     def write(self, report: Report, watch: Watcher | None = None) -> Conversion | None:
         """Write the target, whole or not at all; None after an error. Raises OSError."""
         assert self.conversion is not None
-        done = self.conversion.write(report, watch)
+        done = self.conversion.write(report, watch, lambda plan: report_shards(plan, self.combined.lengths, report))
         if done is not None:
             self.combined.forget()
         return done
