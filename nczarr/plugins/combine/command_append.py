@@ -12,7 +12,7 @@ from nczarr.cli.progress import CommandResult, counting, print_plan, progress, s
 from nczarr.cli.shared import Messages
 from nczarr.diagnostics.secrets import show
 from nczarr.options import ARGUMENTS, COMBINATION, READING, REPORTING, RUN, SELECTING
-from nczarr.plugins.combine.command_options import OPTIONS, list_sources, recoding_of
+from nczarr.plugins.combine.command_options import APPENDING, OPTIONS, list_sources, recoding_of
 
 if TYPE_CHECKING:
     from nczarr.diagnostics.report import Report
@@ -80,8 +80,7 @@ def parser() -> Command:
         action="store_true",
         help="discard what an interrupted run of another command has written; that run must not be active any more",
     )
-    own = [row for row in OPTIONS if row.name in ("join", "repack")]
-    return subparser.complete(SHARED, OF_APPEND, own=own)
+    return subparser.complete(SHARED, OF_APPEND, own=APPENDING)
 
 
 def refs_append() -> Command:
@@ -157,6 +156,7 @@ def _run(arguments: argparse.Namespace, report: Report, done: list[Appended]) ->
         duplicates=getattr(arguments, "duplicates", None),
         repack=arguments.repack,
         unsorted=getattr(arguments, "unsorted", False),
+        units=not document and arguments.units is not None,
         rehearsal=arguments.dry_run,
         discard=arguments.discard,
         document=document,

@@ -36,6 +36,14 @@ OPTIONS: tuple[Option, ...] = (
 )  # fmt: skip
 """Options of combinations, in the order of the help."""
 
+APPENDING: tuple[Option, ...] = (
+    Option("units", (), COMBINATION, "--units", "text", None,
+           "majority: convert values of the sources to the units of the target (default: other units are an error)",
+           ("majority",)),
+    *(row for row in OPTIONS if row.name in ("join", "repack")),
+)  # fmt: skip
+"""Those of `append`."""
+
 
 def recoding_of(arguments: argparse.Namespace) -> Recoding | None:
     """Return how times are counted; None: as each source does."""

@@ -11,7 +11,7 @@ file is written again, beside its place.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from typing import Literal
 
@@ -38,9 +38,10 @@ from nczarr.plugins.combine.append.placement import (
 from nczarr.plugins.combine.arrays.concatenate import compare_encodings
 from nczarr.plugins.combine.arrays.patchwork import as_patchwork
 from nczarr.plugins.combine.join import CombineSpec, combine
-from nczarr.plugins.combine.join.agreement import Recoding, Way, settle
+from nczarr.plugins.combine.join.agreement import Recoding, WantedUnits, Way, settle
 from nczarr.plugins.combine.join.recode import recode
 from nczarr.plugins.combine.join.sources import every_opened
+from nczarr.plugins.combine.join.units import MAJORITY, plan_units
 from nczarr.registry import Format
 from nczarr.semantics.checked import Checked
 from nczarr.stores import extension
@@ -213,7 +214,7 @@ def _fingerprint(request: AppendRequest) -> str | None:
     from nczarr import __version__
 
     losses = sorted(request.options.allow_loss)
-    fitting = request.join, request.repack
+    fitting = request.join, request.repack, request.units
     facts = [__version__, request.target, *map(repr, (request.along, request.region, request.subset, losses, fitting))]
     for source in request.inputs:
         if not source.portable:
@@ -313,7 +314,12 @@ def _join(target: ExtendableTarget, request: AppendRequest, report: Report) -> E
         checked = project(source_name, dataset, target.form, target.store is not None, report, request.options)
         if checked is not None:
             omissions.refuse(checked, request.options, report)
-            checked = recode(source_name, checked, first, Recoding(), report)
+            table: Mapping[str, WantedUnits] = {}
+            if request.units:
+                table, plan = plan_units(MAJORITY, ((name, first), (source_name, checked)), report, extends=True)
+                for note in () if plan is None else (plan,):
+                    report.add(note)
+            checked = recode(source_name, checked, first, Recoding(table=tuple(table.items())), report)
             records.append((source_name, checked))
     if report.errors > before:
         return None

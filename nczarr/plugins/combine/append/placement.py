@@ -55,6 +55,8 @@ class AppendRequest(NamedTuple):
     """Give the sources the packing of the target."""
     unsorted: bool = False
     """Keep the order of the sources in a reference document, whatever the coordinate says."""
+    units: bool = False
+    """Convert values of the sources to the units of the target."""
     rehearsal: bool = False
     """Write nothing."""
     discard: bool = False

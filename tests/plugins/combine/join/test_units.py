@@ -153,3 +153,16 @@ def test_units_that_do_not_convert_are_refused_as_before() -> None:
     assert refused(source("K", [0], [1]), source("m", [1], [2]), units="s")[0].startswith(
         "inexact-units: no variable has"
     )
+
+
+@pytest.mark.parametrize("form", ["zarr3", "netcdf4"])
+def test_append_converts_to_the_units_of_the_target(form: str, tmp_path: Path) -> None:
+    target = tmp_path / "t"
+    nczarr.write(source("K", [0, 1], [280, 281]), target, form)
+    with pytest.raises(nczarr.CompileError, match="`units` of `/v` differs"):
+        nczarr.append(source("degC", [2], [20]), target, along="t")
+    done = nczarr.append(
+        [source("degC", [2], [20]), source("degC", [3], [30])], target, along="t", units="majority", verify=True
+    )
+    assert "converted-units" in {one.code for one in done.diagnostics}
+    assert nczarr.open(target)["v"][...].tolist() == [280, 281, 293.1499938964844, 303.1499938964844]
