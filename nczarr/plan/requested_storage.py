@@ -165,7 +165,9 @@ class StorageRequests(NamedTuple):
             request = self.shards.get("")
         if isinstance(request, tuple):
             return request
-        return request if request in ("cloud", "auto", "append") else "none"
+        if request == "append":
+            return "append"
+        return "cloud" if request == "cloud" else "auto" if request == "auto" else "none"
 
     @staticmethod
     def lengths(requests: Mapping[str, Any], variable: Variable) -> list[int | None]:

@@ -11,7 +11,7 @@ file is written again, beside its place.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from typing import Literal
 
@@ -38,10 +38,10 @@ from nczarr.plugins.combine.append.placement import (
 from nczarr.plugins.combine.arrays.concatenate import compare_encodings
 from nczarr.plugins.combine.arrays.patchwork import as_patchwork
 from nczarr.plugins.combine.join import CombineSpec, combine
-from nczarr.plugins.combine.join.agreement import Recoding, WantedUnits, Way, settle
+from nczarr.plugins.combine.join.agreement import Recoding, Way, settle
 from nczarr.plugins.combine.join.recode import recode
 from nczarr.plugins.combine.join.sources import every_opened
-from nczarr.plugins.combine.join.units import MAJORITY, plan_units
+from nczarr.plugins.combine.join.units import MAJORITY, convert_units, plan_units
 from nczarr.registry import Format
 from nczarr.semantics.checked import Checked
 from nczarr.stores import extension
@@ -314,12 +314,12 @@ def _join(target: ExtendableTarget, request: AppendRequest, report: Report) -> E
         checked = project(source_name, dataset, target.form, target.store is not None, report, request.options)
         if checked is not None:
             omissions.refuse(checked, request.options, report)
-            table: Mapping[str, WantedUnits] = {}
             if request.units:
                 table, plan = plan_units(MAJORITY, ((name, first), (source_name, checked)), report, extends=True)
                 for note in () if plan is None else (plan,):
                     report.add(note)
-            checked = recode(source_name, checked, first, Recoding(table=tuple(table.items())), report)
+                checked = convert_units(source_name, checked, table, report)
+            checked = recode(source_name, checked, first, Recoding(), report)
             records.append((source_name, checked))
     if report.errors > before:
         return None

@@ -20,6 +20,11 @@ class LinearConversion(NamedTuple):
     factor: Fraction
     offset: Fraction
 
+    @property
+    def is_identity(self) -> bool:
+        """True if both units are the same."""
+        return self.factor == 1 and self.offset == 0
+
     def __str__(self) -> str:
         sign = "-" if self.offset < 0 else "+"
         return f"× {_show(self.factor)}" + (f" {sign} {_show(abs(self.offset))}" if self.offset else "")

@@ -34,7 +34,7 @@ class WantedUnits(NamedTuple):
     """Units of one variable in all sources."""
 
     units: str
-    """The units."""
+    """Text of the units, as UDUNITS takes it."""
     type: str | None = None
     """Floating-point type that integers in other units get; None: they stay integers."""
     marks: tuple[Attribute, ...] = ()

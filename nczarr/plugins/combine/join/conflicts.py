@@ -49,7 +49,7 @@ class _Conflict(NamedTuple):
 
     @property
     def cause(self) -> tuple[object, ...]:
-        """What is equal in conflicts of one cause: the same sources differ in the same manner."""
+        """Properties that conflicts of one cause share: the same sources differ in the same manner."""
         difference = self.difference
         return (self.message, self.first, tuple(self.numbers), difference and difference._replace(path=""))
 

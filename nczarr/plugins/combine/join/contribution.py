@@ -81,18 +81,18 @@ def model_of(name: str, checked: Checked, spec: CombineSpec, report: Report) -> 
     if spec.repack and spec.recoding is None:
         spec = spec._replace(recoding=Recoding())
     if spec.recoding is not None:
-        from nczarr.plugins.combine.join.recode import is_valid, recode
+        from nczarr.plugins.combine.join.recode import is_valid
 
         if not is_valid(spec.recoding, report):
             return None
-        checked = recode(name, checked, None, spec.recoding, report)
+        checked = _convert(name, checked, None, spec.recoding, report)
     way = settle(name, checked, spec, report) if report.errors == before else None
     if way is None:
         return None
     axes = dict.fromkeys(checked.variables, 0) if way.new_dim else way.axes
     stacked = way.new_dim is not None
-    joined = (way.always or way.axes) if spec.ordered or spec.is_ordered else ()
-    joined = [path for path in joined if not stacked or path == f"/{way.new_dim}"]  # others become no coordinate
+    candidates = (way.always or way.axes) if spec.ordered or spec.is_ordered else ()
+    joined = [path for path in candidates if not stacked or path == f"/{way.new_dim}"]  # others become no coordinate
     ordered = frozenset(path for path in joined if is_coordinate(path, checked, stacked=stacked))
     chunks: dict[str, tuple[int, ...] | None] = {}
     for path in axes:
@@ -112,9 +112,18 @@ def in_model_units(name: str, checked: Checked, model: Model, report: Report) ->
     recoding = model.wanted.recoding
     if recoding is None:
         return checked
+    return _convert(name, checked, model.checked, recoding, report)
+
+
+def _convert(name: str, checked: Checked, first: Checked | None, recoding: Recoding, report: Report) -> Checked:
+    """Return a source with requested units of times and other values, as `recode` does. Raises OSError."""
     from nczarr.plugins.combine.join.recode import recode
 
-    return recode(name, checked, model.checked, recoding, report)
+    if recoding.table:
+        from nczarr.plugins.combine.join.units import convert_units
+
+        checked = convert_units(name, checked, dict(recoding.table), report)
+    return recode(name, checked, first, recoding, report)
 
 
 class VariablePiece(NamedTuple):

@@ -97,9 +97,9 @@ class OrderFault(NamedTuple):
     message: str
     """The first place, with its sources."""
     notes: tuple[str, ...]
-    """What else is known about the order."""
+    """Further facts about the order."""
     helps: tuple[str, ...]
-    """What can be done."""
+    """Remedies, the best one first."""
     severity: Severity = Severity.ERROR
     """A warning for sources of one value each that strictly decrease, which may be meant."""
 

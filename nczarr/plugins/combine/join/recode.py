@@ -85,10 +85,6 @@ def recode(name: str, checked: Checked, first: Checked | None, recoding: Recodin
     `first`: the first source, recoded; None if this is it. Reports
     inexact-times for times that are no such numbers. Raises OSError.
     """
-    if recoding.table:
-        from nczarr.plugins.combine.join.units import convert_units
-
-        checked = convert_units(name, checked, dict(recoding.table), report)
     changes = dict(_changes(checked, first, recoding, report, name))
     if not changes:
         return checked

@@ -125,7 +125,7 @@ class ResultGrid:
         return number
 
     def _list_dimensions(self, path: str) -> tuple[str | int, ...]:
-        return self._variable(path).dimensions
+        return self._find_variable(path).dimensions
 
     def _key(self, dimensions: Sequence[str | int], number: int) -> Key:
         return tuple(self._choices.get(str(name), {}).get(number, 0) for name in dimensions)
@@ -185,7 +185,7 @@ class ResultGrid:
     def _report_unordered(self, path: str, order: AxisOrder, report: Report) -> None:
         """Report unordered-coordinate for values that neither increase nor decrease in the result."""
         values = order.values
-        if values is None or not is_number(self._variable(path).type) or (values[1:] < values[:-1]).all():
+        if values is None or not is_number(self._find_variable(path).type) or (values[1:] < values[:-1]).all():
             return
         falls = np.flatnonzero(~(values[1:] > values[:-1]))
         if len(falls):
@@ -199,14 +199,14 @@ class ResultGrid:
         text = f"variable `{path}` is in `{other}` but not in `{name}`, whose cells have no place in the result"
         report.error("unequal-sources", text, helps=["leave the source out"])
 
-    def _variable(self, path: str) -> Variable:
+    def _find_variable(self, path: str) -> Variable:
         """Return the declaration of a variable in the first source that has it."""
         variables = self._model.checked.variables
         return variables[path] if path in variables else self.declared[path][1].variable
 
     def _numbers(self, path: str) -> NumberPacking | None:
         """Return the form of the numbers of a coordinate; None for texts."""
-        variable = self._variable(path)
+        variable = self._find_variable(path)
         packing = packing_of(variable, None)
         return packing.numbers if is_number(variable.type) and packing.is_computable else None
 

@@ -16,7 +16,7 @@ from functools import lru_cache
 from typing import Any, NamedTuple
 
 from nczarr import names
-from nczarr.arrays.sources.source import Parts, convert_fill, numpy_dtype
+from nczarr.arrays.sources.source import ArraySource, Parts, convert_fill, numpy_dtype
 from nczarr.arrays.values.parts import descr
 from nczarr.ast import Attribute, Constant, Group, Variable
 from nczarr.ast.dataset import MISSING_MARKS, building, map_groups
@@ -202,7 +202,7 @@ def _convert_variable(
     where, parts, kind = f"`{path}` in `{name}`", checked.parts.get(path, {}), variable.type
     packed = any(one in attributes for one in ("scale_factor", "add_offset"))
     becomes_float = not packed and not ATOMIC[kind].is_float and wanted.type is not None
-    if conversion == (1, 0) and not becomes_float:
+    if conversion.is_identity and not becomes_float:
         parts = {}
     elif packed:
         _convert_packing(attributes, variable.type, conversion)
@@ -213,8 +213,9 @@ def _convert_variable(
             kind, fill = wanted.type, wanted.fill
             attributes = {key: one for key, one in attributes.items() if key not in MISSING_MARKS}
             attributes |= {one.name: one for one in marks}
-        parts = {key: _convert_array(source, variable, kind, marks, fill, conversion) for key, source in parts.items()}
-        wrong = next((bad for source in parts.values() if (bad := source.find_wrong()) is not None), None)
+        made = {key: _convert_array(source, variable, kind, marks, fill, conversion) for key, source in parts.items()}
+        wrong = next((bad for source in made.values() if (bad := source.find_wrong()) is not None), None)
+        parts = dict(made)
         if wrong is not None:
             what = f"no {kind} in `{wanted.units}` ({conversion}), or the mark of missing values"
             text = f"{wrong} of {where} is {what}"
@@ -231,7 +232,7 @@ def _convert_variable(
 
 
 def _convert_array(
-    source: Any,
+    source: ArraySource,
     variable: Variable,
     kind: str,
     marks: tuple[Attribute, ...],
