@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 from nczarr.arrays.lazy_numpy import NDArray, np
@@ -12,6 +12,7 @@ from nczarr.arrays.sources.source import ArraySource
 from nczarr.diagnostics.report import Diagnostic, Report, Severity
 from nczarr.names import list_first
 from nczarr.plugins.combine.arrays.repack import NumberPacking
+from nczarr.plugins.combine.join.axis_order import AxisOrder
 
 PIECE = 1 << 20
 """Values read at once."""
@@ -187,6 +188,21 @@ def _descends(sources: Iterable[_SourceOrder]) -> bool:
             return False
         last = order.last
     return True
+
+
+def report_unordered(path: str, order: AxisOrder, names: Sequence[str], report: Report) -> None:
+    """Report unordered-coordinate for values of a result that neither increase nor decrease. `names`: the sources."""
+    from nczarr.pipeline.compare.difference import show
+
+    values = order.values
+    falls = () if values is None else np.flatnonzero(~(values[1:] > values[:-1]))
+    if values is None or not len(falls) or (values[1:] < values[:-1]).all():
+        return
+    place, owners = int(falls[0]), np.repeat(np.arange(len(order.lengths)), order.lengths)
+    before, after = (names[owners[order.positions == place + step][0]] for step in (0, 1))
+    text = f"{show(values[place + 1])} in `{after}` after {show(values[place])} in `{before}`"
+    helps = [f"sort all cells by `{path}` with `--sort`", UNSORTED]
+    report.error("unordered-coordinate", f"the values of `{path}` do not increase: {text}", helps=helps)
 
 
 def natural_key(name: str) -> list[tuple[str, int]]:

@@ -27,7 +27,7 @@ from nczarr.plugins.combine.arrays.repack import NumberPacking
 from nczarr.plugins.combine.join.agreement import Aspect, SourceDifference, compare_variable, find_axes
 from nczarr.plugins.combine.join.axis_order import AxisOrder, Overlap, by_values, in_sequence, positions_in, union_of
 from nczarr.plugins.combine.join.contribution import Contribution, Model
-from nczarr.plugins.combine.join.coordinate_order import UNSORTED
+from nczarr.plugins.combine.join.coordinate_order import report_unordered
 from nczarr.plugins.combine.join.gap_fill import extend_tree, fill_gaps
 from nczarr.plugins.combine.join.packing import PackingChoice, is_packing, packing_of, report_repacked
 from nczarr.plugins.combine.join.source_grid import DeclaredVariable, read_values
@@ -156,8 +156,8 @@ class ResultGrid:
             numbers, negative = self._decode(path, self._along[path])
             order = by_values(numbers, sort=spec.sort or spec.join == "outer", negative=negative)
             stored = self._along[path][0].dtype
-            if spec.ordered and not (spec.sort or spec.join == "outer"):
-                self._report_unordered(path, order, report)
+            if spec.ordered and not (spec.sort or spec.join == "outer") and is_number(self._find_variable(path).type):
+                report_unordered(path, order, self._names, report)
             self._orders[path] = order._replace(values=None if order.values is None else order.values.view(stored))
         for path, distinct in self._distinct.items():
             if len(distinct) > 1:
@@ -181,19 +181,6 @@ class ResultGrid:
         }
         self.checked = extend_tree(self._model.checked, declared, packings, self.measure)
         return report.errors == before
-
-    def _report_unordered(self, path: str, order: AxisOrder, report: Report) -> None:
-        """Report unordered-coordinate for values that neither increase nor decrease in the result."""
-        values = order.values
-        if values is None or not is_number(self._find_variable(path).type) or (values[1:] < values[:-1]).all():
-            return
-        falls = np.flatnonzero(~(values[1:] > values[:-1]))
-        if len(falls):
-            place, owners = int(falls[0]), np.repeat(np.arange(len(order.lengths)), order.lengths)
-            before, after = (self._names[owners[order.positions == place + step][0]] for step in (0, 1))
-            pair = f"{show(values[place + 1])} in `{after}` after {show(values[place])} in `{before}`"
-            text = f"the values of `{path}` do not increase: {pair}"
-            report.error("unordered-coordinate", text, helps=[f"sort all cells by `{path}` with `--sort`", UNSORTED])
 
     def _report_unplaced(self, path: str, name: str, other: str, report: Report) -> None:
         text = f"variable `{path}` is in `{other}` but not in `{name}`, whose cells have no place in the result"
