@@ -12,7 +12,7 @@ from nczarr.cli.progress import CommandResult, counting, print_plan, progress, s
 from nczarr.cli.shared import Messages
 from nczarr.diagnostics.secrets import show
 from nczarr.options import ARGUMENTS, COMBINATION, READING, REPORTING, RUN, SELECTING
-from nczarr.plugins.combine.command_options import APPENDING, OPTIONS, list_sources, recoding_of
+from nczarr.plugins.combine.command_options import OPTIONS, list_sources, recoding_of
 
 if TYPE_CHECKING:
     from nczarr.diagnostics.report import Report
@@ -80,7 +80,8 @@ def parser() -> Command:
         action="store_true",
         help="discard what an interrupted run of another command has written; that run must not be active any more",
     )
-    return subparser.complete(SHARED, OF_APPEND, own=APPENDING)
+    own = [row for row in OPTIONS if row.name in ("units", "join", "repack")]
+    return subparser.complete(SHARED, OF_APPEND, own=own)
 
 
 def refs_append() -> Command:
@@ -116,6 +117,8 @@ def run(arguments: argparse.Namespace) -> int:
     name, number = arguments.command, len(arguments.sources)
     if name == REFS_APPEND and "-" in (arguments.target, *arguments.sources):
         return misuse(name, "standard input cannot be read again: name files")
+    if name == APPEND and arguments.units not in (None, "majority"):
+        return misuse(name, "the target keeps its units: --units majority converts the sources to them")
     messages = Messages(arguments)
     done: list[Appended] = []
     status = messages.guard(lambda: _run(arguments, messages.report, done))

@@ -17,7 +17,8 @@ OPTIONS: tuple[Option, ...] = (
            help="count the times of all sources in the `units` of the first: exactly, or the run ends"),
     Option("units", (), COMBINATION, "--units", "text", "UNITS",
            "count the times of all sources in these, `hours since 1970-01-01`; or convert values of variables whose "
-           "units differ to UNITS (`K`), or with `majority` to those of most sources; times to those of the first"),
+           "units differ to UNITS (`K`), or with `majority` to those of most sources, or of an extended target; "
+           "times then have those of the first"),
     Option("join", (), COMBINATION, "--join", "text", None,
            "exact: variables and coordinates are equal in all sources; outer: variables of any source, on the union of "
            "all coordinates, where cells without a source are fill values; override: coordinates of the first source "
@@ -35,14 +36,6 @@ OPTIONS: tuple[Option, ...] = (
            "the target that is extended; only their values are encoded again"),
 )  # fmt: skip
 """Options of combinations, in the order of the help."""
-
-APPENDING: tuple[Option, ...] = (
-    Option("units", (), COMBINATION, "--units", "text", None,
-           "majority: convert values of the sources to the units of the target (default: other units are an error)",
-           ("majority",)),
-    *(row for row in OPTIONS if row.name in ("join", "repack")),
-)  # fmt: skip
-"""Those of `append`."""
 
 
 def recoding_of(arguments: argparse.Namespace) -> Recoding | None:
