@@ -195,8 +195,10 @@ def report_unordered(path: str, order: AxisOrder, names: Sequence[str], report: 
     from nczarr.pipeline.compare.difference import show
 
     values = order.values
-    falls = () if values is None else np.flatnonzero(~(values[1:] > values[:-1]))
-    if values is None or not len(falls) or (values[1:] < values[:-1]).all():
+    if values is None or (values[1:] < values[:-1]).all():
+        return
+    falls = np.flatnonzero(~(values[1:] > values[:-1]))
+    if not len(falls):
         return
     place, owners = int(falls[0]), np.repeat(np.arange(len(order.lengths)), order.lengths)
     before, after = (names[owners[order.positions == place + step][0]] for step in (0, 1))
