@@ -122,7 +122,7 @@ class Options(NamedTuple):
     grid: Literal["regular", "rectilinear"] = "regular"
     """Grid of chunks. `rectilinear`: chunk lengths may differ along a dimension, where the target supports it."""
     shards: Mapping[str, str | tuple[int, ...]] = MappingProxyType({})
-    """Shard lengths, `auto` or `none`, by FQN of a variable, or for every variable (`""`)."""
+    """Shard lengths, `auto`, `append` or `none`, by FQN of a variable, or for every variable (`""`)."""
     codecs: Mapping[str, str] = MappingProxyType({})
     """Codec specifications (`zlib:5`), by FQN of a variable, or for every variable (`""`)."""
     order: Literal["C", "F"] | None = None
@@ -383,7 +383,8 @@ TABLE: tuple[Option, ...] = (
            "regular: chunks of one length along a dimension; rectilinear: chunks of the source's lengths, in Zarr v3 "
            "only, where few readers know them (default: regular)", ("regular", "rectilinear")),
     Option("shards", _WRITE, CHUNKS, "--shards", "shards", "SPEC",
-           "auto, none, or shard lengths as for --chunks; Zarr v3 only; repeatable (default: none)"),
+           "auto, append (one chunk along the first dimension), none, or shard lengths as for --chunks; Zarr v3 only; "
+           "repeatable (default: none)"),
     Option("codecs", _WRITE, CHUNKS, "--codec", "codecs", "SPEC",
            "codecs of all variables (zlib:5, zstd:3, none) or of one (/g1/temp=zlib:5); numbers are shuffled first, "
            "not in Zarr v3, or with noshuffle+zlib:5; repeatable (default: those of the source)"),

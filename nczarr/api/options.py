@@ -199,8 +199,8 @@ def options_from(**arguments: Unpack[ConvertOptions]) -> Options:
         raise ValueError(f"{arguments.get('declare')!r} is not a convention that a target declares; use 'nz' or 'geo'")
     lengths: Mapping[str, Sequence[int] | int | str] = {"": shards} if isinstance(shards, str) else shards
     for shard_shape in lengths.values():
-        if isinstance(shard_shape, str) and shard_shape not in ("auto", "none"):
-            raise ValueError(f"{shard_shape!r} is not a shape of shards; use auto, none or lengths")
+        if isinstance(shard_shape, str) and shard_shape not in ("auto", "append", "none"):
+            raise ValueError(f"{shard_shape!r} is not a shape of shards; use auto, append, none or lengths")
     return Options(
         **values,
         kind=None if kind is None else KIND_SPELLINGS[str(kind)],

@@ -137,15 +137,17 @@ def chunk_pairs(spec: str) -> list[tuple[str, int | tuple[int, ...]]]:
 
 
 def shard_pairs(spec: str) -> list[tuple[str, str | tuple[int, ...]]]:
-    """Return shard lengths as `chunk_pairs` does, or `auto` or `none`, for one variable or (`""`) all.
+    """Return shard lengths as `chunk_pairs` does, or `auto`, `append` or `none`, for one variable or (`""`) all.
 
     Raises ValueError for other texts.
     """
     name, _, word = spec.rpartition("=")
-    if word in ("auto", "none") and (not name or name.startswith("/")):
+    if word in ("auto", "append", "none") and (not name or name.startswith("/")):
         return [(name, word)]
     if "=" not in spec:
-        raise ValueError(f"--shards {spec}: write auto, none, NAME=LENGTH,… for dimensions or /VARIABLE=LENGTH,…")
+        raise ValueError(
+            f"--shards {spec}: write auto, append, none, NAME=LENGTH,… for dimensions or /VARIABLE=LENGTH,…"
+        )
     return [*_length_pairs(f"--shards {spec}", spec)]
 
 

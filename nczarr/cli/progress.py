@@ -139,7 +139,16 @@ def progress(arguments: argparse.Namespace, target: str, checked: Checked | None
     total = None if checked is None else values_size(checked)
     shown = _is_shown(arguments, worth=total is None or total >= WORTH)
     with _bar(shown, target, total, "DownloadColumn", "TransferSpeedColumn") as update:
-        yield None if update is None else lambda size: update(advance=size)
+        done = 0
+
+        def watch(size: int) -> None:
+            """Add written bytes. Chunks at the edge are larger than what the array has of them."""
+            nonlocal done
+            done += size
+            assert update is not None
+            update(completed=done if total is None else min(done, total))
+
+        yield None if update is None else watch
         if update is not None and total is not None:
             update(completed=total)
 

@@ -9,7 +9,8 @@ A shard consists of whole chunks in one key, followed by an index (Zarr v3,
 `sharding_indexed`). A request is `none`, `auto`, or lengths: one for each
 dimension of a variable, or for single dimensions. Other dimensions are one
 chunk long, and a length that reaches the array's covers all of it. `auto` takes
-as many chunks in C order as fit into `SHARD_BYTES` before compression. Records
+as many chunks in C order as fit into `SHARD_BYTES` before compression, `append`
+those of one chunk along the first dimension. Records
 and opaque values get no shards: zarr-python reads them, but not in shards.
 """
 
@@ -156,7 +157,7 @@ INDEX_BYTES = 16
 LARGEST_INDEX = 1 << 28
 """Maximum size of a shard index: readers hold it whole."""
 
-ShardRequest: TypeAlias = Literal["none", "auto", "cloud"] | tuple[int | None, ...]
+ShardRequest: TypeAlias = Literal["none", "auto", "cloud", "append"] | tuple[int | None, ...]
 """Request for one variable; lengths have None for each dimension that is not named."""
 
 
@@ -177,12 +178,16 @@ def shard_shape(
             1 if length is None else count if length >= extent else max(1, length // chunk)
             for length, chunk, count, extent in zip(request, chunks, counts, shape, strict=True)
         ]
+    elif request == "append":  # a step of the first dimension is added without the others
+        whole = [1, *_automatic(counts[1:], math.prod(chunks) * itemsize, SHARD_BYTES)]
     elif math.prod(counts) == 1:
         return None
     else:
         whole = _automatic(
             counts, math.prod(chunks) * itemsize, CLOUD_SHARD_BYTES if request == "cloud" else SHARD_BYTES
         )
+    if request == "append" and math.prod(whole) == 1:
+        return None
     return tuple(number * chunk for number, chunk in zip(whole, chunks, strict=True))
 
 

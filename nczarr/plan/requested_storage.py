@@ -153,7 +153,7 @@ class StorageRequests(NamedTuple):
     access: Access = "map"
     """Way of reading for which lengths of a size are chosen."""
     undivided: frozenset[str] = frozenset()
-    """FQNs of the variables that an automatic size leaves in one chunk."""
+    """FQNs of the variables that lengths of dimensions, and an automatic size, leave in one chunk."""
 
     def shards_of(self, path: str, variable: Variable) -> ShardRequest:
         """Return the shard request of one variable."""
@@ -165,6 +165,8 @@ class StorageRequests(NamedTuple):
             request = self.shards.get("")
         if isinstance(request, tuple):
             return request
+        if request == "append":
+            return "append"
         return "cloud" if request == "cloud" else "auto" if request == "auto" else "none"
 
     @staticmethod
@@ -233,8 +235,12 @@ def _request_chunks(
         size = requests.chunks.get("")
         if not any(asked) and size is None:
             return None
-        if size == AUTO and path in requests.undivided and fits(shape, itemsize):
-            asked = [request or max(1, length) for request, length in zip(asked, shape, strict=True)]
+        if (
+            path in requests.undivided
+            and (size == AUTO or any(asked))
+            and (fits(shape, itemsize) if size == AUTO else math.prod(shape) * itemsize <= LEAST)
+        ):
+            asked = [max(request or 1, length) for request, length in zip(asked, shape, strict=True)]
         otherwise = variable.storage.chunks or default_chunks(shape, itemsize)
         if isinstance(size, int) and not _suits(variable, itemsize, size, requests):
             otherwise = _choose_lengths(shape, itemsize, size, requests)
@@ -322,7 +328,7 @@ def storage_requests(
         except ValueError as error:
             report.error("bad-codec", f"`{text}` is not a codec: {error}")
     undivided = frozenset[str]()
-    if AUTO in options.chunks.values():
+    if options.chunks:
         coordinates = find_coordinates(checked)
         undivided = frozenset(coordinates) | frozenset(bounds for bounds in coordinates.values() if bounds is not None)
     return StorageRequests(

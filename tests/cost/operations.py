@@ -186,7 +186,7 @@ RUN: dict[str, Callable[[Case, Path, Path], None]] = {
     "diff": lambda case, source, folder: command("diff", str(source), str(source), "-q"),
     "digest": lambda case, source, folder: command("digest", str(source), "-q"),
     "refs": lambda case, source, folder: command(
-        "refs", "combine", str(source), str(source), "-o", str(folder / "all.json"), "--along", "t", "-q"
+        "refs", "combine", str(source), str(source), "-o", str(folder / "all.json"), "--along", "t", "--unsorted", "-q"
     ),
     "dump": lambda case, source, folder: command("dump", str(source), "-h", "-q"),
     "check": lambda case, source, folder: command("check", str(source), "-q"),

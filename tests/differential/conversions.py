@@ -123,6 +123,7 @@ class Trial:
                     str(self.folder / SECOND),
                     "--along",
                     str(self.source.growing),
+                    "--unsorted",
                 ]
                 command += ["-o", str(target), *TARGETS[hop].arguments]
             command += operation.part if number == 0 else ()

@@ -47,7 +47,7 @@ def _combine(folder: Path) -> str:
     for number in (1, 2):
         (folder / f"{number}.nc").write_bytes((folder / "s.nc").read_bytes())
     sources = [str(folder / f"{number}.nc") for number in (1, 2)]
-    done = run_command("combine", *sources, str(folder / "t.nca"), "--along", "t", "--to", "cfa")
+    done = run_command("combine", *sources, str(folder / "t.nca"), "--along", "t", "--to", "cfa", "--unsorted")
     assert done.status == 0, done
     return str(folder / "t.nca")
 

@@ -21,6 +21,7 @@ def append(
     *,
     along: str | Iterable[str],
     region: Literal["auto"] | None = None,
+    units: Literal["majority"] | None = None,
     join: Join = "exact",
     repack: bool = False,
     variables: Iterable[str] = (),
@@ -30,6 +31,7 @@ def append(
     memory: int = DEFAULT_MEMORY,
     workers: int | None = None,
     discard: bool = False,
+    verify: bool = False,
     message: str | None = None,
     author: str | None = None,
     virtual: bool = False,
@@ -52,6 +54,8 @@ def append(
     region : "auto", optional
         Replace the records whose coordinates the target has already. None: they are
         an error.
+    units : "majority", optional
+        Convert values of the sources to the units of the target. None: other units are an error.
     join : str
         Treatment of variables and coordinates that differ from those of the target: `"exact"`,
         an error; `"outer"`, fill values where a source lacks a variable or a part; `"override"`,
@@ -72,6 +76,8 @@ def append(
     discard : bool
         Discard what an interrupted run of another command has written. That run must
         not be active any more.
+    verify : bool
+        Read the new records again, and publish them only if they are those of the sources.
     message, author : str, optional
         Message and author of a commit in a repository.
     virtual : bool
@@ -116,6 +122,8 @@ def append(
     check_choices(join)
     if region not in (None, "auto"):
         raise ValueError(f"{region!r} is not a region; use 'auto' or None")
+    if units not in (None, "majority"):
+        raise ValueError(f"{units!r} are not the units of the target; use 'majority' or None")
     report, path = Report(), os.fspath(target)
     options = options_from(
         storage_options=storage_options,
@@ -126,6 +134,7 @@ def append(
         message=message,
         author=author,
         virtual=virtual,
+        verify=verify,
     )
     request = AppendRequest(
         inputs_of(sources, options),
@@ -136,6 +145,7 @@ def append(
         region == "auto",
         join=join,
         repack=repack,
+        units=units == "majority",
         discard=discard,
     )
     with remove_fetched_files():

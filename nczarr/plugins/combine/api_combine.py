@@ -30,6 +30,7 @@ def combine(
     join: Join = ...,
     sort: bool = ...,
     duplicates: Duplicates | None = ...,
+    unsorted: bool = ...,
     repack: bool = ...,
     **options: Unpack[ConvertOptions],
 ) -> DatasetHandle: ...
@@ -48,6 +49,7 @@ def combine(
     join: Join = ...,
     sort: bool = ...,
     duplicates: Duplicates | None = ...,
+    unsorted: bool = ...,
     repack: bool = ...,
     **options: Unpack[ConvertOptions],
 ) -> Conversion: ...
@@ -66,6 +68,7 @@ def combine(
     join: Join = "exact",
     sort: bool = False,
     duplicates: Duplicates | None = None,
+    unsorted: bool = False,
     repack: bool = False,
     **options: Unpack[ConvertOptions],
 ) -> Conversion | DatasetHandle:
@@ -89,7 +92,9 @@ def combine(
         Count the times of all sources in the `units` of the first.
     units : str, optional
         Count the times of all sources in these units, such as `"hours since
-        1970-01-01"`. Times that are no exact numbers of them are an error.
+        1970-01-01"`. Times that are no exact numbers of them are an error. Other units, such as
+        `"K"`, are those into which the values of variables are converted if sources have several;
+        `"majority"` takes those of most sources, and the units of times from the first.
     join : str
         Treatment of variables and coordinates that differ: `"exact"`, an error; `"outer"`,
         all variables on the union of all coordinates, with fill values where no source has a
@@ -99,6 +104,9 @@ def combine(
     duplicates : str, optional
         Rule for values of this coordinate that occur several times: `"error"`, `"first"` or
         `"last"`. The default is an error with `sort` or `join="outer"`.
+    unsorted : bool
+        Keep the cells in the order of the sources if this coordinate does not increase. Otherwise
+        that is an error.
     repack : bool
         Give sources with another type, packing, fill value, filters or chunks those of most
         sources. Only their values are encoded again.
@@ -154,6 +162,7 @@ def combine(
             join=join,
             sort=sort,
             duplicates=duplicates,
+            ordered=not unsorted,
             repack=repack,
         ),
         None if target is None else os.fspath(target),
@@ -184,6 +193,7 @@ def append(
     join: Join = "exact",
     sort: bool = False,
     duplicates: Duplicates | None = None,
+    unsorted: bool = False,
     repack: bool = False,
     variables: Iterable[str] = (),
     groups: Iterable[str] = (),
@@ -218,6 +228,8 @@ def append(
     sort : bool
         Sort all records by the coordinate of the dimension.
     duplicates : str, optional
+        As that of `combine`.
+    unsorted : bool
         As that of `combine`.
     repack : bool
         Give sources with another type, packing or fill value those of the document.
@@ -296,6 +308,7 @@ def append(
         join=join,
         sort=sort,
         duplicates=duplicates,
+        unsorted=unsorted,
         repack=repack,
         document=True,
     )

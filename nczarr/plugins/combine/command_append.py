@@ -39,11 +39,11 @@ EXAMPLES = {
 """Examples by command."""
 
 SHARED = READING | REPORTING | SELECTING | {"form", "parser", "aggregation"}
-SHARED |= {"rename_illegal", "allow_loss", "writing.inline", "progress", "dry_run", "memory", "workers"}
+SHARED |= {"rename_illegal", "verify", "allow_loss", "writing.inline", "progress", "dry_run", "memory", "workers"}
 """Options of both commands that others have as well."""
 
 OF_APPEND = frozenset(("narrow", "virtual", "message", "author"))
-OF_DOCUMENTS = frozenset(("writing.embed", "writing.base", "writing.relative", "verify", "dask"))
+OF_DOCUMENTS = frozenset(("writing.embed", "writing.base", "writing.relative", "dask"))
 
 
 def parser() -> Command:
@@ -80,7 +80,7 @@ def parser() -> Command:
         action="store_true",
         help="discard what an interrupted run of another command has written; that run must not be active any more",
     )
-    own = [row for row in OPTIONS if row.name in ("join", "repack")]
+    own = [row for row in OPTIONS if row.name in ("units", "join", "repack")]
     return subparser.complete(SHARED, OF_APPEND, own=own)
 
 
@@ -117,6 +117,8 @@ def run(arguments: argparse.Namespace) -> int:
     name, number = arguments.command, len(arguments.sources)
     if name == REFS_APPEND and "-" in (arguments.target, *arguments.sources):
         return misuse(name, "standard input cannot be read again: name files")
+    if name == APPEND and arguments.units not in (None, "majority"):
+        return misuse(name, "the target keeps its units: --units majority converts the sources to them")
     messages = Messages(arguments)
     done: list[Appended] = []
     status = messages.guard(lambda: _run(arguments, messages.report, done))
@@ -156,6 +158,8 @@ def _run(arguments: argparse.Namespace, report: Report, done: list[Appended]) ->
         sort=getattr(arguments, "sort", False),
         duplicates=getattr(arguments, "duplicates", None),
         repack=arguments.repack,
+        unsorted=getattr(arguments, "unsorted", False),
+        units=not document and arguments.units is not None,
         rehearsal=arguments.dry_run,
         discard=arguments.discard,
         document=document,

@@ -104,7 +104,7 @@ def run(arguments: argparse.Namespace) -> int:
         return misuse(name, "name the target of a dry run")
     messages = Messages(arguments)
     done: list[tuple[Conversion, Mapping[str, int]]] = []
-    status = messages.guard(lambda: _run(arguments, options, messages.report, done))
+    status = messages.guard(lambda: _run(arguments, options, messages, done))
     for conversion, lengths in done:
         count = len(arguments.sources)
         result = CommandResult(name, conversion.target, count, (conversion,), lengths)
@@ -114,10 +114,15 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _run(
-    arguments: argparse.Namespace, options: Options, report: Report, done: list[tuple[Conversion, Mapping[str, int]]]
+    arguments: argparse.Namespace,
+    options: Options,
+    messages: Messages,
+    done: list[tuple[Conversion, Mapping[str, int]]],
 ) -> None:
     """Read, combine, write. Raises OSError, CompileError."""
+    report = messages.report
     from nczarr.plugins.combine.join import CombineRequest, CombineSpec, prepare
+    from nczarr.plugins.combine.join.outlook import describe_work
 
     target, form = arguments.target, arguments.to or (None if arguments.target else REFERENCE)
     subset = subset_of(arguments, report)
@@ -133,6 +138,7 @@ def _run(
             sort=arguments.sort,
             duplicates=arguments.duplicates,
             repack=arguments.repack,
+            ordered=not arguments.unsorted,
         ),
         target,
         form,
@@ -153,7 +159,12 @@ def _run(
     if target is None:
         write_product(ready.conversion.blocks(report) or ())
         return
-    with progress(arguments, target, ready.combined.checked) as watch:
+    ready_to = ready.conversion
+    is_document = ready_to.form.name == REFERENCE  # which refers to values
+    words = None if is_document else describe_work(ready_to.checked, len(request.inputs), options.workers)
+    if words is not None:
+        messages.remark(words)
+    with progress(arguments, target, ready_to.checked) as watch:
         conversion = ready.write(report, watch)
     if conversion is not None:
         done.append((conversion, dict(ready.combined.totals)))

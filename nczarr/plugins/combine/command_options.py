@@ -16,7 +16,9 @@ OPTIONS: tuple[Option, ...] = (
     Option("decode_times", (), COMBINATION, "--decode-times",
            help="count the times of all sources in the `units` of the first: exactly, or the run ends"),
     Option("units", (), COMBINATION, "--units", "text", "UNITS",
-           "count the times of all sources in these, `hours since 1970-01-01`"),
+           "count the times of all sources in these, `hours since 1970-01-01`; or convert values of variables whose "
+           "units differ to UNITS (`K`), or with `majority` to those of most sources, or of an extended target; "
+           "times then have those of the first"),
     Option("join", (), COMBINATION, "--join", "text", None,
            "exact: variables and coordinates are equal in all sources; outer: variables of any source, on the union of "
            "all coordinates, where cells without a source are fill values; override: coordinates of the first source "
@@ -26,6 +28,9 @@ OPTIONS: tuple[Option, ...] = (
     Option("duplicates", (), COMBINATION, "--duplicates", "text", None,
            "rule for values of this coordinate that occur several times (default: error, with --sort or --join outer)",
            ("error", "first", "last")),
+    Option("unsorted", (), COMBINATION, "--unsorted",
+           help="keep the cells in the order of the sources if the coordinate of the joined dimension does not "
+           "increase (default: an error)"),
     Option("repack", (), COMBINATION, "--repack",
            help="give sources with another type, packing, fill value, filters or chunks those of most sources, or of "
            "the target that is extended; only their values are encoded again"),

@@ -16,7 +16,7 @@ from nczarr.pipeline.phases import Input
 from nczarr.pipeline.select.selection import Subset
 from nczarr.pipeline.select.subset import restrict
 from nczarr.plugins.combine.join import CombineSpec, Recoding, combine
-from nczarr.plugins.combine.join.combination import SAME_UNITS
+from nczarr.plugins.combine.join.conflicts import SAME_UNITS
 from nczarr.plugins.combine.join.recode import FINER_UNITS, units_of
 from nczarr.plugins.combine.join.sources import every_opened
 from nczarr.plugins.common.xml_reader import XmlElement
@@ -121,19 +121,22 @@ class _Join:
         report, own = self.document.report, Report(strict=self.document.report.strict)
         before = report.errors
         recoding = Recoding() if is_true(self.element, "timeUnitsChange") else None
-        spec = CombineSpec((self.fqn,), recoding=recoding, ordered=False)
+        own_values = any("coordValue" in one.element.attributes or one.date is not None for one in self.members)
+        spec = CombineSpec((self.fqn,), recoding=recoding, ordered=not own_values, lenient=True)
         pending = self._reduce(opened)
         start = next(pending, None)
         if start is None or report.errors > before:
             return None
         if self.new:
-            spec = CombineSpec(tuple(sorted(self.joined)), self.dimension, recoding=recoding, ordered=False)
+            spec = spec._replace(along=tuple(sorted(self.joined)), new_dim=self.dimension)
         combined = combine(_chain(start, pending), spec, own)
         for finding in own.list_sorted():
             place = Label(self.document.span(self.element)) if finding.primary.span.source is None else finding.primary
             helps = (
                 ('add `timeUnitsChange="true"` to the aggregation',)
                 if finding.code == "unequal-sources" and not {SAME_UNITS, FINER_UNITS}.isdisjoint(finding.helps)
+                else ("list the datasets in the order of this coordinate",)
+                if finding.code == "unordered-coordinate"
                 else ()
             )
             report.add(finding._replace(primary=place, helps=helps))

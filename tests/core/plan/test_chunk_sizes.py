@@ -112,7 +112,7 @@ def source(tmp_path_factory: pytest.TempPathFactory) -> Path:
     builder.variable("v", "float", ["time", "y", "x"])
     values = np.arange(600 * 50 * 75, dtype="f4").reshape(600, 50, 75)
     dataset = builder.finish({"time": np.arange(600.0), "v": values})
-    nczarr.write(dataset, path, kind="nc4", chunks={"time": 1})
+    nczarr.write(dataset, path, kind="nc4", chunks={"time": 1, "/time": (1,)})
     return path
 
 
@@ -167,7 +167,7 @@ def test_sizes_in_python(source: Path, tmp_path: Path) -> None:
     nczarr.convert(source, tmp_path / "a.nc", "netcdf4", chunks="auto")
     assert chunks_of(tmp_path / "a.nc")["/v"] == (280, 50, 75)
     nczarr.convert(source, tmp_path / "b.nc", "netcdf4", chunks={"/v": "1MB", "time": 3})
-    assert chunks_of(tmp_path / "b.nc") == {"/time": (3,), "/v": (60, 50, 75)}
+    assert chunks_of(tmp_path / "b.nc") == {"/time": (600,), "/v": (60, 50, 75)}
     with pytest.raises(ValueError, match="is not a chunk size"):
         nczarr.convert(source, tmp_path / "c.nc", "netcdf4", chunks={"/v": "many"})
     with pytest.raises(nczarr.CompileError, match="is not a dimension or variable"):

@@ -41,6 +41,7 @@ from nczarr.plugins.combine.join import CombineSpec, combine
 from nczarr.plugins.combine.join.agreement import Recoding, Way, settle
 from nczarr.plugins.combine.join.recode import recode
 from nczarr.plugins.combine.join.sources import every_opened
+from nczarr.plugins.combine.join.units import MAJORITY, convert_units, plan_units
 from nczarr.registry import Format
 from nczarr.semantics.checked import Checked
 from nczarr.stores import extension
@@ -213,7 +214,7 @@ def _fingerprint(request: AppendRequest) -> str | None:
     from nczarr import __version__
 
     losses = sorted(request.options.allow_loss)
-    fitting = request.join, request.repack
+    fitting = request.join, request.repack, request.units
     facts = [__version__, request.target, *map(repr, (request.along, request.region, request.subset, losses, fitting))]
     for source in request.inputs:
         if not source.portable:
@@ -313,6 +314,11 @@ def _join(target: ExtendableTarget, request: AppendRequest, report: Report) -> E
         checked = project(source_name, dataset, target.form, target.store is not None, report, request.options)
         if checked is not None:
             omissions.refuse(checked, request.options, report)
+            if request.units:
+                table, plan = plan_units(MAJORITY, ((name, first), (source_name, checked)), report, extends=True)
+                for note in () if plan is None else (plan,):
+                    report.add(note)
+                checked = convert_units(source_name, checked, table, report)
             checked = recode(source_name, checked, first, Recoding(), report)
             records.append((source_name, checked))
     if report.errors > before:

@@ -409,19 +409,9 @@ def _combine(
     options, writing = request.options, request.options.writing
     reading, storage = for_reading(options), options.storage.of("source")
     first = Input(request.target, partial(read_document, request.target, options=reading), portable=True, whole=True)
-    spec = CombineSpec(
-        request.along,
-        None,
-        writing.embed,
-        request.recoding,
-        _varies(old.checked),
-        writing.inline,
-        extends=True,
-        join=request.join,
-        sort=request.sort,
-        duplicates=request.duplicates,
-        repack=request.repack,
-    )
+    form = writing.embed, request.recoding, _varies(old.checked), writing.inline
+    spec = CombineSpec(request.along, None, *form, extends=True, ordered=not request.unsorted)
+    spec = spec._replace(join=request.join, sort=request.sort, duplicates=request.duplicates, repack=request.repack)
     if not request.along:
         job = Job("", first, request.subset, spec, report.strict, storage)
         along = dimensions(old, request.inputs[0], job, report)
@@ -444,9 +434,11 @@ def _is_new(path: str, combination: Combined, report: Report) -> bool:
     before = report.errors
     for name in combination.repeated:
         report.error("misplaced-records", f"`{show(path)}` has the records of `{name}` already", helps=HELPS)
-    for coordinate in combination.unordered:
+    for coordinate, fault in combination.unordered.items():
         if coordinate in combination.lengths:
             report_repeated_values(
                 coordinate, show(path), combination.checked, combination.lengths[coordinate][0], report
             )
+        if report.errors == before:
+            fault.report(report)
     return report.errors == before

@@ -22,6 +22,7 @@ from nczarr.plugins.combine.arrays.cell_positions import CellRun
 from nczarr.plugins.combine.join import Combined, Recoding
 from nczarr.plugins.combine.join.agreement import Join, Way, is_coordinate
 from nczarr.plugins.combine.join.axis_order import Duplicates, by_values
+from nczarr.plugins.combine.join.coordinate_order import NATURAL, natural_key
 from nczarr.registry import Format
 from nczarr.semantics.checked import Checked, whole_parts
 from nczarr.stores.base import Store
@@ -52,6 +53,10 @@ class AppendRequest(NamedTuple):
     """Rule for records of a reference document with equal coordinates; None: an error."""
     repack: bool = False
     """Give the sources the packing of the target."""
+    unsorted: bool = False
+    """Keep the order of the sources in a reference document, whatever the coordinate says."""
+    units: bool = False
+    """Convert values of the sources to the units of the target."""
     rehearsal: bool = False
     """Write nothing."""
     discard: bool = False
@@ -118,6 +123,8 @@ class Extension(NamedTuple):
         return {path: (old[path].size, new[path].size) for path in sorted(self.way.dimensions)}
 
 
+ANEW = "a target grows at its end: write target and sources as a new one with `nczarr combine … --sort`"
+
 Named = tuple[str, Checked]
 """A dataset and its name."""
 
@@ -161,6 +168,8 @@ def _in_order(
     name, target = every[0]
     values_so_far = _values(target, path)
     values_of_each, last, before = [values_so_far], name, report.errors
+    faults: list[tuple[str, bool]] = []
+    """Messages, and whether the target has a record with the same coordinate."""
     if region and len(np.unique(values_so_far)) < len(values_so_far):
         text = f"`{name}` has a value of `{path}` several times, so the places of the records are unknown"
         report.error("misplaced-records", text, helps=["append the records without `--region`"])
@@ -176,16 +185,27 @@ def _in_order(
         at = _place(values_so_far, values) if region else len(values_so_far)
         fault = _fault(path, values_so_far, values, at, source_name, last)
         if fault is not None:
-            helps = ["replace the records of equal coordinates with `--region auto`"]
-            able = not region and len(np.intersect1d(values_so_far, values)) > 0
-            anew = ["a target grows at its end: write target and sources as a new one with `nczarr combine … --sort`"]
-            report.error("misplaced-records", fault, helps=helps if able else anew)
+            faults.append((fault, not region and len(np.intersect1d(values_so_far, values)) > 0))
             continue
         values_so_far = np.concatenate([values_so_far[:at], values, values_so_far[at + len(values) :]])
         last = source_name
+    follow = _is_natural_order_right(every, values_of_each) if faults and not region else False
+    for fault, able in faults:
+        helps = [NATURAL] if follow else []
+        helps += ["replace the records of equal coordinates with `--region auto`"] if able else []
+        report.error("misplaced-records", fault, helps=helps or [ANEW])
     if not region or report.errors > before or len(values_of_each) < len(every):
         return pieces
     return by_values(values_of_each, sort=False).arrange(np.arange(len(every)), "last")[0]
+
+
+def _is_natural_order_right(every: Sequence[Named], values_of_each: Sequence[NDArray[Any]]) -> bool:
+    """Return whether values increase if the sources follow the target in the natural order of their names."""
+    if len(values_of_each) < len(every):
+        return False
+    order = sorted(range(1, len(every)), key=lambda number: natural_key(every[number][0]))
+    joined = np.concatenate([values_of_each[number] for number in (0, *order)])
+    return bool((joined[1:] > joined[:-1]).all())
 
 
 def _place(values_so_far: NDArray[Any], values: NDArray[Any]) -> int:

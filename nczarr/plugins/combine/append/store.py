@@ -19,6 +19,7 @@ from nczarr.plan.chunk_lengths import check_chunk
 from nczarr.plan.plans import StorePlan, conversion_of
 from nczarr.plugins.combine.append.changes import Change, Changes, plan_changes
 from nczarr.plugins.combine.append.placement import Appended, AppendRequest, Extension
+from nczarr.plugins.combine.append.verification import verify_journal, verify_snapshot
 from nczarr.plugins.common import store_changes
 from nczarr.stores import extension
 from nczarr.stores.base import JOURNAL, Store
@@ -68,7 +69,10 @@ def extend(work: Extension) -> Appended | None:
                 _commit(work, changes, counts)
     if report.errors:
         return None
-    return Appended(conversion_of(target.path, plan, counts), work.lengths, steps, rewritten)
+    done = conversion_of(target.path, plan, counts)
+    if options.verify and not work.request.rehearsal:
+        done = done._replace(verified_with=("nczarr",))
+    return Appended(done, work.lengths, steps, rewritten)
 
 
 def _commit(work: Extension, changes: Changes, counts: Counts) -> None:
@@ -89,6 +93,10 @@ def _commit(work: Extension, changes: Changes, counts: Counts) -> None:
             numbered = refer_added(numbered, store, options.writing.inline, counts, writing.written)
         link(numbered, writing, options, counts)
         store.remove(_find_vanished(changes.arrays, writing))
+        if options.verify:
+            store.seal()
+            if not verify_snapshot(work, store.sealed):
+                return
         if assure(work.lock, target.path, work.report):
             store.finish()
     finally:
@@ -125,6 +133,11 @@ class _StoreExtension:
         if done is None:
             return
         visible = frozenset(key for change in arrays for key in change.visible)
+        if options.verify:  # chunks that exist stay until the new ones were compared
+            old = (
+                change.array.key(index) for change in arrays for index in change.array.indices() if change.is_old(index)
+            )
+            visible = visible.union(old)
         writing = _Writing(self.store, visible, done)
         try:
             link(enumerate(change.array for change in arrays), writing, options, self.counts)
@@ -143,6 +156,9 @@ class _StoreExtension:
         staged = tuple(sorted(key for key in writing.written if key in visible))
         documents, removed = store_changes.texts_of(self.changes.documents), tuple(_find_vanished(arrays, writing))
         journal = self.journal._replace(state="committed", documents=documents, staged=staged, removed=removed)
+        if options.verify and not verify_journal(self.work, journal):
+            self._undo()
+            return
         self.store.put(JOURNAL, journal.bytes())
         store_changes.apply(self.store, journal)
 

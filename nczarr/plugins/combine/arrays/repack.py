@@ -35,6 +35,8 @@ class NumberPacking(NamedTuple):
     """The least valid stored number; None without a limit."""
     high: int | float | None = None
     """The greatest valid stored number."""
+    packed: bool = True
+    """True if a scale or an offset says that integers stand for rounded values; plain integers are exact."""
 
     def decode(self, values: NDArray[Any]) -> NDArray[np.float64]:
         """Return decoded values, NaN for missing ones, in the same shape."""
@@ -72,7 +74,8 @@ class NumberPacking(NamedTuple):
             if self.fill is not None:
                 stored[missing] = self.fill
             again = self.decode(stored)
-            step = abs(self.scale) if dtype.kind in "iu" else np.abs(np.spacing(stored).astype("f8") * self.scale)
+            integer_step = abs(self.scale) if self.packed else 0.0
+            step = integer_step if dtype.kind in "iu" else np.abs(np.spacing(stored).astype("f8") * self.scale)
             wrong |= ~missing & ~(np.abs(again - decoded) <= step) & (again != decoded)
         if self.fill is None and dtype.kind in "iu":
             wrong |= missing

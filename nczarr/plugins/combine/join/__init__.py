@@ -19,7 +19,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from nczarr import __version__, names, registry
 from nczarr.arrays.execution.counts import Watcher
-from nczarr.diagnostics.report import Report
+from nczarr.arrays.values import time_units
+from nczarr.diagnostics.report import Diagnostic, Report
 from nczarr.diagnostics.secrets import show
 from nczarr.options import Options
 from nczarr.pipeline import endpoints, phases
@@ -29,6 +30,8 @@ from nczarr.plan.plans import Conversion
 from nczarr.plugins.combine.join.agreement import CombineSpec, Recoding
 from nczarr.plugins.combine.join.combination import Combination
 from nczarr.plugins.combine.join.contribution import Model, contribution_of, in_model_units, model_of
+from nczarr.plugins.combine.join.coordinate_order import OrderFault
+from nczarr.plugins.combine.join.outlook import report_shards
 from nczarr.plugins.combine.join.sources import (
     WORTH,
     Job,
@@ -37,6 +40,7 @@ from nczarr.plugins.combine.join.sources import (
     identities_of,
     identity_of,
     open_source,
+    read_each,
     results,
 )
 from nczarr.registry import REFERENCE, Format
@@ -99,8 +103,8 @@ class Combined(NamedTuple):
     """True if cells lie where their coordinates say, and not in the order of the sources."""
     sequences: Mapping[str, Sequence[int]] | None = MappingProxyType({})
     """Numbers of the sources in the order of the result by joined dimension; None if it has parts of sources."""
-    unordered: Sequence[str] = ()
-    """Coordinates whose values do not increase."""
+    unordered: Mapping[str, OrderFault] = MappingProxyType({})
+    """Coordinates whose values do not increase, with the places."""
     repeated: Sequence[str] = ()
     """Names of sources without a coordinate that the extended document has already."""
     forget: Callable[[], None] = lambda: None
@@ -121,6 +125,12 @@ def combine_sources(
     `step` is called after each source. `read`: the first source, if it was read
     already. Raises OSError, CompileError.
     """
+    plan: Diagnostic | None = None
+    units, before = request.spec.recoding and request.spec.recoding.units, report.errors
+    if units is not None and time_units.dates(units, "standard") is None:
+        request, plan = _plan_units(units, request, read, report)
+        if report.errors > before:
+            return None
     first, storage = request.inputs[0], request.options.storage.of("source")
     job = Job(token_hex(8), first, request.subset, request.spec, report.strict, storage, journal is not None)
     first_identity = identity_of(first.name, storage) if journal is not None else None
@@ -158,6 +168,8 @@ def combine_sources(
         if book is not None:
             book.remove()
         return None
+    if plan is not None:
+        report.add(plan)
     forget = (lambda: None) if book is None else book.remove
     totals = {path: complete.dimensions[path].size for path in combination.lengths}
     return Combined(
@@ -171,6 +183,25 @@ def combine_sources(
         combination.repeated,
         forget,
     )
+
+
+def _plan_units(
+    units: str, request: CombineRequest, read: Checked | None, report: Report
+) -> tuple[CombineRequest, Diagnostic | None]:
+    """Return a request with the units of each variable that has several, and the plan; all headers are read for it.
+
+    Times are counted in the units of the first source. `read`: as that of `combine_sources`.
+    """
+    from nczarr.plugins.combine.join.units import plan_units
+
+    storage = request.options.storage.of("source")
+    job = Job("", request.inputs[0], request.subset, request.spec, report.strict, storage)
+    rest = request.inputs if read is None else request.inputs[1:]
+    opened = zip((show(source.name) for source in rest), read_each(rest, job), strict=True)
+    every = ((name, checked) for name, (checked, _) in opened if checked is not None)  # faults are reported afterwards
+    target = () if read is None else ((show(request.inputs[0].name), read),)
+    table, plan = plan_units(units, (*target, *every), report, extends=request.spec.extends)
+    return request._replace(spec=request.spec._replace(recoding=Recoding(table=tuple(table.items())))), plan
 
 
 def _journal_of(request: CombineRequest) -> Callable[[str], FileJournal] | None:
@@ -253,7 +284,7 @@ class ReadyCombination(NamedTuple):
     def write(self, report: Report, watch: Watcher | None = None) -> Conversion | None:
         """Write the target, whole or not at all; None after an error. Raises OSError."""
         assert self.conversion is not None
-        done = self.conversion.write(report, watch)
+        done = self.conversion.write(report, watch, lambda plan: report_shards(plan, self.combined.lengths, report))
         if done is not None:
             self.combined.forget()
         return done

@@ -30,11 +30,26 @@ Join = Literal["exact", "outer", "override"]
 """Treatment of variables and coordinates that differ between sources."""
 
 
+class WantedUnits(NamedTuple):
+    """Units of one variable in all sources."""
+
+    units: str
+    """Text of the units, as UDUNITS takes it."""
+    type: str | None = None
+    """Floating-point type that integers in other units get; None: they stay integers."""
+    marks: tuple[Attribute, ...] = ()
+    """Attributes that mark missing values of this type."""
+    fill: Constant | None = None
+    """Value of unwritten cells of this type."""
+
+
 class Recoding(NamedTuple):
-    """Request for times in the same units."""
+    """Request for times, and other values, in the same units."""
 
     units: str | None = None
-    """The units; None: those of the first source."""
+    """The units of times; None: those of the first source."""
+    table: tuple[tuple[str, WantedUnits], ...] = ()
+    """Units of other variables by FQN."""
 
 
 class CombineSpec(NamedTuple):
@@ -55,7 +70,9 @@ class CombineSpec(NamedTuple):
     extends: bool = False
     """True if the first source is the target, whose references stay as they are."""
     ordered: bool = True
-    """Warn of a coordinate that does not increase."""
+    """Report a coordinate that does not increase."""
+    lenient: bool = False
+    """Warn of such a coordinate, where it is an error otherwise."""
     join: Join = "exact"
     """Treatment of variables and coordinates that differ: an error, their union, or those of the first source."""
     sort: bool = False

@@ -8,7 +8,6 @@ Sources are read one by one; of each one its differences stay.
 
 from __future__ import annotations
 
-import math
 import statistics
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
@@ -25,12 +24,15 @@ from nczarr.plugins.combine.join.agreement import (
     OBJECTS,
     Aspect,
     CombineSpec,
+    SourceDifference,
     Trait,
     is_decisive,
     settle,
     unify_calendar,
 )
-from nczarr.plugins.combine.join.combination import CHOOSE, CORRECT, NAMED, SAME_UNITS
+from nczarr.plugins.combine.join.conflicts import CHOOSE, CORRECT, NAMED, SAME_UNITS
+from nczarr.plugins.combine.join.coordinate_order import Ascending
+from nczarr.plugins.combine.join.gap_fill import is_idle
 from nczarr.plugins.combine.join.source_profile import CoordinateSpan, SourceProfile, make_profile
 from nczarr.plugins.combine.join.sources import Job, read_each
 from nczarr.semantics.checked import Checked
@@ -129,7 +131,7 @@ def check_sources(
             survey = _Survey(way.dimensions)
         for name, dataset in waiting:
             try:
-                survey.add(name, make_profile(dataset, survey.along, survey.first))
+                survey.add(name, make_profile(dataset, survey.along, survey.first), dataset)
             except (OSError, CompileError) as failure:
                 report.error("unreadable-array", f"the values of `{name}` cannot be read: {failure}")
         waiting.clear()
@@ -187,6 +189,8 @@ class _Survey:
         self.names: list[str] = []
         """Names of the sources for messages."""
         self.first: SourceProfile | None = None
+        self._model: Checked | None = None
+        """The first source."""
         self.unequal: dict[Trait, dict[int, str | None]] = {}
         """Texts of each property where they differ from that of the first source, by source."""
         self.others: dict[tuple[str, str], _OwnValues] = {}
@@ -194,15 +198,21 @@ class _Survey:
         self.spans: dict[str, list[tuple[int, CoordinateSpan]]] = {path: [] for path in along}
         self.length = 0
 
-    def add(self, name: str, profile: SourceProfile) -> None:
-        """Add a source."""
+    def add(self, name: str, profile: SourceProfile, checked: Checked) -> None:
+        """Add a source. Raises OSError, CompileError."""
         number = len(self.names)
         self.names.append(name)
         if self.first is None:
-            self.first = profile
+            self.first, self._model = profile, checked
         grids = self.first.grids | profile.grids
         for trait, value in profile.differences(self.first).items():
             path, _, attribute = trait
+            joined = (
+                not self.along.isdisjoint(checked.variables[path].dimensions) if path in checked.variables else True
+            )
+            difference = SourceDifference(*trait, None, None)
+            if self._model is not None and is_idle(difference, self._model, checked, joined=joined):
+                continue
             if is_decisive(trait, self.first.traits, grids):
                 self.unequal.setdefault(trait, {})[number] = _show(attribute, value)
             elif attribute not in PROVENANCE:
@@ -288,25 +298,15 @@ class _Survey:
 
     # ---- coordinates ---------------------------------------------------------------------------------------------
     def _report_order(self, path: str, spans: list[tuple[int, CoordinateSpan]], report: Report) -> None:
-        """Report sources whose coordinate is not ordered, overlaps, leaves gaps, or comes too early."""
-        broken = [number for number, span in spans if span.order == 0]
-        if broken:
-            where = f"in {len(broken)} of {len(self.names)} sources"
-            text = f"some values of `{path}` are missing, or they neither increase nor decrease, {where}"
-            report.warning("unordered-coordinate", text, notes=[self._list(broken)])
-        spans = [item for item in spans if not math.isnan(item[1].low)]
-        orders = {span.order for _, span in spans if span.order}
-        if orders == {1, -1} and any(span.step is not None for _, span in spans):
-            falling = [number for number, span in spans if span.order == -1]
-            text = f"the values of `{path}` increase in some sources and decrease in {len(falling)} of {len(spans)}"
-            report.warning("unordered-coordinate", text, notes=[self._list(falling)])
-        by_value = sorted(spans, key=lambda item: (item[1].low, item[1].high))
-        sequence = by_value[::-1] if orders == {-1} else by_value
-        if [number for number, _ in sequence] != [number for number, _ in spans]:
-            moved = [number for (number, _), (other, _) in zip(spans, sequence, strict=True) if number != other]
-            text = f"{len(moved)} of {len(self.names)} sources are not in the order of `{path}`"
-            helps = ["give the sources in another order"]
-            report.warning("unordered-coordinate", text, notes=[self._list(moved)], helps=helps)
+        """Report a coordinate that `combine` refuses, and sources that overlap or leave gaps."""
+        orders = Ascending(path, spans[0][1].show) if spans else None
+        for number, span in spans:
+            if orders is not None and span.order is not None:
+                orders.add(self.names[number], span.order)
+        fault = None if orders is None else orders.find_fault()
+        if fault is not None:
+            fault.report(report)
+        by_value = sorted((item for item in spans if item[1].high_text), key=lambda item: (item[1].low, item[1].high))
         self._report_neighbours(path, by_value, report)
 
     def _report_neighbours(self, path: str, spans: list[tuple[int, CoordinateSpan]], report: Report) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from array import array
-from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
@@ -15,14 +14,14 @@ from nczarr.arrays.sources.source import ArraySource, Parts, itemsize, numpy_dty
 from nczarr.ast import Dimension, Group, Variable
 from nczarr.ast.dataset import building, map_groups
 from nczarr.ast.rectilinear import varies
-from nczarr.ast.types import is_number
 from nczarr.diagnostics.report import Diagnostic, Report, Severity
 from nczarr.diagnostics.secrets import NO_OPTIONS, StorageOptions
 from nczarr.plugins.combine.arrays.accumulation import Accumulation, Targets
 from nczarr.plugins.combine.arrays.concatenate import common_layout, join_sources, misfit
 from nczarr.plugins.combine.arrays.patchwork import as_patchwork, count_remade
 from nczarr.plugins.combine.arrays.split_chunks import align_grids
-from nczarr.plugins.combine.join.agreement import OBJECTS, Aspect, SourceDifference, Way, find_axes
+from nczarr.plugins.combine.join.agreement import Way, find_axes
+from nczarr.plugins.combine.join.conflicts import CHOOSE, NAMED, REPACK, Conflicts
 from nczarr.plugins.combine.join.contribution import (
     Contribution,
     KnownPlaces,
@@ -31,10 +30,8 @@ from nczarr.plugins.combine.join.contribution import (
     add_axis,
     whole_first,
 )
-from nczarr.plugins.combine.join.coordinate_order import Ascending
-from nczarr.plugins.combine.join.packing import PACKING
+from nczarr.plugins.combine.join.coordinate_order import Ascending, OrderFault
 from nczarr.plugins.combine.join.result_grid import ResultGrid
-from nczarr.plugins.combine.join.source_grid import is_index, list_overridden
 from nczarr.semantics.checked import Checked, Omission, resize
 
 LEAST_PIECE = 4096
@@ -56,12 +53,6 @@ def _varies(source: ArraySource) -> bool:
 def _stay(path: str, variable: Variable) -> Variable:
     """Return a variable as it is."""
     return variable
-
-
-def _is_time(variable: Variable) -> bool:
-    from nczarr.plugins.combine.join.recode import units_of
-
-    return units_of(variable) is not None
 
 
 def _element(source: ArraySource, fill: bytes) -> str:
@@ -98,25 +89,6 @@ def _combine_variable(
     return variable.model_copy(update={"dimensions": dimensions, "storage": storage})
 
 
-NAMED = 8
-"""Maximum attributes in a message."""
-
-SAME_UNITS = "count all times in the units of the first source with `--decode-times`, or in others with `--units`"
-
-OUTER = "join the variables and coordinates of all sources with `--join outer`"
-
-OVERRIDE = "if they mean the same places, take those of the first source with `--join override`"
-
-REPACK = "give all sources the same packing with `--repack`"
-
-CORRECT = "if only the attribute is wrong, correct it with `nczarr edit SRC --set`"
-
-CHOOSE = "select the combined parts with `--var` and `--group`"
-
-Conflict = tuple[str, Aspect, str]
-"""FQN of an object, subject of the conflict, and name of the attribute."""
-
-
 class Combination:
     """Combination of sources, added one by one; the first is the model."""
 
@@ -126,9 +98,7 @@ class Combination:
         """Names of the sources for messages."""
         self.targets = Targets(storage)
         """Files and objects with chunks."""
-        self._faults: dict[Conflict, str] = {}
-        """Messages on differences, for the first source of each."""
-        self._more: Counter[Conflict] = Counter()
+        self._conflicts = Conflicts(model)
         self._attributes: dict[str, None] = {}
         self.stacked = set(model.way.always)
         """Variables that get the new dimension."""
@@ -140,7 +110,7 @@ class Combination:
         """Arrays of each variable in every source: one, or the parts of each source."""
         self.given: set[str] = set()
         """Variables with data in any source."""
-        self._ascending = {path: Ascending(path) for path in model.ordered}
+        self._ascending = {path: Ascending(path, extends=model.wanted.extends) for path in model.ordered}
         self._known: KnownPlaces | None = None
         self._made: dict[str, str] = {}
         """Messages on variables with chunks that no source has."""
@@ -149,9 +119,11 @@ class Combination:
         self._omitted: list[Omission] = []
 
     @property
-    def unordered(self) -> list[str]:
-        """Coordinates whose values do not increase."""
-        return [path for path, order in self._ascending.items() if order.fault is not None]
+    def unordered(self) -> dict[str, OrderFault]:
+        """Coordinates whose values do not increase, with the places."""
+        sortable = not self.model.way.new_dim
+        faults = {path: order.find_fault(sortable=sortable) for path, order in self._ascending.items()}
+        return {path: fault for path, fault in faults.items() if fault is not None}
 
     def add(self, source: Contribution) -> None:
         """Add a source, or record its conflicts."""
@@ -160,17 +132,17 @@ class Combination:
         self._omitted += source.omitted
         for finding in source.findings:
             if finding.decisive:
-                self._fault(self.model.name, source.name, finding)
+                self._conflicts.add(number, self.model.name, source.name, finding)
             else:
                 self._attributes[f"{finding.path.rstrip('/')}:{finding.attribute}"] = None
         for path, message in source.faults:
-            self._note((path, Aspect.VALUES, ""), message)
+            self._conflicts.add_values(number, path, message)
         for path, lengths in self.lengths.items():
             lengths.append(source.lengths.get(path, 0))
         if self.grid is not None:
             for name, finding in self.grid.add(source):
                 if finding.decisive:
-                    self._fault(name, source.name, finding)
+                    self._conflicts.add(number, name, source.name, finding)
         for path, piece in source.pieces.items():
             self._take(path, number, piece)
         if self.model.wanted.extends and not self.model.ordered:
@@ -204,66 +176,26 @@ class Combination:
         assert self.grid is not None
         return find_axes(self.grid.declared[path][1].variable, self.model.way.dimensions)[0]
 
-    def _fault(self, first: str, name: str, difference: SourceDifference) -> None:
-        path, aspect, attribute, one, other, _ = difference
-        if aspect in OBJECTS:
-            which = (first, name) if one else (name, first)
-            text = f"{aspect} `{path}` is in `{which[0]}` but not in `{which[1]}`"
-        else:
-            subject = f"attribute `{attribute}`" if aspect is Aspect.ATTRIBUTE else aspect
-            verb = "differ" if aspect is Aspect.DIMENSIONS else "differs"
-            text = f"{subject} of `{path}` {verb}: {one or 'none'} in `{first}`, {other or 'none'} in `{name}`"
-        self._note((path, aspect, attribute), text)
-
-    def _note(self, conflict: Conflict, message: str) -> None:
-        """Record a conflict; of several sources with the same one, the first is named."""
-        self._more[conflict] += conflict in self._faults
-        self._faults.setdefault(conflict, message)
-
     def finish(self, report: Report) -> Checked | None:
         """Return all sources as one dataset; None after an error."""
         before = report.errors
-        for conflict, message in self._faults.items():
-            more, (path, aspect, attribute) = self._more[conflict], conflict
-            notes = [f"the same difference in {more} more source{'s' * (more != 1)}"] if more else []
-            helps = [*self._list_helps(path, aspect, attribute), CHOOSE]
-            report.error("unequal-sources", message, notes=notes, helps=helps)
+        self._conflicts.report(report)
         if self._attributes:
             listed = names.list_first(self._attributes, NAMED)
             text = f"attributes differ; those of `{self.model.name}` are kept: {listed}"
             report.warning("differing-attributes", text)
-        if self.model.way.new_dim and not self.stacked and not self._faults:
+        if self.model.way.new_dim and not self.stacked and not self._conflicts:
             text = f"no variable differs between the sources, so no variable would have {self.model.way.shown}"
             helps = ["name a variable with `--along VARIABLE --new-dim NAME` to stack it in any case"]
             report.error("unmatched-dimension", text, helps=helps)
-        for path, order in self._ascending.items():
-            if path not in {conflict[0] for conflict in self._faults} and order.fault is not None:
-                sort = "" if self.model.way.new_dim else ", or sort all cells with `--sort`"
-                report.warning("unordered-coordinate", order.fault, helps=[f"give the sources in another order{sort}"])
+        faulty = self._conflicts.paths
+        for path, fault in self.unordered.items():
+            if path not in faulty and not self.model.wanted.extends:  # the caller knows what an extended target has
+                fault = fault._replace(severity=Severity.WARNING) if self.model.wanted.lenient else fault
+                fault.report(report)
         if report.errors > before:
             return None
         return self._combine(report)
-
-    def _list_helps(self, path: str, aspect: Aspect, attribute: str) -> list[str]:
-        """Return which options join sources with such a difference."""
-        spec, checked = self.model.wanted, self.model.checked
-        is_number_form = aspect is Aspect.ELEMENT_TYPE or attribute in PACKING
-        is_time = path in checked.variables and _is_time(checked.variables[path])
-        helps = [SAME_UNITS] * (is_time and (attribute == "units" or aspect is Aspect.ELEMENT_TYPE))
-        if aspect is Aspect.ATTRIBUTE and not helps and attribute not in PACKING:
-            helps.append(CORRECT)
-        if spec.new_dim is not None:
-            return helps
-        is_packed = is_number_form and path in self.model.axes and path not in self.model.way.dimensions
-        is_packed = is_packed and path in checked.variables and is_number(checked.variables[path].type)
-        if is_packed and not (spec.repack or is_time):
-            helps.append(REPACK)
-        has_place = aspect in (Aspect.LENGTH, Aspect.VALUES) and is_index(path, checked)
-        if spec.join == "exact" and (has_place or aspect is Aspect.VARIABLE):
-            helps.append(OUTER)
-        if spec.join != "override" and aspect is Aspect.VALUES and path in list_overridden(checked, self.model.way):
-            helps.append(OVERRIDE)
-        return helps
 
     def _combine(self, report: Report) -> Checked | None:
         """Return the combined dataset; None after unaligned chunks or differing fill values are reported."""

@@ -31,7 +31,8 @@ from nczarr.plugins.combine.join.agreement import (
     settle,
 )
 from nczarr.plugins.combine.join.coordinate_order import CoordinateOrder, order_of
-from nczarr.plugins.combine.join.gap_fill import is_assigned
+from nczarr.plugins.combine.join.gap_fill import is_assigned, is_idle
+from nczarr.plugins.combine.join.packing import packing_of
 from nczarr.plugins.combine.join.source_grid import (
     SAME_GRID,
     Coordinates,
@@ -80,17 +81,18 @@ def model_of(name: str, checked: Checked, spec: CombineSpec, report: Report) -> 
     if spec.repack and spec.recoding is None:
         spec = spec._replace(recoding=Recoding())
     if spec.recoding is not None:
-        from nczarr.plugins.combine.join.recode import is_valid, recode
+        from nczarr.plugins.combine.join.recode import is_valid
 
         if not is_valid(spec.recoding, report):
             return None
-        checked = recode(name, checked, None, spec.recoding, report)
+        checked = _convert(name, checked, None, spec.recoding, report)
     way = settle(name, checked, spec, report) if report.errors == before else None
     if way is None:
         return None
     axes = dict.fromkeys(checked.variables, 0) if way.new_dim else way.axes
     stacked = way.new_dim is not None
-    joined = (way.always or way.axes) if spec.ordered or spec.is_ordered else ()
+    candidates = (way.always or way.axes) if spec.ordered or spec.is_ordered else ()
+    joined = [path for path in candidates if not stacked or path == f"/{way.new_dim}"]  # others become no coordinate
     ordered = frozenset(path for path in joined if is_coordinate(path, checked, stacked=stacked))
     chunks: dict[str, tuple[int, ...] | None] = {}
     for path in axes:
@@ -110,9 +112,18 @@ def in_model_units(name: str, checked: Checked, model: Model, report: Report) ->
     recoding = model.wanted.recoding
     if recoding is None:
         return checked
+    return _convert(name, checked, model.checked, recoding, report)
+
+
+def _convert(name: str, checked: Checked, first: Checked | None, recoding: Recoding, report: Report) -> Checked:
+    """Return a source with requested units of times and other values, as `recode` does. Raises OSError."""
     from nczarr.plugins.combine.join.recode import recode
 
-    return recode(name, checked, model.checked, recoding, report)
+    if recoding.table:
+        from nczarr.plugins.combine.join.units import convert_units
+
+        checked = convert_units(name, checked, dict(recoding.table), report)
+    return recode(name, checked, first, recoding, report)
 
 
 class VariablePiece(NamedTuple):
@@ -158,6 +169,7 @@ class Contribution(NamedTuple):
 
 def contribution_of(name: str, checked: Checked, model: Model) -> Contribution:
     """Compare a source with the model and describe its arrays. Raises OSError, CompileError."""
+    axes, ordered = model.axes, model.ordered - model.placed
     way, spec, is_model = model.way, model.wanted, checked is model.checked
     differences = () if is_model else tuple(findings(model.checked, checked, way))
     grid = SourceGrid({}, {}, {}, {})
@@ -166,13 +178,13 @@ def contribution_of(name: str, checked: Checked, model: Model) -> Contribution:
         differences = tuple(list_faults(differences, grid, model.checked, spec))
     if spec.join == "outer":
         differences = tuple(one for one in differences if not is_assigned(one, model.checked, checked))
+    differences = tuple(one for one in differences if not is_idle(one, model.checked, checked, joined=one.path in axes))
     unlike = {difference.path for difference in differences if difference.decisive}
     unlike |= {
         path
         for path, variable in model.checked.variables.items()
         if variable.type in unlike or not unlike.isdisjoint(variable.dimensions) or path not in checked.variables
     }
-    axes, ordered = model.axes, model.ordered - model.placed
     pieces: dict[str, VariablePiece] = {}
     orders: dict[str, CoordinateOrder] = {}
     loose: dict[str, NDArray[Any]] = {}
@@ -246,7 +258,8 @@ def _piece(
     near = places if places is not None and not len(places.table.chunk) else source  # all chunks are at hand
     order = read = None
     if ordered:
-        order, read = order_of(near, last=extended)
+        numbers = packing_of(checked.variables[path], None).numbers
+        order, read = order_of(near, last=extended, packing=numbers)
     if places is None:
         return VariablePiece({"": add_axis(source, model)}), order
     dtype = numpy_dtype(places.form.dtype)

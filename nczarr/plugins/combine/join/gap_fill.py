@@ -7,14 +7,16 @@ from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 from nczarr import names
+from nczarr.arrays.lazy_numpy import np
+from nczarr.arrays.regions import all_of
 from nczarr.ast import Attribute, Constant, Dimension, Group, Variable
-from nczarr.ast.dataset import building, map_groups
+from nczarr.ast.dataset import MISSING_MARKS, building, map_groups
 from nczarr.ast.types import ATOMIC, is_number
-from nczarr.plugins.combine.join.agreement import Aspect, SourceDifference
-from nczarr.plugins.combine.join.packing import VariablePacking
+from nczarr.plugins.combine.join.agreement import SMALL, Aspect, SourceDifference
+from nczarr.plugins.combine.join.packing import VariablePacking, packing_of
 from nczarr.plugins.combine.join.source_grid import DeclaredVariable
 from nczarr.semantics.check_types import DEFAULT
-from nczarr.semantics.checked import Checked, resize
+from nczarr.semantics.checked import Checked, resize, whole_parts
 
 
 class FillRule(NamedTuple):
@@ -78,6 +80,36 @@ def is_assigned(difference: SourceDifference, first: Checked, checked: Checked) 
     rule = fill_gaps(checked.variables[path], checked.fills[path])
     values = (each.value for each in first.variables[path].attributes if each.name == "_FillValue")
     return rule.attribute is not None and rule.attribute == next(values)
+
+
+def is_idle(difference: SourceDifference, first: Checked, checked: Checked, *, joined: bool) -> bool:
+    """Return whether a difference is one of marks for missing values that no cell of both sources has.
+
+    Writers such as xarray give each coordinate a `_FillValue`. `joined`: the cells of both become one array;
+    otherwise they are equal, and NaN needs no mark. Only small arrays are read. Raises OSError, CompileError.
+    """
+    path, aspect, attribute, *_ = difference
+    sides = first, checked
+    if aspect is not Aspect.ATTRIBUTE or attribute not in MISSING_MARKS or path not in checked.variables:
+        return False
+    one, other = (side.variables[path] for side in sides)
+    parts = [whole_parts(side, path) for side in sides]
+    if one.type != other.type or not is_number(one.type) or any(part.keys() != {""} for part in parts):
+        return False
+    if any(math.prod(side.shapes[path]) * ATOMIC[one.type].size > SMALL for side in sides):
+        return False
+    packings = [packing_of(side, None).numbers for side in (one, other)]
+    is_coordinate = one.dimensions == (path,)
+    if joined and not is_coordinate and any(mark == mark for packing in packings for mark in packing.marks):
+        return False  # a number marks cells of other sources, and is a value in this one
+    for part in parts:
+        values = part[""].read(all_of(part[""].layout.shape))
+        missing = np.logical_or(*(packing.find_missing(values) for packing in packings))
+        if not joined and values.dtype.kind == "f":
+            missing &= ~np.isnan(values)
+        if missing.any():
+            return False
+    return True
 
 
 def extend_tree(

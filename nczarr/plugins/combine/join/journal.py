@@ -273,12 +273,12 @@ def _piece(members: list[Any], forms: list[LocatedForm], paths: list[str], facts
 def _order_members(order: CoordinateOrder) -> list[Any]:
     values = [order.first, order.last, *(order.fall or ())]
     bounds = np.array(values)
-    return [bounds.dtype.str, _text(bounds.tobytes()), order.falls]
+    return [bounds.dtype.str, _text(bounds.tobytes()), order.falls, order.missing]
 
 
 def _order(members: list[Any]) -> CoordinateOrder:
     values: NDArray[Any] = np.frombuffer(_data(members[1]), np.dtype(members[0]))
-    return CoordinateOrder(values[0], values[1], (values[2], values[3]) if len(values) > 2 else None, members[2])
+    return CoordinateOrder(values[0], values[1], (values[2], values[3]) if len(values) > 2 else None, *members[2:])
 
 
 def _form_members(form: LocatedForm) -> list[Any]:

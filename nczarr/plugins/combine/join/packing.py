@@ -70,6 +70,7 @@ class VariablePacking(NamedTuple):
             tuple(marks),
             low[0] if low else None,
             high[0] if high else None,
+            bool(scale or offset),
         )
 
     @property

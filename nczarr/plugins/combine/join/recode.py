@@ -134,7 +134,7 @@ def _changes(
         times = describe(path, units, target, follower=False)
         followers = {}
         for attribute in BOUNDS:
-            bounds = _find_named(path, text_of(variable, attribute), checked)
+            bounds = find_named(path, text_of(variable, attribute), checked)
             if bounds is not None and units_of(checked.variables[bounds]) is None:
                 followers[bounds] = describe(bounds, units, target, follower=True)
         if target.text == units.text:
@@ -179,7 +179,7 @@ def _list_calendars(checked: Checked) -> Iterator[tuple[str, str]]:
     for path, variable in checked.variables.items():
         calendar = text_of(variable, "calendar")
         for attribute in BOUNDS if calendar is not None else ():
-            bounds = _find_named(path, text_of(variable, attribute), checked)
+            bounds = find_named(path, text_of(variable, attribute), checked)
             if bounds is not None and calendar is not None:
                 yield bounds, calendar
 
@@ -195,7 +195,7 @@ def text_of(variable: Variable, name: str) -> str | None:
     return None
 
 
-def _find_named(path: str, text: str | None, checked: Checked) -> str | None:
+def find_named(path: str, text: str | None, checked: Checked) -> str | None:
     """Return the variable of numbers that an attribute of the variable at `path` names; None without."""
     if text is None:
         return None

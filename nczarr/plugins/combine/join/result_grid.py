@@ -27,6 +27,7 @@ from nczarr.plugins.combine.arrays.repack import NumberPacking
 from nczarr.plugins.combine.join.agreement import Aspect, SourceDifference, compare_variable, find_axes
 from nczarr.plugins.combine.join.axis_order import AxisOrder, Overlap, by_values, in_sequence, positions_in, union_of
 from nczarr.plugins.combine.join.contribution import Contribution, Model
+from nczarr.plugins.combine.join.coordinate_order import report_unordered
 from nczarr.plugins.combine.join.gap_fill import extend_tree, fill_gaps
 from nczarr.plugins.combine.join.packing import PackingChoice, is_packing, packing_of, report_repacked
 from nczarr.plugins.combine.join.source_grid import DeclaredVariable, read_values
@@ -124,8 +125,7 @@ class ResultGrid:
         return number
 
     def _list_dimensions(self, path: str) -> tuple[str | int, ...]:
-        variables = self._model.checked.variables
-        return (variables[path] if path in variables else self.declared[path][1].variable).dimensions
+        return self._find_variable(path).dimensions
 
     def _key(self, dimensions: Sequence[str | int], number: int) -> Key:
         return tuple(self._choices.get(str(name), {}).get(number, 0) for name in dimensions)
@@ -156,6 +156,8 @@ class ResultGrid:
             numbers, negative = self._decode(path, self._along[path])
             order = by_values(numbers, sort=spec.sort or spec.join == "outer", negative=negative)
             stored = self._along[path][0].dtype
+            if spec.ordered and not (spec.sort or spec.join == "outer") and is_number(self._find_variable(path).type):
+                report_unordered(path, order, self._names, report)
             self._orders[path] = order._replace(values=None if order.values is None else order.values.view(stored))
         for path, distinct in self._distinct.items():
             if len(distinct) > 1:
@@ -184,10 +186,14 @@ class ResultGrid:
         text = f"variable `{path}` is in `{other}` but not in `{name}`, whose cells have no place in the result"
         report.error("unequal-sources", text, helps=["leave the source out"])
 
+    def _find_variable(self, path: str) -> Variable:
+        """Return the declaration of a variable in the first source that has it."""
+        variables = self._model.checked.variables
+        return variables[path] if path in variables else self.declared[path][1].variable
+
     def _numbers(self, path: str) -> NumberPacking | None:
         """Return the form of the numbers of a coordinate; None for texts."""
-        variables = self._model.checked.variables
-        variable = variables[path] if path in variables else self.declared[path][1].variable
+        variable = self._find_variable(path)
         packing = packing_of(variable, None)
         return packing.numbers if is_number(variable.type) and packing.is_computable else None
 

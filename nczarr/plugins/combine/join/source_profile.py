@@ -14,12 +14,14 @@ from typing import Any, NamedTuple
 from nczarr import names
 from nczarr.arrays.lazy_numpy import NDArray, np
 from nczarr.arrays.regions import all_of
-from nczarr.arrays.sources.source import little
+from nczarr.arrays.sources.memory import ArrayInMemory
+from nczarr.arrays.sources.source import Layout, little
 from nczarr.arrays.values.time_units import dates
 from nczarr.ast import Variable
 from nczarr.pipeline.select.indexing import read_outer
 from nczarr.pipeline.select.physical import Physical, is_numeric, physical
 from nczarr.plugins.combine.join.agreement import OBJECTS, Aspect, Trait, list_grid_mappings, list_traits, list_unequal
+from nczarr.plugins.combine.join.coordinate_order import CoordinateOrder, order_of
 from nczarr.semantics.checked import Checked, whole_parts
 from nczarr.semantics.outline import codec_text
 
@@ -39,14 +41,19 @@ class CoordinateSpan(NamedTuple):
     """Largest value."""
     step: float | None
     """Median distance of neighbours; None for a single value."""
-    order: int
-    """1 if values increase, -1 if they decrease, 0 for neither, or for missing values."""
+    order: CoordinateOrder | None
+    """First and last value, and where they do not increase; None if all are missing."""
     low_text: str
     """Smallest value in words."""
     high_text: str
     """Largest value in words."""
     calendar: str | None = None
     """Calendar of dates."""
+
+    def show(self, value: float) -> str:
+        """Return a value of this coordinate in words."""
+        times = None if self.calendar is None else dates("seconds since 1970-01-01", self.calendar)
+        return Physical(times=times).text(value)
 
 
 class SourceProfile(NamedTuple):
@@ -157,14 +164,16 @@ def _in_calendar(decoding: Physical, path: str, first: SourceProfile | None) -> 
 def _measure(numbers: NDArray[np.float64], decoding: Physical) -> CoordinateSpan:
     """Return where the values of a coordinate lie."""
     present = numbers[~np.isnan(numbers)]
+    order = order_of(ArrayInMemory(Layout("<f8", numbers.shape, numbers.shape), numbers))[0]
     if not len(present):
-        return CoordinateSpan(math.nan, math.nan, None, 0, "", "")
+        return CoordinateSpan(math.nan, math.nan, None, order, "", "")
     texts = decoding.text(float(present.min())), decoding.text(float(present.max()))
     calendar = None if decoding.times is None else decoding.times.calendar
     if decoding.times is not None:
-        present = float(decoding.times.start) + float(decoding.times.unit) * present
+        numbers = float(decoding.times.start) + float(decoding.times.unit) * numbers
+        present = numbers[~np.isnan(numbers)]
     low, high = float(present.min()), float(present.max())
     steps = np.diff(present)
-    order = 1 if (steps > 0).all() else -1 if (steps < 0).all() else 0
     step = float(np.median(np.abs(steps))) if len(steps) else None
-    return CoordinateSpan(low, high, step, order if len(present) == len(numbers) else 0, *texts, calendar)
+    order = order_of(ArrayInMemory(Layout("<f8", numbers.shape, numbers.shape), numbers))[0]
+    return CoordinateSpan(low, high, step, order, *texts, calendar)

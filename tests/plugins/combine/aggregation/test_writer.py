@@ -111,7 +111,7 @@ def test_a_new_dimension(sources: list[str], tmp_path: Path) -> None:
     [
         (["--dim", "x=0:1"], "of whole sources that are paths or URLs"),
         (["-k", "nc3"], "which needs netCDF-4"),
-        (["part.cdl"], "cannot name `part.cdl`, which is neither a netCDF file nor a Zarr store"),
+        (["part.cdl", "--unsorted"], "cannot name `part.cdl`, which is neither a netCDF file nor a Zarr store"),
     ],
 )
 def test_refusals(

@@ -79,7 +79,7 @@ def test_months_one_by_one_equal_all_at_once(tmp_path: Path, form: str, length: 
     months = [series(3 * month, 3 * month + 1, 3 * month + 2) for month in range(12)]
     options: dict[str, Any] = {"allow_loss": "all"} if form.startswith("zarr") else {}
     if form != "netcdf3":
-        options["chunks"] = {"time": length}
+        options["chunks"] = {"time": length, "/time": (length,)}
     if form in STORES:
         options["consolidated"] = length == 2
     if form == "nczarr3":
@@ -269,9 +269,10 @@ def test_fill_replaces_a_chunk(tmp_path: Path) -> None:
 def test_chunks_left_beyond_the_end_are_not_read(tmp_path: Path, form: str) -> None:
     """Some program may have left them: appended records of fill have no chunk of their own."""
     target, options = tmp_path / "t.zarr", {"allow_loss": "all"}
-    nczarr.write(series(0, 1, 2, 3), target, form, chunks={"time": 2}, **options)
+    chunks = {"time": 2, "/time": (2,)}
+    nczarr.write(series(0, 1, 2, 3), target, form, chunks=chunks, **options)
     right = tmp_path / "right.zarr"
-    nczarr.write(series(0, 1), right, form, chunks={"time": 2}, **options)
+    nczarr.write(series(0, 1), right, form, chunks=chunks, **options)
     for path in right.rglob("*"):
         if path.is_file() and (path.name.startswith(".z") or path.name == "zarr.json"):
             shutil.copy(path, target / path.relative_to(right))

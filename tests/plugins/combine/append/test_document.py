@@ -90,7 +90,7 @@ def test_recorded_properties_are_carried_on(tmp_path: Path) -> None:
     refs.append(document, sources[2:])
     assert json.loads(document.read_text())["nczarr"]["targets"].items() >= old.items()
     assert [each.code for each in refs.verify(document)] == ["changed-target"]
-    refs.combine([document, sources[2]], tmp_path / "again.json", along="time")
+    refs.combine([document, sources[2]], tmp_path / "again.json", along="time", unsorted=True)
     assert json.loads((tmp_path / "again.json").read_text())["nczarr"]["targets"].items() >= old.items()
 
 
@@ -135,11 +135,14 @@ def test_units_are_recoded_exactly(tmp_path: Path) -> None:
         assert dataset["count"][:].tolist() == [0, 1, 48]
 
 
-def test_an_unordered_source_is_a_warning(tmp_path: Path) -> None:
+def test_an_unordered_source_is_refused(tmp_path: Path) -> None:
     sources = days(tmp_path / "d", 3)
     refs.combine(sources[1:], tmp_path / "all.json", along="time")
-    done = refs.append(tmp_path / "all.json", sources[:1])
-    assert [each.code for each in done.diagnostics] == ["unordered-coordinate"]
+    (message,) = refused(tmp_path / "all.json", sources[0])
+    assert message.startswith("unordered-coordinate: the values of `/time` do not increase: 0.0 in")
+    refs.append(tmp_path / "all.json", sources[:1], unsorted=True)
+    with nczarr.open(tmp_path / "all.json") as dataset:
+        assert dataset["time"][:].tolist() == [1, 2, 0]
 
 
 def test_the_dimension_is_the_one_that_differs(tmp_path: Path) -> None:

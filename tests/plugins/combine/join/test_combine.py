@@ -144,8 +144,9 @@ def test_attributes_of_a_grid_mapping_have_to_be_equal() -> None:
     ],
 )
 def test_a_coordinate_that_does_not_ascend(handles: tuple[DatasetHandle, ...], message: str) -> None:
-    made = combined(*handles, along=("time",))
-    assert [(each.code, each.message) for each in made.diagnostics] == [("unordered-coordinate", message)]
+    assert refused(*handles) == [f"unordered-coordinate: {message}"]
+    made = combined(*handles, along=("time",), ordered=False)
+    assert made.diagnostics == ()
 
 
 def test_lists_strings_and_records_are_joined() -> None:
@@ -201,8 +202,12 @@ def test_a_variable_that_is_named_is_stacked_and_becomes_the_coordinate() -> Non
     assert made["k"].shape == (2,)
     stacked = combined(handles[0], handles[0], along=("k",), new_dim="n")
     assert (stacked["k"].shape, stacked["v"].shape) == ((2, 2), (2,))
-    unordered = combined(handles[1], handles[0], along=("time",), new_dim="time")
-    assert [each.code for each in unordered.diagnostics] == ["unordered-coordinate"]
+    falling = combined(handles[1], handles[0], along=("time",), new_dim="time")
+    assert [each.code for each in falling.diagnostics] == ["unordered-coordinate"]
+    assert refused(*handles, handles[0], along=("time",), new_dim="time") == [
+        "unordered-coordinate: the values of `/time` do not increase: 1.0 in `s3` after 3.0 in `s2`"
+    ]
+    assert combined(*handles, handles[0], along=("time",), new_dim="run").diagnostics == ()
 
 
 def test_a_kind_of_file_that_cannot_hold_the_result_is_asked_for_no_more(tmp_path: Path) -> None:

@@ -198,7 +198,7 @@ def test_files_in_the_packing_of_most_stay_references(
 ) -> None:
     sources = series(tmp_path / "d", "another scale", 9, peer("netCDF4"))
     refused = nczarr_command("combine", *sources, str(tmp_path / "out.json"), "--along", "time")
-    assert (refused.status, "attribute `scale_factor` of `/v` differs" in refused.err) == (1, True)
+    assert (refused.status, "attribute `scale_factor` of `/v`, `/w` differs" in refused.err) == (1, True)
     ran = joined(nczarr_command, sources, tmp_path / "out.json", "--repack")
     assert "`/v`: scale_factor 0.25 becomes 0.5, in `" in ran.err
     references = json.loads((tmp_path / "out.json").read_text())["refs"]

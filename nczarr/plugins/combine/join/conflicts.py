@@ -1,0 +1,144 @@
+"""Conflicts of sources with the first one: those of one cause are one message."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from nczarr import names
+from nczarr.ast import Variable
+from nczarr.ast.types import is_number
+from nczarr.diagnostics.report import Report
+from nczarr.plugins.combine.join.agreement import OBJECTS, Aspect, SourceDifference
+from nczarr.plugins.combine.join.contribution import Model
+from nczarr.plugins.combine.join.packing import PACKING
+from nczarr.plugins.combine.join.source_grid import is_index, list_overridden
+
+NAMED = 8
+"""Maximum objects in a message."""
+
+SAME_UNITS = "count all times in the units of the first source with `--decode-times`, or in others with `--units`"
+
+UNITS = "convert the values with `--units majority` to the units of most sources, or to others with `--units UNITS`"
+
+OUTER = "join the variables and coordinates of all sources with `--join outer`"
+
+OVERRIDE = "if they mean the same places, take those of the first source with `--join override`"
+
+REPACK = "give all sources the same packing with `--repack`"
+
+CORRECT = "if only the attribute is wrong, correct it with `nczarr edit SRC --set`"
+
+CHOOSE = "select the combined parts with `--var` and `--group`"
+
+Subject = tuple[str, Aspect, str]
+"""FQN of an object, subject of the conflict, and name of the attribute."""
+
+
+class _Conflict(NamedTuple):
+    """A conflict, as the first source with it has it."""
+
+    numbers: list[int]
+    """Numbers of all sources with it."""
+    first: str = ""
+    """Name of a source without the difference."""
+    name: str = ""
+    """Name of the first source with it."""
+    difference: SourceDifference | None = None
+    """The difference; None for one that a message describes."""
+    message: str = ""
+
+    @property
+    def cause(self) -> tuple[object, ...]:
+        """Properties that conflicts of one cause share: the same sources differ in the same manner."""
+        difference = self.difference
+        return (self.message, self.first, tuple(self.numbers), difference and difference._replace(path=""))
+
+    def describe(self, paths: list[str]) -> str:
+        """Return the message for this conflict of some objects."""
+        if self.difference is None:
+            return self.message
+        (_, aspect, attribute, one, other, _), several = self.difference, len(paths) > 1
+        listed = names.list_first(paths, NAMED)
+        if aspect in OBJECTS:
+            which = (self.first, self.name) if one else (self.name, self.first)
+            kind, verb = (f"{aspect}s", "are") if several else (str(aspect), "is")
+            return f"{kind} {listed} {verb} in `{which[0]}` but not in `{which[1]}`"
+        subject = f"attribute `{attribute}`" if aspect is Aspect.ATTRIBUTE else aspect
+        verb = "differ" if aspect is Aspect.DIMENSIONS else "differs"
+        return f"{subject} of {listed} {verb}: {one or 'none'} in `{self.first}`, {other or 'none'} in `{self.name}`"
+
+
+class Conflicts:
+    """Conflicts of all sources so far."""
+
+    def __init__(self, model: Model) -> None:
+        self._model = model
+        self._conflicts: dict[Subject, _Conflict] = {}
+
+    def __bool__(self) -> bool:
+        return bool(self._conflicts)
+
+    @property
+    def paths(self) -> set[str]:
+        """FQNs of all objects with a conflict."""
+        return {path for path, _, _ in self._conflicts}
+
+    def add(self, number: int, first: str, name: str, difference: SourceDifference) -> None:
+        """Record a difference of a source; of several sources with the same one, the first is named."""
+        subject = difference.path, difference.aspect, difference.attribute
+        self._conflicts.setdefault(subject, _Conflict([], first, name, difference)).numbers.append(number)
+
+    def add_values(self, number: int, path: str, message: str) -> None:
+        """Record values that should be equal, with a message."""
+        self._conflicts.setdefault((path, Aspect.VALUES, ""), _Conflict([], message=message)).numbers.append(number)
+
+    def report(self, report: Report) -> None:
+        """Report unequal-sources, once for each cause."""
+        causes: dict[tuple[object, ...], list[Subject]] = {}
+        for subject, conflict in self._conflicts.items():
+            causes.setdefault(conflict.cause, []).append(subject)
+        for subjects in causes.values():
+            conflict, more = self._conflicts[subjects[0]], len(self._conflicts[subjects[0]].numbers) - 1
+            notes = [f"the same difference in {more} more source{'s' * (more != 1)}"] if more else []
+            helps = dict.fromkeys(text for subject in subjects for text in self._list_helps(*subject))
+            if conflict.difference is not None and can_convert(conflict.difference):
+                helps = {UNITS: None, **helps}
+            text = conflict.describe([path for path, _, _ in subjects])
+            report.error("unequal-sources", text, notes=notes, helps=[*helps, CHOOSE])
+
+    def _list_helps(self, path: str, aspect: Aspect, attribute: str) -> list[str]:
+        """Return which options join sources with such a difference."""
+        spec, checked = self._model.wanted, self._model.checked
+        is_number_form = aspect is Aspect.ELEMENT_TYPE or attribute in PACKING
+        is_time = path in checked.variables and _is_time(checked.variables[path])
+        helps = [SAME_UNITS] * (is_time and (attribute == "units" or aspect is Aspect.ELEMENT_TYPE))
+        if aspect is Aspect.ATTRIBUTE and not helps and attribute not in PACKING:
+            helps.append(CORRECT)
+        if spec.new_dim is not None:
+            return helps
+        is_packed = is_number_form and path in self._model.axes and path not in self._model.way.dimensions
+        is_packed = is_packed and path in checked.variables and is_number(checked.variables[path].type)
+        if is_packed and not (spec.repack or is_time):
+            helps.append(REPACK)
+        has_place = aspect in (Aspect.LENGTH, Aspect.VALUES) and is_index(path, checked)
+        if spec.join == "exact" and (has_place or aspect is Aspect.VARIABLE):
+            helps.append(OUTER)
+        if spec.join != "override" and aspect is Aspect.VALUES and path in list_overridden(checked, self._model.way):
+            helps.append(OVERRIDE)
+        return helps
+
+
+def can_convert(difference: SourceDifference) -> bool:
+    """Return whether a difference of units is one of a factor and an offset."""
+    if difference.attribute != "units" or difference.one is None or difference.other is None:
+        return False
+    from nczarr.plugins.combine.join.units import find_conversion
+
+    one, other = (text.partition('"')[2].rpartition('"')[0] for text in (difference.one, difference.other))
+    return find_conversion(one, other) is not None
+
+
+def _is_time(variable: Variable) -> bool:
+    from nczarr.plugins.combine.join.recode import units_of
+
+    return units_of(variable) is not None

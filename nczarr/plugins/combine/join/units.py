@@ -1,0 +1,289 @@
+"""Units of all sources: those of most of them, or requested ones, into which values are converted.
+
+    sources ─ plan_units ─> units of each variable that has several ─ convert_units ─> each source, when it is read
+
+UDUNITS says which units can be converted. Packed numbers stay as they are: their `scale_factor` and `add_offset`
+change. Integers must be integers in the new units, or become floats if another source has them.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from fractions import Fraction
+from functools import lru_cache
+from typing import Any, NamedTuple
+
+from nczarr import names
+from nczarr.arrays.sources.source import ArraySource, Parts, convert_fill, numpy_dtype
+from nczarr.arrays.values.parts import descr
+from nczarr.ast import Attribute, Constant, Group, Variable
+from nczarr.ast.dataset import MISSING_MARKS, building, map_groups
+from nczarr.ast.types import ATOMIC, is_number
+from nczarr.diagnostics.report import Diagnostic, Report, Severity
+from nczarr.plugins.cf.udunits import UnitSystem, load_units
+from nczarr.plugins.combine.arrays.convert_units import LinearConversion, UnitsConverted
+from nczarr.plugins.combine.join.agreement import WantedUnits
+from nczarr.plugins.combine.join.packing import LIMITS, numbers_of, packing_of
+from nczarr.plugins.combine.join.recode import BOUNDS, find_named, text_of, units_of
+from nczarr.semantics.checked import Checked, remaining
+
+MAJORITY = "majority"
+"""Request for the units of most sources."""
+
+SHOWN = 3
+"""Maximum sources in a note."""
+
+TINY = 4e-16
+"""Relative error of the factors of UDUNITS, with which fractions are found again."""
+
+ROUNDING = 1e-13
+"""Relative error of its offsets, which are differences."""
+
+
+@lru_cache(maxsize=1)
+def _system() -> UnitSystem | None:
+    return load_units()
+
+
+@lru_cache(maxsize=256)
+def find_conversion(given: str, wanted: str) -> LinearConversion | None:
+    """Return the conversion between two units; None if UDUNITS has none, or one that is not linear."""
+    system = _system()
+    if system is None or not (system.is_valid(given) and system.is_valid(wanted)):
+        return None
+    if not system.is_equivalent(given, wanted) or system.is_reference(given):
+        return None
+    try:
+        offset, far, *others = (float(system.convert(float(value), given, wanted)) for value in (0, 2.0**70, 1, -3))
+    except ValueError:  # units beside those of UDUNITS
+        return None
+    factor = far / 2.0**70
+    if not (0 < factor < math.inf and math.isfinite(offset)) or any(
+        not abs(factor * value + offset - other) <= 1e-9 * (factor + abs(offset))
+        for value, other in zip((1, -3), others, strict=True)
+    ):
+        return None
+    return LinearConversion(
+        _find_fraction(factor, TINY * factor), _find_fraction(offset, ROUNDING * max(1, abs(offset)))
+    )
+
+
+def _find_fraction(number: float, error: float) -> Fraction:
+    """Return the fraction of few digits that a number with a maximum error stands for: 5/9, 273.15."""
+    for fraction in (Fraction(number).limit_denominator(10**4), Fraction(f"{number:.15g}")):
+        if abs(fraction - Fraction(number)) <= error:
+            return fraction
+    return Fraction(number)
+
+
+def _conversion_of(variable: Variable, given: str, wanted: str) -> LinearConversion | None:
+    """Return the conversion of a variable's values; differences of temperatures have no offset."""
+    found = find_conversion(given, wanted)
+    words = f"{text_of(variable, 'units_metadata')} {text_of(variable, 'cell_methods')}"
+    is_difference = re.search(r"temperature: difference|: (standard_deviation|range)\b", words)
+    return found if found is None or not is_difference else found._replace(offset=Fraction(0))
+
+
+# ---- plan ------------------------------------------------------------------------------------------------------------
+class _Use(NamedTuple):
+    """One unit of one variable."""
+
+    variable: Variable
+    """The variable as the first source with it has it."""
+    fill: Constant | None
+    sources: list[str]
+    """Names of the sources with it."""
+
+
+def plan_units(
+    units: str, sources: Iterable[tuple[str, Checked]], report: Report, *, extends: bool = False
+) -> tuple[dict[str, WantedUnits], Diagnostic | None]:
+    """Return the units of variables for which sources have several, and the plan as a note; reports inexact-units.
+
+    `units`: those of all, or `majority`; `extends`: the first source is a target that keeps its own. Raises OSError.
+    """
+    uses: dict[str, dict[str, _Use]] = {}
+    for name, checked in sources:
+        for path, variable in checked.variables.items():
+            text = text_of(variable, "units") if is_number(variable.type) else None
+            if text is not None and units_of(variable) is None:
+                use = uses.setdefault(path, {}).setdefault(text, _Use(variable, checked.fills[path], []))
+                use.sources.append(name)
+    table, rows = {}, []
+    for path, several in uses.items():
+        counts = [(0 if extends else -len(use.sources), text) for text, use in several.items()]
+        chosen = min(counts, key=lambda row: row[0])[1] if units == MAJORITY else units
+        plan = {
+            text: found
+            for text, use in several.items()
+            if text != chosen and (found := _conversion_of(use.variable, text, chosen)) is not None
+        }
+        if len(several) < 2 or not plan:
+            continue
+        floats = (
+            use for text, use in several.items() if _is_plain_float(use.variable) and (text in plan or text == chosen)
+        )
+        form = next(floats, None)
+        table[path] = WantedUnits(chosen) if form is None else _want_floats(chosen, form)
+        rows += [f"`{path}`: {text} becomes {chosen}, {plan[text]}, in {names.list_first(several[text].sources, SHOWN)}"
+                 for text in plan]  # fmt: skip
+    if not rows and units != MAJORITY:
+        text, helps = f"no variable has units in some sources that convert to `{units}`, and others elsewhere", []
+        system = _system()
+        if system is None:
+            text, helps = "units are converted by cf-units, which is not installed", ["`pip install 'nczarr[cf]'`"]
+        elif not system.is_valid(units):
+            text = f"`{units}` are neither units of dates, `hours since 1970-01-01`, nor units that UDUNITS knows"
+        report.error("inexact-units", text, helps=helps)
+    text = "values are converted to other units"
+    return table, Diagnostic("converted-units", Severity.NOTE, text, notes=tuple(rows)) if rows else None
+
+
+def _is_plain_float(variable: Variable) -> bool:
+    packed = any(one.name in ("scale_factor", "add_offset") for one in variable.attributes)
+    return ATOMIC[variable.type].is_float and not packed
+
+
+def _want_floats(units: str, use: _Use) -> WantedUnits:
+    """Return these units with the floating-point type that integers of other sources get."""
+    marks = tuple(one for one in use.variable.attributes if one.name in MISSING_MARKS)
+    return WantedUnits(units, use.variable.type, marks, use.fill)
+
+
+# ---- sources ---------------------------------------------------------------------------------------------------------
+def convert_units(name: str, checked: Checked, table: Mapping[str, WantedUnits], report: Report) -> Checked:
+    """Return a source in the planned units, with its cell bounds; reports inexact-units. Raises OSError."""
+    declared: dict[str, Variable] = {}
+    parts: dict[str, Parts] = {}
+    fills: dict[str, Constant | None] = {}
+    for path, wanted in table.items():
+        variable = checked.variables.get(path)
+        given = None if variable is None else text_of(variable, "units")
+        conversion = None if variable is None or given is None else _conversion_of(variable, given, wanted.units)
+        if variable is None or conversion is None or given == wanted.units:
+            continue
+        for fqn in (path, *_list_followers(path, checked)):
+            made = _convert_variable(name, fqn, checked, wanted, conversion, report)
+            if made is not None:
+                declared[fqn], parts[fqn], fills[fqn] = made
+    if not declared:
+        return checked
+
+    def change(path: str, group: Group) -> dict[str, Any]:
+        """Return the variables in their new units."""
+        return {"variables": tuple(declared.get(names.join(path, one.name), one) for one in group.variables)}
+
+    with building():
+        tree = map_groups(checked.dataset, change)
+        own = {path: array for path, array in parts.items() if array}
+        return remaining(checked._replace(fills={**checked.fills, **fills}), tree)._replace(
+            parts={**checked.parts, **own}
+        )
+
+
+def _list_followers(path: str, checked: Checked) -> Iterator[str]:
+    """Yield the cell bounds of a coordinate that have no units of their own."""
+    for attribute in BOUNDS:
+        bounds = find_named(path, text_of(checked.variables[path], attribute), checked)
+        if bounds is not None and text_of(checked.variables[bounds], "units") is None:
+            yield bounds
+
+
+def _convert_variable(
+    name: str, path: str, checked: Checked, wanted: WantedUnits, conversion: LinearConversion, report: Report
+) -> tuple[Variable, Parts, Constant | None] | None:
+    """Return a variable in other units, its array if it is another one, and its fill value; None after an error."""
+    variable, fill = checked.variables[path], checked.fills[path]
+    attributes = {one.name: one for one in variable.attributes}
+    if "units" in attributes:
+        attributes["units"] = Attribute(name="units", value=Constant.text(wanted.units.encode()))
+    where, parts, kind = f"`{path}` in `{name}`", checked.parts.get(path, {}), variable.type
+    packed = any(one in attributes for one in ("scale_factor", "add_offset"))
+    becomes_float = not packed and not ATOMIC[kind].is_float and wanted.type is not None
+    if conversion.is_identity and not becomes_float:
+        parts = {}
+    elif packed:
+        _convert_packing(attributes, variable.type, conversion)
+        parts = {}
+    else:
+        marks = wanted.marks if becomes_float else ()
+        if becomes_float and wanted.type is not None:
+            kind, fill = wanted.type, wanted.fill
+            attributes = {key: one for key, one in attributes.items() if key not in MISSING_MARKS}
+            attributes |= {one.name: one for one in marks}
+        made = {key: _convert_array(source, variable, kind, marks, fill, conversion) for key, source in parts.items()}
+        wrong = next((bad for source in made.values() if (bad := source.find_wrong()) is not None), None)
+        parts = dict(made)
+        if wrong is not None:
+            what = f"no {kind} in `{wanted.units}` ({conversion}), or the mark of missing values"
+            text = f"{wrong} of {where} is {what}"
+            helps = [
+                "give one source a floating-point type first, which the others get too",
+                "leave it out with `--var`",
+            ]
+            report.error("inexact-units", text, helps=helps)
+            return None
+    if not _convert_limits(attributes, kind, packed, conversion):
+        report.error("inexact-units", f"the limits of {where} have no equal in `{wanted.units}`")
+        return None
+    return variable.model_copy(update={"type": kind, "attributes": tuple(attributes.values())}), dict(parts), fill
+
+
+def _convert_array(
+    source: ArraySource,
+    variable: Variable,
+    kind: str,
+    marks: tuple[Attribute, ...],
+    fill: Constant | None,
+    conversion: LinearConversion,
+) -> UnitsConverted:
+    """Return an array of plain numbers in other units, as numbers of a type with some marks."""
+    old = packing_of(variable, None).numbers
+    if kind == variable.type:
+        return UnitsConverted(source, conversion, old, old.element, None, source.layout.fill)
+    element = str(descr(kind, {}))
+    mark = next((number for one in marks for number in numbers_of(one.value)), float("nan"))
+    data = fill.data if fill is not None and isinstance(fill.data, bytes) else None
+    return UnitsConverted(source, conversion, old, element, mark, convert_fill(data, numpy_dtype(element).str))
+
+
+def _convert_packing(attributes: dict[str, Attribute], kind: str, conversion: LinearConversion) -> None:
+    """Change scale and offset so that the stored numbers stand for values in other units."""
+    scale, offset = attributes.get("scale_factor"), attributes.get("add_offset")
+    both = {
+        "scale_factor": (
+            scale,
+            Fraction(numbers_of(scale.value)[0]) * conversion.factor if scale else conversion.factor,
+        ),
+        "add_offset": (offset, conversion.apply(numbers_of(offset.value)[0] if offset else 0)),
+    }
+    for name, (old, number) in both.items():
+        if old is not None or number != (1 if name == "scale_factor" else 0):
+            attributes[name] = Attribute(name=name, value=_constant(old.value.type if old else "double", number))
+
+
+def _constant(kind: str, number: Fraction) -> Constant:
+    """Return a number in its type if this is exact, else as a double."""
+    value = Constant.numbers(kind, [float(number)]) if ATOMIC[kind].is_float else None
+    is_exact = value is not None and Fraction(value.as_numbers()[0]) == number
+    return value if value is not None and is_exact else Constant.numbers("double", [float(number)])
+
+
+def _convert_limits(attributes: dict[str, Attribute], kind: str, packed: bool, conversion: LinearConversion) -> bool:
+    """Convert attributes with values in the units; return whether all have an equal in their type.
+
+    Limits of packed numbers are stored numbers.
+    """
+    for name in (*LIMITS, "actual_range"):
+        one = attributes.get(name)
+        if one is None or not is_number(one.value.type) or (packed and name in LIMITS and one.value.type == kind):
+            continue
+        numbers = [conversion.apply(number) for number in numbers_of(one.value)]
+        is_float = ATOMIC[one.value.type].is_float
+        if not is_float and any(number.denominator != 1 for number in numbers):
+            return False
+        values = [float(number) if is_float else int(number) for number in numbers]
+        attributes[name] = Attribute(name=name, value=Constant.numbers(one.value.type, values))
+    return True
