@@ -42,6 +42,7 @@ else:
         """Stand-in for NumPy that caches its attributes."""
 
         def __getattr__(self, name: str) -> Any:
+            """Import a member of NumPy on first use; functions that make arrays check the free memory first."""
             import numpy
 
             member = getattr(numpy, name)

@@ -113,6 +113,7 @@ class _ChunkLengths:
     """Schema of a chunk length: an integer, or a list of integers and of pairs `[length, number]`."""
 
     def __get_pydantic_core_schema__(self, source: Any, handler: Any) -> Any:
+        """Return the schema: lists become `Lengths`, and `Lengths` become lists in JSON."""
         from pydantic_core import core_schema
 
         length = core_schema.int_schema(gt=0, strict=True)

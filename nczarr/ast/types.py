@@ -196,6 +196,7 @@ def dependencies_first(types: Mapping[str, UserType]) -> dict[str, UserType]:
     done: dict[str, UserType] = {}
 
     def visit(fqn: str) -> None:
+        """Add a type behind the types that it uses."""
         declared = types.get(fqn)
         if declared is None or fqn in done:
             return

@@ -168,6 +168,7 @@ class Deadlines:
                 self._actions.pop(key, None)
 
     def _watch(self) -> None:
+        """Call each action when its time is over; runs in a thread, without end."""
         with self._changed:
             while True:
                 now = time.monotonic()
