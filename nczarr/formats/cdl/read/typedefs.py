@@ -135,6 +135,7 @@ def _read_compound(assembler: Assembler, context: Any) -> None:
 
 
 def _read_field(assembler: Assembler, context: Any, fields: list[Field], uses: list[Span]) -> None:
+    """Append the fields of a declaration, such as `int a, b(2) ;`, and the places of their type."""
     word = token_of(context.word())
     if word is None:
         return
