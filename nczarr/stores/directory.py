@@ -193,6 +193,7 @@ class DirectoryTarget(DirectoryStore):
     def __init__(
         self, path: str, *, overwrite: bool = False, journal: StoreJournal | None = None, resume: bool = False
     ) -> None:
+        """Make an unfinished folder next to the target, or go on with one of the same journal."""
         path = local_paths.tidy(path)
         if not overwrite and os.path.lexists(path):
             raise FileExistsError(f"{path} exists")
@@ -232,9 +233,10 @@ class DirectoryTarget(DirectoryStore):
         self._write(key, ranges.join(pieces))
 
     def _write(self, key: str, pieces: Iterable[bytes | Range]) -> None:
+        """Write the file of a key; in a resumable folder under a temporary name, so that it appears whole."""
         folder = safe_key(key).rpartition("/")[0]
         if folder not in self._made:
-            self._make(folder)
+            self._make_folder(folder)
         path = f"{self._real}/{key}"
         growing = f"{self._real}/{folder}/{GROWING}{os.urandom(8).hex()}" if self._whole else path
         file = os.open(growing, _NEW, 0o666)
@@ -255,10 +257,10 @@ class DirectoryTarget(DirectoryStore):
         if self._whole:
             os.replace(growing, path)
 
-    def _make(self, folder: str) -> None:
+    def _make_folder(self, folder: str) -> None:
         parent = folder.rpartition("/")[0]
         if parent not in self._made:
-            self._make(parent)
+            self._make_folder(parent)
         with suppress(FileExistsError):  # another thread, process or run was faster
             os.mkdir(f"{self._real}/{folder}")
         self._made.add(folder)

@@ -111,6 +111,7 @@ class Zarr2Reader(NodeReader):
         return None, prefix + ".zattrs"
 
     def describe(self, prefix: str) -> ArrayMetadata | None:
+        """Read `.zarray` below a prefix, with the attributes; equal documents are read once."""
         key = prefix + ".zarray"
         document = self.documents.get(key)
         if document is None:
