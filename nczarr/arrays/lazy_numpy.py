@@ -28,6 +28,7 @@ else:
 
         @functools.wraps(function)
         def make(shape: Any, *others: Any, **named: Any) -> Any:
+            """Make the array if there is room; `place` is that of the dtype among `others`."""
             dtype = others[place] if len(others) > place else named.get("dtype")
             if not isinstance(dtype, dtype_class):
                 dtype = dtype_class(dtype)

@@ -155,6 +155,7 @@ class Storage(Node):
     """The store's type of the values, if the model lacks it."""
 
     def __post_init__(self) -> None:
+        """Check the types of the members quickly; pydantic validates only what fails, and explains it."""
         chunks, codecs = self.chunks, self.codecs
         if not (
             (self.layout is None or self.layout in _LAYOUTS)
@@ -294,6 +295,7 @@ class Variable(Node):
     """
 
     def __post_init__(self) -> None:
+        """Check the types of the members quickly; pydantic validates only what fails, and explains it."""
         if not (
             is_name(self.name)
             and is_name(self.type)

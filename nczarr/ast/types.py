@@ -151,6 +151,7 @@ class Field(Node):
     """Byte offset in a file's own layout; None: C alignment."""
 
     def __post_init__(self) -> None:
+        """Check the types of the members quickly; pydantic validates only what fails, and explains it."""
         if not (
             is_name(self.name)
             and is_name(self.type)

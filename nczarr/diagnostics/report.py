@@ -278,6 +278,7 @@ class Report:
     )
 
     def __init__(self, limit: int = 1000, *, strict: bool = False) -> None:
+        """Begin an empty report, which keeps `limit` diagnostics; `strict` turns warnings into errors."""
         self.limit = limit
         self.strict = strict
         self.announce: Callable[[], None] = _nothing

@@ -174,6 +174,7 @@ def collect_facts(request: InfoRequest, report: Report) -> Informed | None:
 
 
 def _collect_variable_facts(checked: Checked, path: str) -> VariableFacts:
+    """Return type, shape, chunks, codecs and sizes; None as size: variable length, or a damaged index of chunks."""
     variable, shape = checked.variables[path], checked.shapes[path]
     parts = checked.parts.get(path, {})
     try:

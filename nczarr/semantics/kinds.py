@@ -300,7 +300,8 @@ def _with_attributes(dataset: Dataset, kind: Kind) -> Dataset:
     """Return a dataset with only the attributes that the kind holds."""
     limits = NETCDF_KINDS[kind]
 
-    def kept(owner: Group | Variable) -> dict[str, Any]:
+    def keep_allowed(owner: Group | Variable) -> dict[str, Any]:
+        """Return the attributes of an owner that the kind of file can hold, as its new members."""
         attributes = (
             attribute
             for attribute in owner.attributes
@@ -311,8 +312,8 @@ def _with_attributes(dataset: Dataset, kind: Kind) -> Dataset:
 
     def change(path: str, group: Group) -> dict[str, Any]:
         return {
-            **kept(group),
-            "variables": tuple(variable.model_copy(update=kept(variable)) for variable in group.variables),
+            **keep_allowed(group),
+            "variables": tuple(variable.model_copy(update=keep_allowed(variable)) for variable in group.variables),
         }
 
     return map_groups(dataset, change)

@@ -236,7 +236,7 @@ class DirectoryTarget(DirectoryStore):
         """Write the file of a key; in a resumable folder under a temporary name, so that it appears whole."""
         folder = safe_key(key).rpartition("/")[0]
         if folder not in self._made:
-            self._make_folder(folder)
+            self._make(folder)
         path = f"{self._real}/{key}"
         growing = f"{self._real}/{folder}/{GROWING}{os.urandom(8).hex()}" if self._whole else path
         file = os.open(growing, _NEW, 0o666)
@@ -257,10 +257,10 @@ class DirectoryTarget(DirectoryStore):
         if self._whole:
             os.replace(growing, path)
 
-    def _make_folder(self, folder: str) -> None:
+    def _make(self, folder: str) -> None:
         parent = folder.rpartition("/")[0]
         if parent not in self._made:
-            self._make_folder(parent)
+            self._make(parent)
         with suppress(FileExistsError):  # another thread, process or run was faster
             os.mkdir(f"{self._real}/{folder}")
         self._made.add(folder)

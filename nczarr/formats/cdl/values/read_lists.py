@@ -122,6 +122,7 @@ class _VariableReader:
     def __init__(
         self, path: str, variable: Variable, span: Span, source: Source, tables: Tables, report: Report
     ) -> None:
+        """Prepare to read the values of a variable at `span`, the text between `=` and `;`."""
         self.variable = variable
         self.span = span
         self.source = source

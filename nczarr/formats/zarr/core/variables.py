@@ -271,7 +271,7 @@ class Variables:
     def _choose_type(
         self, extension: ArrayExtension, name: str, described: ArrayMetadata, inventor: Inventor, key: str
     ) -> str | None:
-        """Return the type that the extension names, if the array can hold it; else the dtype's, or None after a report."""
+        """Return the type that the extension names, if the array can hold it, else the dtype's; None after a loss."""
         type_name, types = extension.type, self.types
         if type_name is not None:
             is_known = type_name in ATOMIC or type_name in types

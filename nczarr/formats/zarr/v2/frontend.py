@@ -72,6 +72,7 @@ class Zarr2Reader(NodeReader):
     names = (".zarray", ".zattrs", ".zgroup")
 
     def __init__(self, documents: DocumentCache, *, netcdf: bool = False) -> None:
+        """Begin with `.zmetadata`, which stands for the documents if the root has none. `netcdf`: `|S1` is text."""
         super().__init__(documents)
         self.texts_are_strings = netcdf
         self._described: dict[int, ArrayMetadata] = {}

@@ -67,6 +67,7 @@ class Zarr3Reader(NodeReader):
     names = (DOCUMENT,)
 
     def __init__(self, documents: DocumentCache) -> None:
+        """Begin with the consolidated metadata of the root's `zarr.json`, by keys of documents."""
         super().__init__(documents)
         self._announced: set[str] = set()
         """Prefixes of nodes with reported draft members."""
