@@ -1,4 +1,4 @@
-"""What a fault of CDL syntax means, in words: the token that is missing, and how other notations are written here."""
+"""Explanations of faults of CDL syntax: the token that is missing, and how other notations are written here."""
 
 from __future__ import annotations
 
