@@ -420,7 +420,7 @@ def formats() -> Iterator[Format]:
 
 def for_target(path: str) -> Format | None:
     """Return the format of a target by its longest matching suffix, or None."""
-    return next((form for table in _tables() if (form := _by_suffix(path, table, writing=True))), None)
+    return next((form for table in _tables() if (form := _find_by_suffix(path, table, writing=True))), None)
 
 
 def detect(name: str, head: bytes) -> Format | None:
@@ -434,7 +434,7 @@ def detect(name: str, head: bytes) -> Format | None:
                 and re.match(candidate.detects.encode(), head[:HEAD], re.DOTALL)
             ):
                 return candidate
-        form = _by_suffix(name, table, writing=False)
+        form = _find_by_suffix(name, table, writing=False)
         if form is not None:
             return form
     return None
@@ -468,7 +468,8 @@ def _lazily(table: Table) -> Iterator[str]:
     yield from (row for name, row in table().items() if name not in ROWS)
 
 
-def _by_suffix(path: str, table: Table, *, writing: bool) -> Format | None:
+def _find_by_suffix(path: str, table: Table, *, writing: bool) -> Format | None:
+    """Return the format with the longest suffix that a path ends with."""
     best: tuple[int, Format] | None = None
     for row in table().values():
         candidate: Format = load(row)

@@ -16,17 +16,17 @@ CHARACTERS = 300
 def brief(value: Any) -> str:
     """Return a value in a bounded text: the first elements of an array, the beginning of a text."""
     if isinstance(value, list):
-        shown = ", ".join(_one(element) for element in value[:ITEMS])
+        shown = ", ".join(_format_item(element) for element in value[:ITEMS])
         text = f"[{shown}{_more(len(value))}]"
     elif isinstance(value, np.ndarray):
-        shown = ", ".join(_one(element) for element in value.reshape(-1)[:ITEMS])
+        shown = ", ".join(_format_item(element) for element in value.reshape(-1)[:ITEMS])
         text = f"[{shown}{_more(value.size)}]"
     else:
-        text = _one(value)
+        text = _format_item(value)
     return text if len(text) <= CHARACTERS else text[:CHARACTERS] + "…"
 
 
-def _one(value: Any) -> str:
+def _format_item(value: Any) -> str:
     if isinstance(value, str):
         return repr(value[: CHARACTERS + 1])
     if isinstance(value, np.ndarray):
@@ -34,7 +34,7 @@ def _one(value: Any) -> str:
     if isinstance(value, np.void):
         if value.dtype.names is None:
             return "0x" + value.tobytes()[:CHARACTERS].hex()
-        return "{" + ", ".join(f"{name}: {_one(value[name])}" for name in value.dtype.names[:ITEMS]) + "}"
+        return "{" + ", ".join(f"{name}: {_format_item(value[name])}" for name in value.dtype.names[:ITEMS]) + "}"
     return str(value)
 
 

@@ -262,6 +262,7 @@ class DatasetHandle(GroupHandle):
         return keys
 
     def _text(self, form_name: str) -> str:
+        """Return the dataset as text of a format such as `cdl`; raise CompileError if the format cannot hold it."""
         from nczarr.pipeline import endpoints, phases
 
         report = Report()
@@ -339,6 +340,7 @@ def from_notation(text: str | bytes, *, name: str = "<text>", kind: str | None =
 
 
 def _compile(format_name: str, text: str | bytes, name: str, kind: str | None) -> DatasetHandle:
+    """Compile a text of a format such as `cdl`; `name` stands in messages, `kind` is that of a netCDF file."""
     from nczarr import registry
     from nczarr.pipeline import phases
 

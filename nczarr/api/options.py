@@ -159,6 +159,7 @@ def takes(options: type) -> Callable[[Function], Function]:
     ]
 
     def decorate(function: Function) -> Function:
+        """Make a function refuse unknown keywords, and list its options in its signature instead of `**`."""
         signature = inspect.signature(function)
         explicit = [
             parameter

@@ -28,6 +28,7 @@ else:
 
         @functools.wraps(function)
         def make(shape: Any, *others: Any, **named: Any) -> Any:
+            """Make the array if there is room; `place` is that of the dtype among `others`."""
             dtype = others[place] if len(others) > place else named.get("dtype")
             if not isinstance(dtype, dtype_class):
                 dtype = dtype_class(dtype)
@@ -42,6 +43,7 @@ else:
         """Stand-in for NumPy that caches its attributes."""
 
         def __getattr__(self, name: str) -> Any:
+            """Import a member of NumPy on first use; functions that make arrays check the free memory first."""
             import numpy
 
             member = getattr(numpy, name)

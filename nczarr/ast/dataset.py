@@ -113,6 +113,7 @@ class _ChunkLengths:
     """Schema of a chunk length: an integer, or a list of integers and of pairs `[length, number]`."""
 
     def __get_pydantic_core_schema__(self, source: Any, handler: Any) -> Any:
+        """Return the schema: lists become `Lengths`, and `Lengths` become lists in JSON."""
         from pydantic_core import core_schema
 
         length = core_schema.int_schema(gt=0, strict=True)
@@ -154,6 +155,7 @@ class Storage(Node):
     """The store's type of the values, if the model lacks it."""
 
     def __post_init__(self) -> None:
+        """Check the types of the members quickly; pydantic validates only what fails, and explains it."""
         chunks, codecs = self.chunks, self.codecs
         if not (
             (self.layout is None or self.layout in _LAYOUTS)
@@ -293,6 +295,7 @@ class Variable(Node):
     """
 
     def __post_init__(self) -> None:
+        """Check the types of the members quickly; pydantic validates only what fails, and explains it."""
         if not (
             is_name(self.name)
             and is_name(self.type)

@@ -122,6 +122,7 @@ class Lengths(int):
         return begin + (number - first) * length
 
     def __rfloordiv__(self, position: Any) -> Any:
+        """Return the number of the chunk that has a position: an integer, or an array of them."""
         if isinstance(position, int):
             if position < 0:
                 return -1 - (-1 - position) // self

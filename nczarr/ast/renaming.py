@@ -31,6 +31,7 @@ def complete_renames(dataset: Dataset, direct: Renames) -> dict[NodeKind, dict[s
     complete: dict[NodeKind, dict[str, str]] = {kind: {} for kind in NODE_KINDS}
 
     def visit(group: Group, old: str, new: str) -> None:
+        """Note the changed FQNs of a group's nodes; `old` and `new` are the group's own."""
         for kind in NODE_KINDS:
             for child in getattr(group, f"{kind}s"):
                 old_path = names.join(old, child.name)
@@ -112,7 +113,7 @@ class _Renamer:
         """Return the members of a group with new names."""
         return {
             "name": names.last(self.renamed["group"][path]) if path in self.renamed["group"] else group.name,
-            "types": tuple(self._declare(declared, path) for declared in group.types),
+            "types": tuple(self._change_type(declared, path) for declared in group.types),
             "dimensions": tuple(self._name("dimension", dimension, path) for dimension in group.dimensions),
             "variables": tuple(self._change_variable(variable, path) for variable in group.variables),
             "attributes": self._attributes(group.attributes),
@@ -125,7 +126,7 @@ class _Renamer:
     def _use(self, type_name: str) -> str:
         return self.renamed["type"].get(type_name, type_name)
 
-    def _declare(self, declared: UserType, parent: str) -> UserType:
+    def _change_type(self, declared: UserType, parent: str) -> UserType:
         if isinstance(declared, VlenType):
             declared = declared.model_copy(update={"base": self._use(declared.base)})
         elif isinstance(declared, CompoundType):

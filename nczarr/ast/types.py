@@ -151,6 +151,7 @@ class Field(Node):
     """Byte offset in a file's own layout; None: C alignment."""
 
     def __post_init__(self) -> None:
+        """Check the types of the members quickly; pydantic validates only what fails, and explains it."""
         if not (
             is_name(self.name)
             and is_name(self.type)
@@ -196,6 +197,7 @@ def dependencies_first(types: Mapping[str, UserType]) -> dict[str, UserType]:
     done: dict[str, UserType] = {}
 
     def visit(fqn: str) -> None:
+        """Add a type behind the types that it uses."""
         declared = types.get(fqn)
         if declared is None or fqn in done:
             return

@@ -48,6 +48,7 @@ class Constant(Node):
     """Canonical content, as described above."""
 
     def __post_init__(self) -> None:
+        """Check the common cases quickly; pydantic validates the others, and explains their faults."""
         data, count, size = self.data, self.count, _SIZES.get(self.type) if type(self.type) is str else None
         if type(data) is bytes and size and type(count) is int and len(data) == count * size:
             return  # by far the most
@@ -232,10 +233,11 @@ def _read_json(value: dict[str, Any]) -> dict[str, Any]:
         return {"data": tuple(Constant.from_json(item) for item in content)}
     if kind == "string":
         return {"data": tuple(_text_in(item) for item in content), "count": len(content)}
-    return {"data": _numbers_in(kind, content), "count": len(content)}
+    return {"data": _pack_json_numbers(kind, content), "count": len(content)}
 
 
-def _numbers_in(kind: str, content: list[Any]) -> bytes:
+def _pack_json_numbers(kind: str, content: list[Any]) -> bytes:
+    """Pack the JSON member `values` of a numeric constant."""
     atomic = ATOMIC.get(kind)
     if atomic is None or not (atomic.is_integer or atomic.is_float):
         raise ValueError(f"`values` does not suit type {kind!r}")

@@ -137,6 +137,7 @@ def _find_command(*names: str) -> tuple[str, str] | None:
 
 
 def _dispatch(arguments: list[str]) -> int:
+    """Run the command that the first one or two arguments name; return its exit status."""
     known = _find_command(*(" ".join(arguments[:words]) for words in (2, 1) if len(arguments) >= words))
     status: int
     if known is None:

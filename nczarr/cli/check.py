@@ -179,6 +179,7 @@ def run(arguments: argparse.Namespace) -> int:
         return schemas[0]
 
     def check_one(path: str) -> None:
+        """Check one dataset and count its faults; codes of `once` are reported for the first one only."""
         nonlocal faults, codes
         from nczarr.pipeline.check import check
         from nczarr.pipeline.check_request import CheckRequest

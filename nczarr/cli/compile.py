@@ -139,6 +139,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _compile(arguments: argparse.Namespace, options: Options, messages: Messages) -> None:
+    """Write the target, or print it, its plan (`--dry-run`) or the tree after a pass (`--dump-after`)."""
     from nczarr.pipeline.phases import Input, prepare
     from nczarr.pipeline.select.selection import Subset
 
@@ -193,6 +194,7 @@ def _make_product(product: CompileProduct, arguments: argparse.Namespace, option
 def _open_emission(
     arguments: argparse.Namespace, options: Options, messages: Messages, out: str, form: str | None
 ) -> Emission:
+    """Return the request of an emission: how to open the schema, and how to prepare the target."""
     from nczarr.pipeline.emission import Emission
     from nczarr.pipeline.phases import Input, prepare
     from nczarr.pipeline.select.selection import Subset

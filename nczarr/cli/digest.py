@@ -135,12 +135,12 @@ class _Digests:
             digests = self._digest_named(dataset)
         finally:
             if digests is None:
-                write_product([self._verdict(dataset, None, expected.whole, None)])
+                write_product([self._format_verdict(dataset, None, expected.whole, None)])
         if digests is None:
             return
-        lines = [self._verdict(dataset, None, expected.whole, digests.whole)]
+        lines = [self._format_verdict(dataset, None, expected.whole, digests.whole)]
         lines += [
-            self._verdict(dataset, part, expected_digest, digests.parts.get(part))
+            self._format_verdict(dataset, part, expected_digest, digests.parts.get(part))
             for part, expected_digest in expected.parts.items()
         ]
         write_product(lines)
@@ -152,7 +152,8 @@ class _Digests:
             text = f"`{dataset}` differs from `{name}`{where}"
             self.messages.report.error("unequal-digest", text)
 
-    def _verdict(self, name: str, part: str | None, expected: str, digest: str | None) -> bytes:
+    def _format_verdict(self, name: str, part: str | None, expected: str, digest: str | None) -> bytes:
+        """Return the line of a verified digest, as sha256sum prints it (`NAME: OK`), or its JSON."""
         if self.json:
             return _json({"digest": digest, "wanted": expected, "ok": digest == expected, "file": name, "path": part})
         if digest == expected and self.arguments.quiet:

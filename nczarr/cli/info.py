@@ -131,7 +131,7 @@ def _text_lines(facts: DatasetFacts) -> Iterator[str]:
         yield "coordinates"
         width = max(len(readable(entry.path.lstrip("/"))) for entry in facts.coordinates)
         for coordinate in facts.coordinates:
-            yield from _coordinate_lines(coordinate, min(width, 24))
+            yield from _format_coordinate(coordinate, min(width, 24))
     if facts.variables:
         yield from _variable_table(facts.variables)
     if facts.warnings:
@@ -158,7 +158,8 @@ def _fold(title: str, words: list[str]) -> Iterator[str]:
         yield line.rstrip()
 
 
-def _coordinate_lines(coordinate: CoordinateFacts, width: int) -> Iterator[str]:
+def _format_coordinate(coordinate: CoordinateFacts, width: int) -> Iterator[str]:
+    """Yield the lines of a coordinate, such as `lat  3 values: 10 to 30, step 10 degrees_north`."""
     from nczarr.diagnostics.render import visible
     from nczarr.names import readable
 

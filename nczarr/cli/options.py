@@ -133,7 +133,7 @@ def chunk_pairs(spec: str) -> list[tuple[str, int | tuple[int, ...]]]:
         except ValueError:
             forms = "auto, a size such as 10MB, NAME=LENGTH,… for dimensions or /VARIABLE=LENGTH,…"
             raise ValueError(f"--chunks {spec}: write {forms}") from None
-    return [*_length_pairs(f"--chunks {spec}", spec)]
+    return [*_parse_lengths(f"--chunks {spec}", spec)]
 
 
 def shard_pairs(spec: str) -> list[tuple[str, str | tuple[int, ...]]]:
@@ -148,10 +148,11 @@ def shard_pairs(spec: str) -> list[tuple[str, str | tuple[int, ...]]]:
         raise ValueError(
             f"--shards {spec}: write auto, append, none, NAME=LENGTH,… for dimensions or /VARIABLE=LENGTH,…"
         )
-    return [*_length_pairs(f"--shards {spec}", spec)]
+    return [*_parse_lengths(f"--shards {spec}", spec)]
 
 
-def _length_pairs(option: str, spec: str) -> list[tuple[str, tuple[int, ...]]]:
+def _parse_lengths(option: str, spec: str) -> list[tuple[str, tuple[int, ...]]]:
+    """Parse `NAME=LENGTH,…` (dimensions), or `/VARIABLE=LENGTH,…` with a length for each of its dimensions."""
     if spec.startswith("/"):
         name, _, lengths = spec.rpartition("=")
         pairs = [(name, tuple(positive(length, option) for length in lengths.split(",")))]

@@ -262,6 +262,7 @@ class Messages:
         yield from render.human(diagnostics, colour=render.wants_colour(sys.stderr))
 
     def _summary(self, diagnostics: list[Diagnostic]) -> Iterator[str]:
+        """Yield the count of errors and warnings, if any were rendered."""
         render = sys.modules.get("nczarr.diagnostics.render")
         if render is None:
             return

@@ -276,13 +276,14 @@ def _cells(text: str) -> list[str]:
     cells: list[str] = []
     position = 0
     for character in text:
-        cell = " " * (TAB - position % TAB) if character == "\t" else _show(character)
+        cell = " " * (TAB - position % TAB) if character == "\t" else _make_visible(character)
         cells.append(cell)
         position += _width(cell)
     return cells
 
 
-def _show(character: str) -> str:
+def _make_visible(character: str) -> str:
+    """Return a visible sign for a control character, U+FFFD for a surrogate or an invisible one."""
     code = ord(character)
     if code < 0x20:
         return chr(0x2400 + code)
@@ -310,4 +311,4 @@ def visible(text: str) -> str:
     """Return a text with control characters, lone surrogates and direction marks replaced by pictures."""
     if text.isascii() and text.isprintable():
         return text
-    return "".join(map(_show, text))
+    return "".join(map(_make_visible, text))

@@ -278,6 +278,7 @@ class Report:
     )
 
     def __init__(self, limit: int = 1000, *, strict: bool = False) -> None:
+        """Begin an empty report, which keeps `limit` diagnostics; `strict` turns warnings into errors."""
         self.limit = limit
         self.strict = strict
         self.announce: Callable[[], None] = _nothing
@@ -484,7 +485,7 @@ def _in_words(diagnostic: Diagnostic) -> Iterator[str]:
     """Yield the lines of a diagnostic for a Python caller."""
     from nczarr.diagnostics.python_terms import in_python
 
-    yield f"{diagnostic.code}: {in_python(diagnostic.message)}{_place(diagnostic.primary)}"
+    yield f"{diagnostic.code}: {in_python(diagnostic.message)}{_format_place(diagnostic.primary)}"
     yield from (f"  {note}" for note in diagnostic.notes if diagnostic.code == OMITTED)
     yield from (f"  help: {in_python(text)}" for text in diagnostic.helps)
 
@@ -501,7 +502,8 @@ def _label(span: Span, text: str) -> Label:
     return Label(span, text, key=span.source.key if span.source is not None else None)
 
 
-def _place(label: Label) -> str:
+def _format_place(label: Label) -> str:
+    """Return the place of a label in brackets: ` (at FILE:LINE:COLUMN)`, `FILE@OFFSET`, or the key of a document."""
     if label.key is not None:
         where = ""
         if label.has_lines and label.span.source is not None:

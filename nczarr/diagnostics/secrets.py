@@ -139,12 +139,12 @@ def word(path: str) -> str:
 
 def scrub(text: str, url: str, options: StorageOptions) -> str:
     """Return a message without secrets of the options, the URL, the environment, or URLs in it."""
-    for secret in sorted(set(_list_known(url, options)), key=len, reverse=True):
+    for secret in sorted(set(_list_secrets(url, options)), key=len, reverse=True):
         text = text.replace(secret, HIDDEN)
     return re.sub(r"\w+://\S+", lambda url_match: show(url_match[0]), text)
 
 
-def _list_known(url: str, options: StorageOptions) -> Iterable[str]:
+def _list_secrets(url: str, options: StorageOptions) -> Iterable[str]:
     from urllib.parse import parse_qsl, unquote, urlsplit
 
     secrets = [*options.secrets(), *(os.environ.get(name, "") for name in VARIABLES)]

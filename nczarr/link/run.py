@@ -294,13 +294,14 @@ class PlanRun(NamedTuple):
         """Return the work on a task."""
         match task:
             case Keys(_, indices):
-                return self._keys(array, indices)
+                return self._split_keys(array, indices)
             case RegionTask(_, region, indices):
                 return self._block(array, region, indices)
             case _:
                 assert_never(task)
 
-    def _keys(self, array: WrittenPart, indices: tuple[Index, ...]) -> Iterator[Work]:
+    def _split_keys(self, array: WrittenPart, indices: tuple[Index, ...]) -> Iterator[Work]:
+        """Split the chunks of a task into pieces of work for threads; a shard is filled in batches of its chunks."""
         layout, need, far = array.target.layout, measure_needed(array, self.store), is_far(array, self.store)
         here = is_small(array) and not far
         if layout.shards is None or (self.store.distant and not self.store.sequential):
@@ -324,7 +325,7 @@ class PlanRun(NamedTuple):
         yield from list_fill_tasks(block, source, self.measure.workers, self.measure.memory)
         yield BARRIER
         for batch in batches(array, indices, self.measure):
-            yield from self._keys(array._replace(source=block), batch)
+            yield from self._split_keys(array._replace(source=block), batch)
 
     def settle(self, results: Iterator[list[KeyChunks] | Counts | None]) -> None:
         """Count what was put; put and count results."""

@@ -279,6 +279,7 @@ def list_difference_folders() -> Iterator[str]:
 
 
 def _list_folders(what: str) -> Iterator[str]:
+    """Yield the value of an attribute that names a folder, such as `codes`, for each plugin that has one."""
     for list_found in (_list_built_in, _list_others):
         for found in list_found():
             plugin = load(found)[0] if found.offers is None or what in found.offers else None
@@ -367,6 +368,7 @@ def _find(kind: str, names: Iterable[str], member: Callable[[Plugin], Mapping[st
 
 @cache
 def _list_built_in() -> tuple[Found, ...]:
+    """Return the plugins in `nczarr/plugins` whose folders exist, with what they offer, without loading them."""
     try:
         package = import_module(GROUP)
     except ModuleNotFoundError:

@@ -90,6 +90,7 @@ def _read_settings(path: Path) -> CheckSettings | None:
 
 
 def _parse_settings(table: Mapping[str, Any], path: Path) -> CheckSettings:
+    """Read the table of a project's settings; raise ValueError, with the path, for a wrong key or value."""
     conventions = list_offered("convention")
     keys = ("select", "ignore", *conventions)
     unknown = next((key for key in table if key not in keys), None)

@@ -156,7 +156,7 @@ def collect_facts(request: InfoRequest, report: Report) -> Informed | None:
     checked = phases.read(source, report, options, form)
     if checked is None or form is None or report.errors:
         return None
-    variables = tuple(_variable_facts(checked, path) for path in checked.variables)
+    variables = tuple(_collect_variable_facts(checked, path) for path in checked.variables)
     facts = DatasetFacts(
         request.path,
         form.name,
@@ -164,7 +164,7 @@ def collect_facts(request: InfoRequest, report: Report) -> Informed | None:
         text_of(attributes_of(checked, "/"), "title"),
         len(checked.groups) - 1,
         {path: (dimension.size, dimension.unlimited) for path, dimension in checked.dimensions.items()},
-        tuple(_coordinate_facts(checked, path) for path in find_coordinates(checked)),
+        tuple(_summarize_coordinate(checked, path) for path in find_coordinates(checked)),
         variables,
         sum(entry.size or 0 for entry in variables),
         _measure(source, variables),
@@ -173,7 +173,8 @@ def collect_facts(request: InfoRequest, report: Report) -> Informed | None:
     return Informed(facts, checked, not isinstance(source, Source))
 
 
-def _variable_facts(checked: Checked, path: str) -> VariableFacts:
+def _collect_variable_facts(checked: Checked, path: str) -> VariableFacts:
+    """Return type, shape, chunks, codecs and sizes; None as size: variable length, or a damaged index of chunks."""
     variable, shape = checked.variables[path], checked.shapes[path]
     parts = checked.parts.get(path, {})
     try:
@@ -202,7 +203,8 @@ def _variable_facts(checked: Checked, path: str) -> VariableFacts:
     )
 
 
-def _coordinate_facts(checked: Checked, path: str) -> CoordinateFacts:
+def _summarize_coordinate(checked: Checked, path: str) -> CoordinateFacts:
+    """Summarize a coordinate: all values, or the first and the last one if there are too many."""
     length = checked.shapes[path][0]
     units = text_of(attributes_of(checked, path), "units")
     if not length:

@@ -149,6 +149,7 @@ def _member_renamer(new_names: OwnNames) -> Callable[[str, Group], dict[str, Any
     of_attributes, of_fields, of_constants = (new_names.get(kind, {}) for kind in (ATTRIBUTE, FIELD, CONSTANT))
 
     def change(path: str, group: Group) -> dict[str, Any]:
+        """Return the members of a group with new names of fields, enum constants and attributes."""
         types = []
         for declared in group.types:
             fqn = names.join(path, declared.name)

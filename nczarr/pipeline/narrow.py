@@ -88,6 +88,7 @@ class _Narrower:
     """State of one run."""
 
     def __init__(self, checked: Checked, kind: Kind, report: Report, *, accepted: bool, like: Checked | None) -> None:
+        """Prepare for a kind of file; `accepted`: what does not fit may be left out. `like`: types to prefer."""
         self._checked = checked
         self._kind = kind
         self._atomic = NETCDF_KINDS[kind].atomic
@@ -117,7 +118,7 @@ class _Narrower:
                 dimensions.append(change.dimension)
                 taken.add(change.dimension.name)
         return {
-            "attributes": self._attributes(path, group.attributes),
+            "attributes": self._narrow_attributes(path, group.attributes),
             "variables": tuple(variables),
             "dimensions": tuple(dimensions),
         }
@@ -133,7 +134,8 @@ class _Narrower:
 
     # ---- attributes --------------------------------------------------------------------------------------------------
 
-    def _attributes(self, owner: str, attributes: tuple[Attribute, ...]) -> tuple[Attribute, ...]:
+    def _narrow_attributes(self, owner: str, attributes: tuple[Attribute, ...]) -> tuple[Attribute, ...]:
+        """Return attributes with narrowed values; refuse those that do not fit."""
         narrowed = []
         for attribute in attributes:
             try:
@@ -165,7 +167,7 @@ class _Narrower:
         """Return a variable in a type of the kind. Raises _UnfitError, OSError."""
         arrays = self._checked.parts.get(fqn, {})
         if variable.type in self._atomic or variable.type not in ATOMIC:
-            attributes = self._attributes(fqn, variable.attributes)
+            attributes = self._narrow_attributes(fqn, variable.attributes)
             return _Change(variable.model_copy(update={"attributes": attributes}), dict(arrays))
         source = arrays.get("")
         if variable.type == "string":
@@ -178,7 +180,9 @@ class _Narrower:
         elif not variable.storage.no_fill and ATOMIC[variable.type].size > 1:  # readers mask no default of bytes
             [old], [new] = (default_fill(name, {}).as_numbers() for name in (variable.type, target))
             mapping = int(old), int(new)
-        changed = variable.model_copy(update={"type": target, "attributes": self._attributes(fqn, variable.attributes)})
+        changed = variable.model_copy(
+            update={"type": target, "attributes": self._narrow_attributes(fqn, variable.attributes)}
+        )
         if source is None:
             return _Change(changed, {})
         narrowed = NarrowedNumbers(source, descr(target, {}), mapping)
@@ -211,7 +215,7 @@ class _Narrower:
             update={
                 "type": "char",
                 "dimensions": (*variable.dimensions, names.join(group, name)),
-                "attributes": self._attributes(fqn, tuple(attributes)),
+                "attributes": self._narrow_attributes(fqn, tuple(attributes)),
                 "storage": storage,
             }
         )

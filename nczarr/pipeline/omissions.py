@@ -70,6 +70,7 @@ def concerning(part: Checked | None, subset: Subset) -> Callable[[Diagnostic], b
     inside = tuple(f"{name}/" for name in asked)
 
     def concerns(loss: Diagnostic) -> bool:
+        """Return whether the document of a loss belongs to the root, to a selected node, or to one below it."""
         folder, _, document = (loss.primary.key or "").rpartition("/")
         if part is None or document not in DOCUMENTS:
             return True

@@ -259,6 +259,7 @@ def write(
     readers: tuple[str, ...] = ()
 
     def inspect(place: str) -> None:
+        """Read the written target again, and compare it with what was planned."""
         nonlocal readers
         from nczarr.pipeline.compare.verify import verify
 

@@ -83,7 +83,7 @@ def survey(source: ArraySource | None, fill: bytes, *, characters: bool = False)
             utf8 = utf8 and (text.isascii() or is_utf8(text))
             if characters:
                 most = max(most, _characters(text))
-    return Strings(size, longest, nul, utf8, tuple(_runs(sorted(nil))), most, trailing, written)
+    return Strings(size, longest, nul, utf8, tuple(_find_runs(sorted(nil))), most, trailing, written)
 
 
 def _characters(text: bytes) -> int:
@@ -91,7 +91,8 @@ def _characters(text: bytes) -> int:
     return len(text.decode("utf-8", "replace"))
 
 
-def _runs(indices: list[int]) -> list[tuple[int, int]]:
+def _find_runs(indices: list[int]) -> list[tuple[int, int]]:
+    """Return runs of consecutive indices as (first, number)."""
     runs: list[tuple[int, int]] = []
     for index in indices:
         if runs and sum(runs[-1]) == index:

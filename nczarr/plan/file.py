@@ -220,6 +220,7 @@ def datatype_message_size(type_name: str, types: Types) -> int:
     sizes: dict[str, int] = {}
 
     def size_of(name: str) -> int:
+        """Return the bytes of a type's description in an HDF5 object header."""
         declared = types.get(name)
         if name in sizes:
             return sizes[name]

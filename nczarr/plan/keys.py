@@ -46,6 +46,7 @@ def _name_group(
     *,
     plain: bool,
 ) -> None:
+    """Name the axes of a group's variables in `named`; dimensions of other groups get a free name, in `renamed`."""
     lengths = {dimension.name: dimension.size for dimension in group.dimensions}
     aliases: dict[str, str] = {names.join(path, dimension.name): dimension.name for dimension in group.dimensions}
     notes: dict[str, str] = {}

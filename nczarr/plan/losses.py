@@ -95,7 +95,7 @@ def losses(checked: Checked, form: Format) -> Iterator[Loss]:
         and capabilities.anonymous_dimensions
     ):
         return  # such a format holds the whole model: no need to walk the tree
-    yield from _dataset(checked, form)
+    yield from _list_dataset_losses(checked, form)
     strict = capabilities.json_attributes == "strict"
     plain_attributes = not capabilities.attribute_user_types or not capabilities.typed_attributes
     has_json = capabilities.arrays is not None or not capabilities.typed_attributes
@@ -160,7 +160,8 @@ def _is_sorted_differently(member_names: list[str]) -> bool:
     return member_names != sorted(member_names)
 
 
-def _dataset(checked: Checked, form: Format) -> Iterator[Loss]:
+def _list_dataset_losses(checked: Checked, form: Format) -> Iterator[Loss]:
+    """Yield what a format lacks for the whole dataset: kind of file, names, types, dimensions."""
     capabilities, dataset = form.capabilities, checked.dataset
     if not capabilities.kind and dataset.kind is not None:
         yield Loss("kind", "annotation", "/", f"the kind of file, {dataset.kind}", dataset.span)

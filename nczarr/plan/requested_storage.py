@@ -57,6 +57,7 @@ def fill_alone(plan: StorePlan, path: str, variable: Variable) -> bool:
 
 
 def _text_alone(plan: StorePlan, path: str, variable: Variable) -> bool:
+    """Return whether `_FillValue` is a text that JSON cannot give exactly, but the array's fill value can."""
     arrays, whole, value = plan.form.capabilities.arrays, plan.targets[path].get(""), find_fill(variable)
     if arrays is None or not arrays.numpy_types or whole is None or value is None or whole.layout.fill is None:
         return False
@@ -227,6 +228,7 @@ def _request_chunks(
     itemsize: int,
     limits: tuple[int, ...],
 ) -> tuple[int, ...] | None:
+    """Return the requested chunk lengths of a variable; None if nothing is requested for it."""
     if not requests.chunks or not shape:
         return None
     lengths = requests.chunks.get(path)

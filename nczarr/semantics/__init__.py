@@ -53,12 +53,13 @@ def check(
     """
     work.namesakes_accepted = namesakes
     with building():
-        return _check(work, report, observer, kind, accepted)
+        return _run_passes(work, report, observer, kind, accepted)
 
 
-def _check(
+def _run_passes(
     work: Unchecked, report: Report, observer: Observer | None, kind: Kind | None, accepted: bool
 ) -> Checked | None:
+    """Run all passes, check the result against the kind of file, and place the values; None after errors."""
     before = report.errors
     work.kind = target_kind = kind or work.dataset.kind
     for step in PASSES:

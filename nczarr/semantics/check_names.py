@@ -168,6 +168,7 @@ class _Settler:
             self.collect(child, inside, names.join(path, self._names[id(child)]))
 
     def _settle(self, nodes: Sequence[tuple[str, Any]], scope: str) -> None:
+        """Choose unique names for the nodes of one group, and note those that change."""
         items = [(kind, node.name) for kind, node in nodes]
         shown = make_unique(items)
         for (_, node), (name, _) in zip(nodes, shown, strict=True):
@@ -252,18 +253,21 @@ class _Checking:
         count = len(group.types) + len(group.variables) + len(group.groups)
         if len(shared) < count or len(dimensions) < len(group.dimensions) or not namespace.isdisjoint(dimensions):
             self.unsettled = True
-        self._attributes(group.attributes)
+        self._check_attributes(group.attributes)
         for variable in group.variables:
-            self._attributes(variable.attributes)
+            self._check_attributes(variable.attributes)
         for declared in group.types:
             if isinstance(declared, CompoundType):
-                self._unique(((field.name, field.span) for field in declared.fields), "field")
+                self._check_unique(((field.name, field.span) for field in declared.fields), "field")
             elif isinstance(declared, EnumType):
-                self._unique(((item.name, item.span) for item in declared.constants), "enum constant", legal=False)
+                self._check_unique(
+                    ((item.name, item.span) for item in declared.constants), "enum constant", legal=False
+                )
         for child in group.groups:
             self.group(child, depth + 1)
 
     def _check_name(self, name: str, kind: str, place: Span) -> None:
+        """Report an empty name; note in `unsettled` one that is not in Unicode's normal form."""
         if name in self.plain:
             return
         if _PLAIN.fullmatch(name):
@@ -274,7 +278,7 @@ class _Checking:
         if names.normal(name) != name:
             self.unsettled = True
 
-    def _attributes(self, attributes: tuple[Attribute, ...]) -> None:
+    def _check_attributes(self, attributes: tuple[Attribute, ...]) -> None:
         spelled = {attribute.name for attribute in attributes}
         if len(attributes) > len(spelled):
             self.unsettled = True
@@ -286,7 +290,8 @@ class _Checking:
                 message = f"attribute `{attribute.name}` has a name that netCDF-4 files reserve"
                 self.report.warning("reserved-attribute", message, attribute.span, helps=["rename it"])
 
-    def _unique(self, items: Iterable[tuple[str, Span]], kind: str, *, legal: bool = True) -> None:
+    def _check_unique(self, items: Iterable[tuple[str, Span]], kind: str, *, legal: bool = True) -> None:
+        """Check names; note in `unsettled` that two are equal. `legal`: their spelling is checked too."""
         seen: set[str] = set()
         for name, place in items:
             if legal:

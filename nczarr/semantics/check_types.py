@@ -142,10 +142,11 @@ def find_oversized(types: Types) -> set[str]:
 
 
 def _find_oversized(types: Types, sizes: dict[str, _Size]) -> list[str]:
-    return [path for path in types if _size(path, types, sizes).is_too_large]
+    return [path for path in types if _measure(path, types, sizes).is_too_large]
 
 
-def _size(name: str, types: Types, sizes: dict[str, _Size]) -> _Size:
+def _measure(name: str, types: Types, sizes: dict[str, _Size]) -> _Size:
+    """Return the bytes and members of a type, which limits apply to; `sizes` caches them."""
     if name in sizes:
         return sizes[name]
     match types.get(name):
@@ -156,9 +157,9 @@ def _size(name: str, types: Types, sizes: dict[str, _Size]) -> _Size:
         case EnumType(base=base):
             size_of_type = _Size(ATOMIC[base].size)
         case VlenType(base=base):
-            size_of_type = _Size(16, 1 + _size(base, types, sizes).members)
+            size_of_type = _Size(16, 1 + _measure(base, types, sizes).members)
         case CompoundType(fields=fields):
-            inner = [(math.prod(field.shape), _size(field.type, types, sizes)) for field in fields]
+            inner = [(math.prod(field.shape), _measure(field.type, types, sizes)) for field in fields]
             value = sum(count * one.value for count, one in inner)
             size_of_type = _Size(value, sum(one.members for _, one in inner))
     sizes[name] = size_of_type
@@ -175,7 +176,7 @@ def check_types(work: Unchecked, report: Report) -> Unchecked:
     for declared in types.values():
         match declared:
             case EnumType():
-                _enum(declared, report)
+                _check_enum(declared, report)
             case CompoundType():
                 if not declared.fields:
                     text = f"the compound type `{declared.name}` needs at least one field"
@@ -188,13 +189,13 @@ def check_types(work: Unchecked, report: Report) -> Unchecked:
         return work
     whole = sound_types(types)  # of the others, `resolve` has reported what is missing
     for path, group in groups(work.dataset):
-        _attributes(group.attributes, path, None, whole, work, report)
+        _check_attributes(group.attributes, path, None, whole, work, report)
         for variable in group.variables:
-            _attributes(variable.attributes, names.join(path, variable.name), variable, whole, work, report)
+            _check_attributes(variable.attributes, names.join(path, variable.name), variable, whole, work, report)
     return work
 
 
-def _enum(declared: EnumType, report: Report) -> None:
+def _check_enum(declared: EnumType, report: Report) -> None:
     if not declared.constants:
         report.error("empty-type", f"the enum type `{declared.name}` needs at least one constant", declared.span)
     atomic = ATOMIC[declared.base]
@@ -252,7 +253,7 @@ def _uses(declared: UserType, types: Types) -> list[str]:
     return [name for name in list_parts(declared) if name in types]
 
 
-def _attributes(
+def _check_attributes(
     attributes: tuple[Attribute, ...],
     owner: str,
     variable: Variable | None,
@@ -260,6 +261,7 @@ def _attributes(
     work: Unchecked,
     report: Report,
 ) -> None:
+    """Check values of user-defined types, and that `_FillValue` is one value of the variable's type."""
     for attribute in attributes:
         constant = attribute.value
         if constant.type not in types and attribute.name != "_FillValue":

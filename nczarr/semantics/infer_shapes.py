@@ -31,6 +31,7 @@ class Anonymous:
     """Invented dimensions of a dataset."""
 
     def __init__(self, checked: Checked) -> None:
+        """Invent a dimension for each group and length that anonymous dimensions of its variables have."""
         self._of: dict[tuple[str, int], Dimension] = {}
         # A name that no dimension has can hide none, in whatever group it is declared.
         taken = {names.last(fqn) for fqn in checked.dimensions}

@@ -135,6 +135,7 @@ def _declaration(owner: str, index: int, otherwise: Span) -> Span:
 
 class _KindChecker:
     def __init__(self, tables: Tables | Checked, use: Use, kind: Kind, report: Report, *, accepted: bool) -> None:
+        """Prepare; `use` finds the place of a use in the source, `accepted`: conflicts are warnings."""
         self.use = use
         self.kind = kind
         self.report = report
@@ -158,7 +159,7 @@ class _KindChecker:
     def run(self, *, reserved: bool = True) -> None:
         """Report all conflicts. `reserved`: those of names too."""
         if self.kind != "nc4":
-            self._model()
+            self._check_model()
         else:
             accepted, self.accepted = self.accepted, False  # no dimension is left out of such a file
             self._report_long()
@@ -166,18 +167,18 @@ class _KindChecker:
         if reserved and self.kind in HDF5_KINDS:
             self._report_reserved()
 
-    def _model(self) -> None:
+    def _check_model(self) -> None:
         for path, declared in self.known.types.items():
             place = self.use(path + "=", 0, self.use(path, 0, declared.span))
-            self._conflict(f"{_ARTICLES[declared.kind]} type needs netCDF-4", place, help_=OTHER_TYPE)
+            self._report_conflict(f"{_ARTICLES[declared.kind]} type needs netCDF-4", place, help_=OTHER_TYPE)
         for path, group in self.known.groups.items():
             if path != "/":
-                self._conflict(f"group `{path}` needs netCDF-4", group.span)
+                self._report_conflict(f"group `{path}` needs netCDF-4", group.span)
             for attribute in group.attributes:
                 self._attribute(path, attribute)
         for path, dimension in self.known.dimensions.items():
             if dimension.unlimited:
-                self._list_unlimited(self.use(path + "=", 0, dimension.span), dimension.name)
+                self._check_unlimited(self.use(path + "=", 0, dimension.span), dimension.name)
         self._report_long()
         for path, variable in self.known.variables.items():
             self._check_variable(path, variable)
@@ -189,7 +190,7 @@ class _KindChecker:
             if not dimension.unlimited and dimension.size > longest:
                 text = f"dimension `{dimension.name}` is longer than {longest} and needs {_WIDER[self.kind]}"
                 help_ = "use --kind nc4" if self.kind != "nc4" else "write a store"
-                self._conflict(text, self.use(path + "=", 0, dimension.span), help_=help_)
+                self._report_conflict(text, self.use(path + "=", 0, dimension.span), help_=help_)
 
     def _report_reserved(self) -> None:
         """Report attributes with names reserved by HDF5 files."""
@@ -198,9 +199,9 @@ class _KindChecker:
             for attribute in owner.attributes:
                 if attribute.name in RESERVED_ATTRIBUTES:
                     message = f"attribute `{attribute.name}` of `{path}` has a name that netCDF-4 files reserve"
-                    self._conflict(message, attribute.span, help_="rename it, or use --rename-illegal")
+                    self._report_conflict(message, attribute.span, help_="rename it, or use --rename-illegal")
 
-    def _conflict(
+    def _report_conflict(
         self,
         message: str,
         place: Span,
@@ -218,10 +219,10 @@ class _KindChecker:
     def _check_type(self, what: str, type_name: str, place: Span) -> None:
         if type_name in self.known.types:
             if self.accepted:  # else it is enough to report where it is defined
-                self._conflict(f"{what} is of type `{type_name}`, which needs netCDF-4", place)
+                self._report_conflict(f"{what} is of type `{type_name}`, which needs netCDF-4", place)
         elif type_name in ATOMIC and type_name not in self.atomic:
             wider = "netCDF-4" if type_name == "string" or self.kind == "nc7" else "CDF-5 or netCDF-4"
-            self._conflict(f"{what} is of type {type_name}, which needs {wider}", place, help_=NARROW)
+            self._report_conflict(f"{what} is of type {type_name}, which needs {wider}", place, help_=NARROW)
 
     def _attribute(self, owner: str, attribute: Attribute) -> None:
         place = self.use(f"{owner}:{attribute.name}", 0, attribute.span)
@@ -234,14 +235,15 @@ class _KindChecker:
             return f"variable `{path}`"
         return f"variable `{path}`, the coordinate of {', '.join(f'`{user}`' for user in users)},"
 
-    def _list_unlimited(self, place: Span, name: str) -> None:
+    def _check_unlimited(self, place: Span, name: str) -> None:
+        """Report an unlimited dimension after the first: classic files have one."""
         if self.first is None:
             self.first = (name, place)
             return
         first, where = self.first
         message = f"the {KIND_NAMES[self.kind]} format has one unlimited dimension (`{first}`)"
         others = (Label(where, "this is the first"),) if where.source is not None else ()
-        self._conflict(message, place, others, instead=FIXED)
+        self._report_conflict(message, place, others, instead=FIXED)
 
     def _check_variable(self, path: str, variable: Variable) -> None:
         self._check_type(self._describe(path), variable.type, self.use(path, 0, variable.span))
@@ -251,7 +253,7 @@ class _KindChecker:
             dimension = self.known.dimensions.get(reference)
             if dimension is not None and dimension.unlimited:
                 message = f"the unlimited dimension `{names.last(reference)}` must come first"
-                self._conflict(message, self.use(path, axis + 1, variable.span), instead=FIXED)
+                self._report_conflict(message, self.use(path, axis + 1, variable.span), instead=FIXED)
         for attribute in variable.attributes:
             if attribute.name != "_FillValue":
                 self._attribute(path, attribute)
@@ -298,7 +300,8 @@ def _with_attributes(dataset: Dataset, kind: Kind) -> Dataset:
     """Return a dataset with only the attributes that the kind holds."""
     limits = NETCDF_KINDS[kind]
 
-    def kept(owner: Group | Variable) -> dict[str, Any]:
+    def keep_allowed(owner: Group | Variable) -> dict[str, Any]:
+        """Return the attributes of an owner that the kind of file can hold, as its new members."""
         attributes = (
             attribute
             for attribute in owner.attributes
@@ -309,8 +312,8 @@ def _with_attributes(dataset: Dataset, kind: Kind) -> Dataset:
 
     def change(path: str, group: Group) -> dict[str, Any]:
         return {
-            **kept(group),
-            "variables": tuple(variable.model_copy(update=kept(variable)) for variable in group.variables),
+            **keep_allowed(group),
+            "variables": tuple(variable.model_copy(update=keep_allowed(variable)) for variable in group.variables),
         }
 
     return map_groups(dataset, change)

@@ -52,6 +52,7 @@ def members(checked: Checked, path: str, *, stored: bool = True) -> Iterator[str
 
 
 def _write_members(checked: Checked, path: str, group: Group, margin: str, stored: bool) -> Iterator[str]:
+    """Yield the lines of a group, with branches as the command `tree` draws them; `stored`: with storage."""
     entries: Iterator[str | Group] = itertools.chain(
         map(type_text, group.types),
         map(_dimension, group.dimensions),

@@ -227,6 +227,7 @@ class _Resolver:
                 yield names.last(path), node
 
     def _report_undefined_dimension(self, name: str, scope: str, place: Span) -> None:
+        """Report a dimension that no enclosing group declares; the help names those of other groups."""
         if self._missing_group(name, place):
             return
         elsewhere = [path for path in self.tables.dimensions if names.last(path) == name]

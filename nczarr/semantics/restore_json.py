@@ -52,6 +52,8 @@ def _owners(dataset: Group) -> Any:
 
 
 def _map_attributes(dataset: Any, change: Any) -> Any:
+    """Return a dataset with `change(FQN of the owner, attributes)` as attributes of each group and variable."""
+
     def change_group(path: str, group: Group) -> dict[str, Any]:
         variables = (
             variable.model_copy(update={"attributes": change(names.join(path, variable.name), variable.attributes)})

@@ -193,6 +193,7 @@ class DirectoryTarget(DirectoryStore):
     def __init__(
         self, path: str, *, overwrite: bool = False, journal: StoreJournal | None = None, resume: bool = False
     ) -> None:
+        """Make an unfinished folder next to the target, or go on with one of the same journal."""
         path = local_paths.tidy(path)
         if not overwrite and os.path.lexists(path):
             raise FileExistsError(f"{path} exists")
@@ -232,6 +233,7 @@ class DirectoryTarget(DirectoryStore):
         self._write(key, ranges.join(pieces))
 
     def _write(self, key: str, pieces: Iterable[bytes | Range]) -> None:
+        """Write the file of a key; in a resumable folder under a temporary name, so that it appears whole."""
         folder = safe_key(key).rpartition("/")[0]
         if folder not in self._made:
             self._make(folder)

@@ -103,6 +103,7 @@ class ObjectStore(Store):
     """
 
     def __init__(self, store: Any) -> None:
+        """Take a store of zarr-python; it is distant unless it is local or in memory."""
         from zarr.core.sync import sync
         from zarr.storage import LocalStore, MemoryStore, StorePath
 

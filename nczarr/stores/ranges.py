@@ -181,6 +181,7 @@ _files: BoundedCache[str, tuple[tuple[int, int, int], _RangeFile]] = BoundedCach
 
 
 def _open(path: str) -> _RangeFile:
+    """Return the open file of a path from the cache; open it anew if it was changed or replaced."""
     status = os.stat(path)
     identity = status.st_dev, status.st_ino, status.st_mtime_ns
     entry = _files.get(path)

@@ -98,6 +98,7 @@ class ReferenceStore(Store):
         return place
 
     def _find(self, key: str) -> tuple[Reference, Followed] | bytes | None:
+        """Return a reference and the place it leads to, or the bytes in the document; None without either."""
         reference = self.references.find(key)
         if reference is None or isinstance(reference, bytes):
             return reference

@@ -91,7 +91,7 @@ def is_from_pipe(path: str) -> bool:
 
 def clear() -> None:
     """Remove all fetched files."""
-    _remove(list(_folders))
+    _remove_folders(list(_folders))
 
 
 @contextmanager
@@ -101,11 +101,11 @@ def remove_fetched_files() -> Iterator[None]:
     try:
         yield
     finally:
-        _remove(_own.folders)
+        _remove_folders(_own.folders)
         _own.folders = before
 
 
-def _remove(folders: Iterable[str]) -> None:
+def _remove_folders(folders: Iterable[str]) -> None:
     import shutil
 
     for folder in folders:

@@ -116,6 +116,7 @@ class ZipStore(Store):
 
     @cached_property
     def _archive(self) -> ZipFile:
+        """The archive with its directory of entries, read on first use; unusual names are checked."""
         if self._remote is not None:
             _fetch_directory(self._remote)
         archive = read_directory(self.file if self._remote is None else self._remote.open_file(), self.path)

@@ -242,15 +242,15 @@ class Recovery(DefaultErrorStrategy):  # type: ignore[misc]
 
     def reportError(self, recognizer: Any, e: Any) -> None:  # noqa: N802
         """Report a token that begins no alternative of a rule."""
-        self._say(recognizer, e.offendingToken)
+        self._report_fault(recognizer, e.offendingToken)
 
     def reportUnwantedToken(self, recognizer: Any) -> None:  # noqa: N802
         """Report the current token, which the runtime is about to delete."""
-        self._say(recognizer, recognizer.getCurrentToken())
+        self._report_fault(recognizer, recognizer.getCurrentToken())
 
     def reportMissingToken(self, recognizer: Any) -> None:  # noqa: N802
         """Report a token that the runtime is about to insert before the current one."""
-        self._say(recognizer, recognizer.getCurrentToken())
+        self._report_fault(recognizer, recognizer.getCurrentToken())
 
     def getMissingSymbol(self, recognizer: Any) -> Token:  # noqa: N802
         """Return the inserted token: empty, of the expected type."""
@@ -258,7 +258,8 @@ class Recovery(DefaultErrorStrategy):  # type: ignore[misc]
         here = recognizer.getCurrentToken()
         return Token(kind, here.start, here.start - 1)
 
-    def _say(self, recognizer: Any, found: Token) -> None:
+    def _report_fault(self, recognizer: Any, found: Token) -> None:
+        """Report a syntax fault, unless it follows from an earlier one or from text that the lexer left."""
         if self.inErrorRecoveryMode(recognizer):
             return
         self.beginErrorCondition(recognizer)

@@ -61,6 +61,7 @@ def _bytes(text: Any) -> bytes:
 
 
 def _lengths(data: Any, depth: int) -> list[int]:
+    """Return the lengths of nested lists along `depth` axes; refuse ragged ones."""
     level, lengths = [data], []
     for axis in range(depth):
         if not all(isinstance(item, list | tuple | range) or getattr(item, "ndim", 0) for item in level):
@@ -203,6 +204,7 @@ def _layout(type_name: str, shape: Shape, fill: Constant | None, types: Types) -
 
 
 def _read_fixed(data: Any, type_name: str, shape: Shape, types: Types) -> NDArray[Any]:
+    """Return data as an array of a fixed-size type's dtype; texts fill the last axis of char data, with NULs."""
     dtype = numpy_dtype(descr(type_name, types))
     data_dtype = getattr(data, "dtype", None)
     if data_dtype is not None and isinstance(data, np.ndarray | np.generic):

@@ -100,6 +100,7 @@ class Assembly:
     """One run of `finish`: resolves names, converts values to constants and arrays, and builds the nodes."""
 
     def __init__(self, root: DatasetBuilder, site: Site, here: Span) -> None:
+        """Prepare the build; `here` is the place of the caller, for errors that have no other one."""
         self.root = root
         self.site = site
         self.here = here
@@ -234,6 +235,7 @@ class Assembly:
     def _build_parts(
         self, data: ArrayData, data_shape: tuple[int, ...], group: GroupBuilder, variable: PendingVariable
     ) -> Parts | None:
+        """Return the arrays of a variable's data, with fill values in masked cells; None after a reported error."""
         from nczarr.api.builder.arrays import parts_of, with_fill
         from nczarr.semantics.check_types import default_fill
 
@@ -272,7 +274,7 @@ class Assembly:
             types=tuple(group.types),
             dimensions=tuple(self._dimension(dimension, group.path) for dimension in group.dimensions),
             variables=tuple(self._build_variable(variable, group.path) for variable in group.variables),
-            attributes=self._attributes(group.attributes, group.path, f"group `{group.path}`"),
+            attributes=self._build_attributes(group.attributes, group.path, f"group `{group.path}`"),
             groups=tuple(self._build_group(child) for child in group.groups),
             span=group.span,
         )
@@ -284,7 +286,7 @@ class Assembly:
         return Dimension(name=declared.name, size=size, unlimited=True, span=declared.span)
 
     def _build_variable(self, pending: PendingVariable, group: str) -> Variable:
-        attributes = self._attributes(pending.attributes, group, f"variable `{pending.path}`", pending.type)
+        attributes = self._build_attributes(pending.attributes, group, f"variable `{pending.path}`", pending.type)
         for attribute in attributes:
             if attribute.name == "_FillValue":
                 self.fills[pending.path] = attribute.value
@@ -299,9 +301,10 @@ class Assembly:
             span=pending.span,
         )
 
-    def _attributes(
+    def _build_attributes(
         self, pending: list[PendingAttribute], group: str, owner: str, variable_type: str | None = None
     ) -> tuple[Attribute, ...]:
+        """Return attributes with their values as constants; report those that cannot be, and leave them out."""
         out = []
         for attribute in pending:
             if isinstance(attribute.value, JsonText):

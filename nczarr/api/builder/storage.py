@@ -32,10 +32,10 @@ def build(
     return Storage(
         layout=_choice(site, variable, "layout", layout, LAYOUTS) or ("chunked" if lengths else None),
         chunks=lengths,
-        codecs=_codecs(site, variable, codecs),
+        codecs=_convert_codecs(site, variable, codecs),
         endian=_choice(site, variable, "endian", endian, ENDIANS),
         no_fill=bool(no_fill),
-        quantize=_quantize(site, variable, quantize),
+        quantize=_convert_quantize(site, variable, quantize),
     )
 
 
@@ -56,7 +56,8 @@ def _choice(site: Site, variable: str, option: str, value: Any, choices: tuple[s
     return None
 
 
-def _codecs(site: Site, variable: str, written: Sequence[Any] | str) -> tuple[Codec, ...]:
+def _convert_codecs(site: Site, variable: str, written: Sequence[Any] | str) -> tuple[Codec, ...]:
+    """Convert the argument `codecs`, such as `["zlib", (307, 9)]`: names or numbers of filters, with parameters."""
     out = []
     for item in [written] if isinstance(written, str) else written:
         name, *parameters = item if isinstance(item, tuple | list) else (item,)
@@ -75,7 +76,7 @@ def _codecs(site: Site, variable: str, written: Sequence[Any] | str) -> tuple[Co
     return tuple(out)
 
 
-def _quantize(site: Site, variable: str, written: Any) -> Quantize | None:
+def _convert_quantize(site: Site, variable: str, written: Any) -> Quantize | None:
     if written is None:
         return None
     if isinstance(written, tuple) and len(written) == 2 and written[0] in QUANTIZERS:

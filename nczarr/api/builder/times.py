@@ -53,14 +53,14 @@ def encode_times(values: Any, units: Units) -> Any:
     A dask array is encoded block by block when it is read.
     """
     if not hasattr(values, "map_blocks"):
-        return _numbers(values, units)
+        return _convert_times(values, units)
     meta = np.ma.masked_array(np.empty((0,) * values.ndim, "i8"))
     return values.map_blocks(partial(_block, units=units), dtype="i8", meta=meta)
 
 
 def _block(values: Any, units: Units) -> Any:
     with in_block():
-        return _numbers(values, units)
+        return _convert_times(values, units)
 
 
 def _in_days(dtype: Any) -> Any:
@@ -69,7 +69,8 @@ def _in_days(dtype: Any) -> Any:
     return np.dtype("M8[D]") if dtype.kind == "M" and unit in ("Y", "M") else dtype
 
 
-def _numbers(values: Any, units: Units) -> Any:
+def _convert_times(values: Any, units: Units) -> Any:
+    """Return datetime64 or timedelta64 values as int64 counts of `units`, NaT masked; refuse inexact ones."""
     missing = np.ma.getmaskarray(values) | np.isnat(np.ma.getdata(values))
     data = np.ma.getdata(values).astype(_in_days(values.dtype))
     if data.dtype != values.dtype and (data.astype(values.dtype) != np.ma.getdata(values))[~missing].any():

@@ -42,22 +42,22 @@ def infer(value: Any) -> str:
         )
     if isinstance(value, str | bytes):
         return "char"
-    items = _items(value)
+    items = _list_items(value)
     if not items:
         raise UnsuitedValueError("empty-attribute", "the type of an empty list is unknown; give it with `type=`")
     if all(isinstance(item, str | bytes | None) for item in items):
         return "string"
     if any(isinstance(item, str | bytes | None) for item in items):
         raise UnsuitedValueError("mixed-types", "text and numbers are mixed in one attribute")
-    return _numeric(items)
+    return _choose_numeric_type(items)
 
 
-def _numeric(items: list[Any]) -> str:
+def _choose_numeric_type(items: list[Any]) -> str:
     for item in items:
         _refuse_bool(item)
     if any(isinstance(item, float) or getattr(getattr(item, "dtype", None), "kind", "") == "f" for item in items):
         return "double"
-    numbers = [_integer(item, "an attribute") for item in items]
+    numbers = [_convert_integer(item, "an attribute") for item in items]
     for name in ("int", "int64", "uint64"):
         if all(ATOMIC[name].low <= number <= ATOMIC[name].high for number in numbers):
             return name
@@ -70,7 +70,7 @@ def _numeric(items: list[Any]) -> str:
 def constant(value: Any, type_name: str, types: Types) -> Constant:
     """Return the constant of a declared type for one value or a list. Raises UnsuitedValueError."""
     if type_name == "char":
-        return Constant.text(_text(value))
+        return Constant.text(_encode_chars(value))
     if isinstance(value, np.ndarray | np.generic) and value.dtype.kind in "iuf" and NUMPY.get(type_name):
         dtype = np.dtype(NUMPY[type_name])
         if value.dtype.newbyteorder("<") == dtype.newbyteorder("<"):  # the bits of NaNs are kept
@@ -91,14 +91,14 @@ def _several(value: Any, type_name: str, types: Types) -> list[Any]:
     declared = types.get(type_name)
     if isinstance(declared, VlenType):
         inner = (str, bytes, list) if declared.base == "char" else (list,)
-        items = _items(value)
+        items = _list_items(value)
         return items if items and all(isinstance(item, inner) or hasattr(item, "shape") for item in items) else [value]
     if isinstance(declared, CompoundType) and isinstance(value, tuple | dict):
         return [value]
-    return _items(value)
+    return _list_items(value)
 
 
-def _items(value: Any) -> list[Any]:
+def _list_items(value: Any) -> list[Any]:
     if hasattr(value, "__array__"):
         value = unmask(value, "a value")
         elements = value.reshape(-1).tolist() if getattr(value, "shape", ()) else value.tolist()
@@ -122,11 +122,11 @@ def values(items: Iterable[Any], type_name: str, types: Types) -> Constant:
             data = _pack(ATOMIC[type_name], items)
         case EnumType():
             named = {member.name: member.value for member in declared.constants}
-            data = _pack(ATOMIC[declared.base], [_enum(item, named, declared.name) for item in items])
+            data = _pack(ATOMIC[declared.base], [_find_enum_value(item, named, declared.name) for item in items])
         case OpaqueType():
-            data = b"".join(_opaque(item, declared) for item in items)
+            data = b"".join(_check_opaque(item, declared) for item in items)
         case VlenType():
-            data = tuple(_elements(item, declared, types) for item in items)
+            data = tuple(_convert_vlen(item, declared, types) for item in items)
         case CompoundType():
             records = [_record(item, declared, types) for item in items]
             if is_fixed(type_name, types):
@@ -139,12 +139,12 @@ def values(items: Iterable[Any], type_name: str, types: Types) -> Constant:
 
 
 def _pack(atomic: Atomic, items: list[Any]) -> bytes:
-    make = _real if atomic.is_float else _check_range
+    make = _convert_real if atomic.is_float else _check_range
     return struct.pack(f"<{len(items)}{atomic.code}", *(make(item, atomic) for item in items))
 
 
 def _check_range(item: Any, atomic: Atomic) -> int:
-    number = _integer(item, f"type {atomic.name}")
+    number = _convert_integer(item, f"type {atomic.name}")
     if not atomic.low <= number <= atomic.high:
         raise UnsuitedValueError(
             "value-range", f"{number} does not fit type {atomic.name} ({atomic.low} .. {atomic.high})"
@@ -152,7 +152,7 @@ def _check_range(item: Any, atomic: Atomic) -> int:
     return number
 
 
-def _integer(item: Any, what: str) -> int:
+def _convert_integer(item: Any, what: str) -> int:
     _refuse_bool(item)
     if isinstance(item, float) and item.is_integer():
         return int(item)
@@ -165,7 +165,7 @@ def _integer(item: Any, what: str) -> int:
     raise UnsuitedValueError("type-mismatch", f"{_show(item)} cannot be stored in {what}")
 
 
-def _real(item: Any, atomic: Atomic) -> float:
+def _convert_real(item: Any, atomic: Atomic) -> float:
     _refuse_bool(item)
     if isinstance(item, str | bytes) or item is None:
         raise UnsuitedValueError("type-mismatch", f"{_show(item)} cannot be stored in type {atomic.name}")
@@ -196,9 +196,9 @@ def _refuse_bool(item: Any) -> None:
         raise UnsuitedValueError("type-mismatch", "an item is masked and has no fill value")
 
 
-def _text(value: Any) -> bytes:
+def _encode_chars(value: Any) -> bytes:
     if isinstance(value, list | tuple):
-        return b"".join(map(_text, value))
+        return b"".join(map(_encode_chars, value))
     if hasattr(value, "dtype") and value.dtype.kind == "S" and value.dtype.itemsize == 1:
         return bytes(value.tobytes())
     if isinstance(value, str | bytes):
@@ -207,7 +207,7 @@ def _text(value: Any) -> bytes:
 
 
 def _character(item: Any) -> bytes:
-    data = _text(item) or b"\0"
+    data = _encode_chars(item) or b"\0"
     if len(data) != 1:
         raise UnsuitedValueError("bad-char-constant", f"{_show(item)} is {len(data)} bytes long; a char is one byte")
     return data
@@ -231,7 +231,7 @@ def string(item: Any) -> bytes | None:
     raise UnsuitedValueError("type-mismatch", f"{_show(item)} is not a string")
 
 
-def _enum(item: Any, named: Mapping[str, int], enum: str) -> int:
+def _find_enum_value(item: Any, named: Mapping[str, int], enum: str) -> int:
     if isinstance(item, str):
         if item not in named:
             listed = ", ".join(list(named)[:10])
@@ -239,10 +239,10 @@ def _enum(item: Any, named: Mapping[str, int], enum: str) -> int:
                 "undefined-enum-constant", f"`{item}` is not a constant of enum `{enum}`, which has: {listed}"
             )
         return named[item]
-    return _integer(item, f"enum `{enum}`")
+    return _convert_integer(item, f"enum `{enum}`")
 
 
-def _opaque(item: Any, declared: OpaqueType) -> bytes:
+def _check_opaque(item: Any, declared: OpaqueType) -> bytes:
     if not isinstance(item, bytes):
         raise UnsuitedValueError("type-mismatch", f"{_show(item)} is not bytes, and `{declared.name}` is opaque")
     if len(item) != declared.size:
@@ -252,14 +252,15 @@ def _opaque(item: Any, declared: OpaqueType) -> bytes:
     return item
 
 
-def _elements(item: Any, declared: VlenType, types: Types) -> Constant:
+def _convert_vlen(item: Any, declared: VlenType, types: Types) -> Constant:
+    """Convert one list of a vlen type to a constant of its base type."""
     if declared.base == "char":
-        return Constant.text(_text(item))
+        return Constant.text(_encode_chars(item))
     if not isinstance(item, list | tuple) and not hasattr(item, "tolist"):
         raise UnsuitedValueError(
             "missing-braces", f"{_show(item)} is not a list, as required for a value of vlen `{declared.name}`"
         )
-    return values(_items(item) if not isinstance(item, tuple) else item, declared.base, types)
+    return values(_list_items(item) if not isinstance(item, tuple) else item, declared.base, types)
 
 
 def _record(item: Any, declared: CompoundType, types: Types) -> list[Constant]:
@@ -288,7 +289,7 @@ def _record(item: Any, declared: CompoundType, types: Types) -> list[Constant]:
         size = math.prod(field.shape)
         items = _flat(value, len(field.shape)) if field.shape else [value]
         if field.type == "char" and field.shape and isinstance(value, str | bytes):
-            items = [bytes([byte]) for byte in _text(value).ljust(size, b"\0")]
+            items = [bytes([byte]) for byte in _encode_chars(value).ljust(size, b"\0")]
         if len(items) != size:
             raise UnsuitedValueError(
                 "too-many-values", f"field `{field.name}` holds {size} values, {len(items)} are given"
@@ -299,7 +300,7 @@ def _record(item: Any, declared: CompoundType, types: Types) -> list[Constant]:
 
 def _flat(value: Any, depth: int) -> list[Any]:
     """Return the items of a nested list of `depth` levels in C order."""
-    items = _items(value)
+    items = _list_items(value)
     return (
         items if depth <= 1 or hasattr(value, "dtype") else [leaf for item in items for leaf in _flat(item, depth - 1)]
     )

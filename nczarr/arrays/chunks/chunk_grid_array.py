@@ -125,6 +125,7 @@ def assemble(
         indices, count = listed, len(listed)
 
     def put(piece: _ChunkPiece) -> None:
+        """Copy the part of one chunk to its place in `out`; a chunk that is not stored becomes fill values."""
         place: Any = (*piece.outside, ...)  # an array, also of a scalar
         target = out[place]
         if direct and piece.whole:

@@ -149,12 +149,14 @@ class KeyChunkArray(KeyedArray):
         return chunks_in(self.keys.table_in(chunk_ranges(unit, region), exactly=exactly), unit, region)
 
     def _columns(self, region: Region | None) -> PlaceColumns | None:
+        """Return number, URL, offset and length of each stored chunk in a region, as columns; None without any."""
         layout = self.layout
         counts = grid_of(layout.shape, layout.chunks)
         if layout.shards is not None:
             return columns_in_shards(self, self._list_stored_keys(region, exactly=True), region)
 
         def places() -> Iterator[tuple[int, ChunkPlace]]:
+            """Yield number and place of each chunk that is a range of another file."""
             for index in indices_of(self._list_stored_keys(region, exactly=True)):
                 reference = self.store.refer(self.key(index))
                 if reference is None or reference.url is None:
@@ -193,6 +195,7 @@ class KeyChunkArray(KeyedArray):
         return place
 
     def _place(self, chunk: Index) -> ChunkPlace | None:
+        """Locate the bytes of a chunk in a file or, by the index of its shard, in a shard; None if it has no place."""
         if self.layout.shards is None:
             self.keys.check_seen()
             whole = self.store.locate(self.key(chunk))
@@ -379,11 +382,12 @@ class KeyChunkArray(KeyedArray):
     def keys(self) -> KeyListing:
         """Keys of the array in this process; made once, because they identify the array."""
         if not self._own:
-            self._own.append(self._list(None))
+            self._own.append(self._begin_listing(None))
         listing: KeyListing = self._own[0]
         return listing
 
-    def _list(self, expected: str | None) -> KeyListing:
+    def _begin_listing(self, expected: str | None) -> KeyListing:
+        """Begin a listing of the keys in the store; `length` is that of all chunks if no codec changes it."""
         encoding = self.encoding
         counts = grid_of(self.layout.shape, self.layout.shards or self.layout.chunks)
         listing = KeyListing(self.store, self.chunk_keys, counts, expected)
@@ -426,7 +430,7 @@ class KeyChunkArray(KeyedArray):
 def _elsewhere(described: tuple[Any, ...], keys: str | None) -> KeyChunkArray:
     """Return an array from another process's description and key digest."""
     array = KeyChunkArray(*described)
-    array._own.append(array._list(keys))
+    array._own.append(array._begin_listing(keys))
     return array
 
 

@@ -174,6 +174,7 @@ class KeyListing:
     def __init__(
         self, store: Store, chunk_keys: ChunkKeys, counts: tuple[int, ...], expected: str | None = None
     ) -> None:
+        """Begin without a look into the store; `counts`: grid shape, `expected`: digest of another listing."""
         self.lock = Lock()
         """For what is looked up once."""
         self.token = object()

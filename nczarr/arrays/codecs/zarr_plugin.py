@@ -33,6 +33,7 @@ class ZarrPlugin(CodecKind):
         return True
 
     def decode(self, data: bytes, step: Config, itemsize: int, limit: int) -> bytes:
+        """Decode a chunk by zarr-python, as an array of one chunk in a store in memory."""
         import zarr
         from zarr.core.buffer import default_buffer_prototype
         from zarr.storage import MemoryStore

@@ -31,6 +31,7 @@ class LibraryLock:
         self._own.release()
 
     def __enter__(self) -> None:
+        """Acquire the lock and, once, xarray's lock of netCDF4-python if xarray is loaded."""
         self._own.acquire()
         if not self._depth:
             self._other = getattr(sys.modules.get(_XARRAY), "NETCDF4_PYTHON_LOCK", None)

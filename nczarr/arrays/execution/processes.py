@@ -46,6 +46,7 @@ class ForkedProcess:
     """A copy of this process that runs a function. It has the attributes of `subprocess.Popen` that we use."""
 
     def __init__(self, work: Work) -> None:
+        """Fork a process that runs `work`, with pipes in place of its standard input and output."""
         requests, answers = os.pipe(), os.pipe()
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", DeprecationWarning)  # threads of libraries, which prepare for a fork
@@ -168,6 +169,7 @@ class Deadlines:
                 self._actions.pop(key, None)
 
     def _watch(self) -> None:
+        """Call each action when its time is over; runs in a thread, without end."""
         with self._changed:
             while True:
                 now = time.monotonic()

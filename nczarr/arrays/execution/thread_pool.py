@@ -119,6 +119,7 @@ class Crew:
     """Threads, started on demand. The first failure is raised and stops further tasks."""
 
     def __init__(self, workers: int | None, memory: int) -> None:
+        """Begin without threads; None as `workers`: one for each processor, at most 8. `memory` is in bytes."""
         self.workers = workers or min(8, processors())
         self.memory = memory
         self._executor: ThreadPoolExecutor | None = None

@@ -45,6 +45,7 @@ class Bands:
     def __init__(
         self, source: ArraySource, room: int, whole: Selection | None = None, *, held: int | None = None
     ) -> None:
+        """Choose the axis of bands and, for encoded arrays, their rows: whole rows of chunks that fit in memory."""
         shape, chunks = source.layout.shape, largest(source.layout.chunks)
         self._source = source
         self._whole = all_of(shape) if whole is None else whole

@@ -194,6 +194,7 @@ def patterns(fill: Constant | None, type_name: str, types: Types) -> Iterator[tu
         return [item for item in fill.data if isinstance(item, Constant)] if fill is not None else []
 
     def array(leaf: PartLeaf, fill: Constant | None) -> list[bytes]:
+        """Return the fill value of one part, element by element."""
         data = fill.data if fill is not None else b""
         if leaf.counts:
             return [struct.pack("<q", next((item.count for item in items(fill)), 0))]

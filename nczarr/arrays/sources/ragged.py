@@ -101,6 +101,7 @@ class SelectedElements:
         return self._known[0]
 
     def _sums(self) -> Iterator[_CellRun]:
+        """Yield the blocks with their first cell, and how many elements, and selected ones, precede each."""
         start = selected = 0
         layout = self.counts.layout
         block = linear_block(layout.shape, BLOCK)

@@ -78,6 +78,7 @@ class FileBytes:
         modified: int | None = None,
         name: str | None = None,
     ) -> None:
+        """Take bytes of a file, not yet mapped, or `data`; `modified` is in nanoseconds, None if not checked."""
         self.path = path
         self.size = size
         self.modified = modified

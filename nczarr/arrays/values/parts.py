@@ -221,13 +221,14 @@ def _struct(type_name: str, types: Types, structs: dict[str, Struct]) -> Struct:
             return Struct(2 * POINTER, POINTER)
         case CompoundType():
             if type_name not in structs:
-                structs[type_name] = _record(declared, types, structs)
+                structs[type_name] = _lay_out_record(declared, types, structs)
             return structs[type_name]
         case _:
             assert_never(declared)
 
 
-def _record(declared: CompoundType, types: Types, structs: dict[str, Struct]) -> Struct:
+def _lay_out_record(declared: CompoundType, types: Types, structs: dict[str, Struct]) -> Struct:
+    """Lay out a compound type as a C compiler does: aligned fields, and padding at the end."""
     at, widest, offsets = 0, 1, []
     for field in declared.fields:
         one = _struct(field.type, types, structs)

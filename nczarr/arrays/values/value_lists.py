@@ -183,6 +183,7 @@ def _place(whole: _Given, types: Types) -> Parts:
     """Convert one constant to the arrays of its type."""
 
     def array(leaf: PartLeaf, placed: _Given) -> ArraySource:
+        """Return one array of the type: the runs of values, and the fill value between them."""
         constant, shape, fill = placed.constant, placed.shape, _bytes(placed.fill)
         dtype = descr(leaf.type, types)
         if leaf.counts:
@@ -201,6 +202,7 @@ def _place(whole: _Given, types: Types) -> Parts:
         return _Given(content, [0], [content.count], (content.count,))
 
     def select_field(number: int, field: Field, placed: _Given) -> _Given:
+        """Return the values of one field of all records, with runs of its elements."""
         declared = types[placed.constant.type]
         assert isinstance(declared, CompoundType)
         items = placed.constant.data[number :: len(declared.fields)]

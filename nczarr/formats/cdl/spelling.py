@@ -77,7 +77,10 @@ class Words:
             return names.normal(raw.decode("utf-8", "replace"))
 
     def _unescape(self, raw: bytes, start: int) -> bytes:
+        """Return a name without its backslashes; report wrong ones."""
+
         def plain(match: re.Match[bytes]) -> bytes:
+            """Return the character that an escape stands for."""
             escaped, at = match.group(1), start + match.start()
             if escaped == b"/":
                 message = 'a netCDF name cannot contain "/"'

@@ -73,6 +73,7 @@ class DocumentCache:
         return document
 
     def _read(self, key: str) -> Json | None:
+        """Parse the document of a key, and report its faults; None if it is missing or no JSON object."""
         data = self._get_text(key)
         if data is None:
             document = self.extra.get(key)

@@ -88,7 +88,8 @@ def values(checked: Checked, parts: Mapping[str, Parts], layout: ClassicLayout) 
     growing = sum(place.record for place in layout.places.values())
     share = HELD // growing if 0 < growing <= MOST else 0
     columns = [
-        _column(path, checked, parts, place, share if place.record else HELD) for path, place in layout.places.items()
+        _prepare_column(path, checked, parts, place, share if place.record else HELD)
+        for path, place in layout.places.items()
     ]
     try:
         for column in columns:
@@ -106,7 +107,10 @@ def values(checked: Checked, parts: Mapping[str, Parts], layout: ClassicLayout) 
             column.close()
 
 
-def _column(path: str, checked: Checked, parts: Mapping[str, Parts], place: VariablePlace, held: int) -> VariableColumn:
+def _prepare_column(
+    path: str, checked: Checked, parts: Mapping[str, Parts], place: VariablePlace, held: int
+) -> VariableColumn:
+    """Prepare a variable for writing: big-endian fill value, source of values, and bands that read it in order."""
     type_name = checked.variables[path].type
     width = ATOMIC[type_name].size
     source = parts.get(path, {}).get("")
@@ -125,7 +129,8 @@ class Strip:
     """One variable, read in order in slabs: C-order stretches of a record, up to `PIECE` bytes."""
 
     def __init__(self, column: VariableColumn) -> None:
-        self._column = column
+        """Begin at the first slab; `_next` is the next block that is stored, as others are all fill."""
+        self._prepare_column = column
         self._slab = linear_block(column.inner, PIECE // len(column.fill))
         self._occupied: Iterator[Index] = iter(())
         if column.source is not None:
@@ -135,7 +140,7 @@ class Strip:
 
     def record(self, number: int) -> Iterator[bytes]:
         """Yield the bytes of one record; records are requested once each, in order."""
-        column, at = self._column, 0
+        column, at = self._prepare_column, 0
         while self._next is not None and (not column.place.record or self._next[0] == number):
             region = region_of(self._next[column.place.record :], self._slab, column.inner)
             start = number_of_first(region, column.inner) * len(column.fill)
@@ -147,7 +152,7 @@ class Strip:
         yield from repeat_element(column.fill, column.place.size - at)
 
     def _read(self, region: Selection) -> bytes:
-        column = self._column
+        column = self._prepare_column
         assert self._next is not None
         leading = (slice(self._next[0], self._next[0] + 1),) if column.place.record else ()
         return column.read((*leading, *region)).astype(column.dtype, copy=False).tobytes()

@@ -134,6 +134,7 @@ class _HeaderReader:
         self._at = len(MAGIC[kind])
 
     def header(self) -> ClassicHeader:
+        """Read the header in the order of the file: records, dimensions, attributes, variables."""
         start = self._at
         records = self._records()
         records_at = FileExtent(start, self._at)
@@ -194,6 +195,7 @@ class _HeaderReader:
         return count
 
     def _name(self, what: str) -> str:
+        """Read a padded name; `what` is its owner in messages."""
         length = self._count(f"bytes of the name of {what}", 1)
         start = self._at
         if not length:

@@ -154,6 +154,7 @@ def define_fills(path: str, variables: list[str]) -> None:
 
 
 def _change_fills(path: str, variables: list[str], change: Change) -> None:
+    """Change the fill value messages of variables in a closed HDF5 file, in place."""
     if not variables:
         return
     places = addresses(path, [(names.split(names.parent(name)), names.last(name)) for name in variables])

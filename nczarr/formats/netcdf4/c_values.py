@@ -88,6 +88,7 @@ class StructReader:
     """
 
     def __init__(self, parts: Parts, type_name: str, types: Types, tree: PartTree | None = None) -> None:
+        """Prepare a reader for each child; a list has its counts as source, an atomic part its values."""
         self._tree = tree = part_tree(type_name, types) if tree is None else tree
         self._dtype = c_dtype(type_name, types)
         self._at = 0
@@ -106,9 +107,9 @@ class StructReader:
         """Return the next `count` values."""
         match self._tree:
             case ListTree():
-                return self._lists(self._next(count))
+                return self._take_lists(self._next(count))
             case RecordTree():
-                return self._records(self._tree, count)
+                return self._take_records(self._tree, count)
             case PartLeaf(type="string"):
                 return texts(self._next(count))
             case _:
@@ -134,7 +135,8 @@ class StructReader:
         first, self._at = self._at, self._at + count
         return read_flat(self._source, shape, first, count)
 
-    def _lists(self, counts: NDArray[Any]) -> CValues:
+    def _take_lists(self, counts: NDArray[Any]) -> CValues:
+        """Return structs `nc_vlen_t` that point into the content, which is read for all at once."""
         content = self._children[0].take(int(counts.sum()))
         out = np.zeros(len(counts), self._dtype)
         out["length"] = counts
@@ -143,7 +145,8 @@ class StructReader:
         out["address"] = np.where(counts > 0, addresses, 0)
         return CValues(out, content)
 
-    def _records(self, tree: RecordTree, count: int) -> CValues:
+    def _take_records(self, tree: RecordTree, count: int) -> CValues:
+        """Return C structs of the next `count` records, field by field."""
         out = np.zeros(count, self._dtype)
         members = []
         for number, ((field, _), child) in enumerate(zip(tree.members, self._children, strict=True)):
@@ -205,6 +208,7 @@ def unpack(memory: NDArray[Any], type_name: str, types: Types) -> Iterator[tuple
     import ctypes
 
     def array(leaf: PartLeaf, memory: NDArray[Any]) -> NDArray[Any]:
+        """Return the values of one part: counts of lists, numbers, or texts behind pointers."""
         if leaf.counts:
             return memory["length"].astype("<i8")
         if leaf.type != "string":
@@ -215,6 +219,7 @@ def unpack(memory: NDArray[Any], type_name: str, types: Types) -> Iterator[tuple
         return out
 
     def elements(tree: ListTree, memory: NDArray[Any]) -> NDArray[Any]:
+        """Return the elements of all lists, one after the other, copied from behind their pointers."""
         base = c_dtype(tree.base, types)
         pieces = [
             np.frombuffer(ctypes.string_at(int(address), int(length) * base.itemsize), base)

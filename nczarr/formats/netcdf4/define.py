@@ -138,6 +138,7 @@ def _stages(checked: Checked) -> Iterator[list[str]]:
     defined: set[str] | None = None
 
     def ready(path: str) -> bool:
+        """Return whether all dimensions of a variable exist when the library looks them up."""
         later = [
             str(reference)
             for reference in checked.variables[path].dimensions

@@ -57,6 +57,7 @@ class DimensionScales:
     """Scales of a file, of which `dimensions` has the dimensions by id."""
 
     def __init__(self, dimensions: dict[int, HeaderDimension]) -> None:
+        """Begin without scales; `dimensions` by id is shared with the model."""
         self._dimensions = dimensions
         self.is_netcdf = False
         """True if libnetcdf, or a library like it, made the file."""

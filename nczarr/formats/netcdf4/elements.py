@@ -24,6 +24,7 @@ def unpack_elements(
     """
 
     def array(leaf: PartLeaf, cells: tuple[Datatype, NDArray[np.uint8]]) -> NDArray[Any]:
+        """Return the values of one part: counts of lists, numbers, or texts from the heap."""
         kind, data = cells
         if leaf.counts:
             return np.ascontiguousarray(data[..., :4]).view("<u4")[..., 0].astype("<i8")
@@ -38,6 +39,7 @@ def unpack_elements(
         return texts
 
     def items(tree: ListTree, cells: tuple[Datatype, NDArray[np.uint8]]) -> tuple[Datatype, NDArray[np.uint8]]:
+        """Return the elements of all lists, from the heap, with their type."""
         base = cells[0].base
         assert base is not None
         assert heap is not None

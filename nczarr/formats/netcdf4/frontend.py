@@ -254,6 +254,7 @@ class TreeReader:
         )
 
     def _read_storage(self, path: str, stored: HeaderVariable, type_name: str) -> Storage:
+        """Return the storage of a variable; chunks are cut to dimensions of fixed length. Equal ones are one node."""
         info, model = stored.dataset.info, self._model
         layout = LAYOUTS.get(info.layout)
         grows = [model.dimensions[number].is_unlimited for number in stored.dimensions]

@@ -104,6 +104,7 @@ class HeaderModel:
     """Model of one file. Raises UnreadableHeaderError, and OSError, when it is made."""
 
     def __init__(self, path: str) -> None:
+        """Read the headers of a file, and build the groups, types, dimensions and variables of the netCDF model."""
         self.path = path
         self._files = LinkedFiles(path, ask_library)
         table = self._files.table

@@ -220,6 +220,7 @@ class _Watch:
         Thread(target=self._look, daemon=True).start()
 
     def _look(self) -> None:
+        """End the process if a call makes no progress for `limit` seconds, or if the parent has ended."""
         last, since = None, time.monotonic()
         while os.getppid() == self._parent:
             time.sleep(LOOK if self.limit is None else min(LOOK, self.limit / 4))

@@ -78,6 +78,7 @@ def _need_library() -> None:
 
 
 def _read_objects(path: str, addresses: list[int]) -> tuple[int, list[FileObject]]:
+    """Return the address of the root group, and the objects at these addresses."""
     h5 = hdf5(library())
     with LOCK, open_for_values(h5, path) as file:
         length = c_uint64()
@@ -208,6 +209,7 @@ class _ObjectReader:
 
     # ---- datasets -----------------------------------------------------------------------------------------------
     def _read_dataset(self, one: int, address: int) -> HeaderDataset:
+        """Return what the header reader would find; values only of compact datasets."""
         h5 = self._h5
         with (
             closing(h5, "H5Tclose", h5.do("H5Dget_type", one)) as stored,
@@ -328,6 +330,7 @@ def find_chunks(path: str, place: Place, chunks: Shape, extent: Shape, shape: Sh
 
 
 def _find_chunks(path: str, place: Place, chunks: Shape, extent: Shape, shape: Shape) -> ChunkTable:
+    """Ask the HDF5 library for the chunks of a dataset; some of its indexes need their places put right."""
     h5, rows, rank, kind = hdf5(library()), [], len(chunks), c_int()
 
     def note(cell: Any, mask: int, address: int, size: int, _: int) -> int:

@@ -79,6 +79,7 @@ def _in_order(plan: FilePlan) -> list[str]:
 
 class _ValueWriter:
     def __init__(self, lib: Library, path: str, variable: Variable, plan: FilePlan, ids: Ids, counts: Counts) -> None:
+        """Collect what the writing of one variable needs from the plan and the ids of the open file."""
         checked = plan.checked
         self.lib = lib
         self.counts = counts

@@ -55,6 +55,7 @@ class ConstantWriter:
         return "".join(" " + word for word in self._words(constant))
 
     def _words(self, constant: Constant) -> Iterator[str]:
+        """Yield the values of a constant as words; records and lists are in braces."""
         declared = self._types.get(constant.type)
         data = constant.data
         if isinstance(data, bytes):

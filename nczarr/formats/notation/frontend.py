@@ -70,7 +70,7 @@ class StorageBuilder:
         """Add a property. Reports `unknown-word`, `bad-chunk-size`, `duplicate-name`, `bad-special-value`."""
         match context:
             case P.CodecContext():
-                self._codec(context)
+                self._add_codec(context)
             case P.ChunksContext():
                 chunks = tuple(self._lengths(context))
                 if 0 in chunks:
@@ -124,7 +124,8 @@ class StorageBuilder:
         self._unknown(f"`{word}` is not a valid {property_}", word, words, context)
         return None
 
-    def _codec(self, context: Any) -> None:
+    def _add_codec(self, context: Any) -> None:
+        """Add a codec, such as `codec zlib 5` or `codec 307 9`."""
         terminals = context.getTokens(P.SIZE)
         numbers = [self._reader.size(terminal, "bad-special-value") for terminal in terminals]
         parameters = [number for number in numbers if number is not None]
@@ -141,6 +142,7 @@ class StorageBuilder:
         self._codecs.append(Codec(id=identity, parameters=tuple(parameters), span=self._reader.span(context)))
 
     def _quantize(self, context: Any) -> None:
+        """Note `quantize ALGORITHM DIGITS`; report a second one."""
         word = self._word("quantize", context)
         digits = self._reader.size(context.SIZE(), "bad-special-value") if context.SIZE() is not None else None
         if word is None or digits is None:

@@ -68,7 +68,7 @@ def read(
 def _constant(type_name: str, literals: Sequence[WrittenConstant], types: Types, span: Span) -> Constant:
     """Return all written values of one type."""
     if type_name == "char":
-        data = b"".join(_text(literal, "char") for literal in literals)
+        data = b"".join(_read_string(literal, "char") for literal in literals)
         return Constant(type="char", count=len(data), data=data, span=span)
     declared = types.get(type_name)
     count = len(literals)
@@ -116,7 +116,7 @@ def _pack(type_name: str, declared: UserType, literal: WrittenConstant, types: T
         case EnumType():
             return _spell_enum(type_name, declared, literal)
         case OpaqueType():
-            return _opaque(type_name, declared, literal)
+            return _pack_opaque(type_name, declared, literal)
         case CompoundType():
             fields = _fields(type_name, declared, literal, types)
             return b"".join(field.data for field in fields if isinstance(field.data, bytes))
@@ -135,12 +135,13 @@ def _items(literal: WrittenConstant, what: str) -> tuple[WrittenConstant, ...]:
 def _atomic(atomic: Atomic, literals: Sequence[WrittenConstant]) -> bytes | tuple[bytes | None, ...]:
     """Return the data of numbers or strings."""
     if atomic.name == "string":
-        return tuple(None if item.kind == P.NIL else _text(item, "string") for item in literals)
-    convert = _integer if atomic.is_integer else _float
+        return tuple(None if item.kind == P.NIL else _read_string(item, "string") for item in literals)
+    convert = _pack_integer if atomic.is_integer else _pack_float
     return b"".join(convert(atomic, item) for item in literals)
 
 
-def _text(literal: WrittenConstant, type_name: str) -> bytes:
+def _read_string(literal: WrittenConstant, type_name: str) -> bytes:
+    """Return the bytes of a quoted string, escapes replaced."""
     if literal.kind != P.STRING:
         raise _mismatch(literal, type_name, 'write a string: `"…"`')
     try:
@@ -152,7 +153,7 @@ def _text(literal: WrittenConstant, type_name: str) -> bytes:
         raise _LiteralError("bad-escape", f"unknown escape `{fault.escape}` in a string", where, help_) from None
 
 
-def _integer(atomic: Atomic, literal: WrittenConstant) -> bytes:
+def _pack_integer(atomic: Atomic, literal: WrittenConstant) -> bytes:
     if literal.kind in (P.SIZE, P.INTEGER):
         value = _decimal(literal)
     elif literal.kind == P.HEX:
@@ -173,7 +174,7 @@ def _decimal(literal: WrittenConstant) -> int:
     return int(literal.text)
 
 
-def _float(atomic: Atomic, literal: WrittenConstant) -> bytes:
+def _pack_float(atomic: Atomic, literal: WrittenConstant) -> bytes:
     code = f"<{atomic.code}"
     if literal.kind == P.NAN:
         return struct.pack(code, math.nan)
@@ -199,14 +200,14 @@ def _float(atomic: Atomic, literal: WrittenConstant) -> bytes:
 def _spell_enum(type_name: str, declared: EnumType, literal: WrittenConstant) -> bytes:
     """Return an enum value from the name of a constant, quoted or not, or an integer."""
     if literal.kind not in (P.NAME, P.STRING):
-        return _integer(ATOMIC[declared.base], literal)
+        return _pack_integer(ATOMIC[declared.base], literal)
     if literal.kind == P.NAME:
         try:
             name = read_name(literal.text.decode("utf-8", "replace"))
         except EscapeError as fault:
             raise _LiteralError("bad-escape", f"unknown escape `{fault.escape}` in a name", literal.span) from None
     else:
-        name = _text(literal, type_name).decode("utf-8", "replace")
+        name = _read_string(literal, type_name).decode("utf-8", "replace")
     for constant in declared.constants:
         if constant.name == name:
             return struct.pack(f"<{ATOMIC[declared.base].code}", constant.value)
@@ -215,7 +216,7 @@ def _spell_enum(type_name: str, declared: EnumType, literal: WrittenConstant) ->
     raise _LiteralError("undefined-enum-constant", text, literal.span, *help_)
 
 
-def _opaque(type_name: str, declared: OpaqueType, literal: WrittenConstant) -> bytes:
+def _pack_opaque(type_name: str, declared: OpaqueType, literal: WrittenConstant) -> bytes:
     if literal.kind != P.HEX:
         raise _mismatch(literal, type_name, "write the bytes in hexadecimal: `0x…`")
     digits = literal.text[2:].decode("ascii")

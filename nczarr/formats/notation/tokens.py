@@ -213,6 +213,7 @@ def _escape(match: re.Match[str]) -> str:
 
 
 def _interpret(match: re.Match[str]) -> str:
+    r"""Return the character that an escape in a name stands for: `\xHH`, or an ASCII character that is no letter."""
     escape = match.group(1)
     if len(escape) == 3:
         return chr(int(escape[1:], 16))
@@ -228,6 +229,7 @@ def _text_escaped(match: re.Match[str]) -> str:
 
 
 def _text_meant(match: re.Match[bytes]) -> bytes:
+    r"""Return the byte that an escape in a string stands for: `\xHH`, or a letter such as `\n`."""
     escape = match.group(1)
     if len(escape) == 3:
         return bytes((int(escape[1:], 16),))
@@ -318,6 +320,7 @@ class NotationExplainer:
         return FaultAnswer("expected-token", message, helps=tuple(self._helps(fault, text)))
 
     def _helps(self, fault: SyntaxFault, text: str) -> Iterable[str]:
+        """Yield a help for a name or number where another token is expected."""
         if fault.found.type == P.NAME and self._heading(fault.found) == P.VARIABLE:
             yield f"write the path of a dimension: `/{text}` if the root declares it"
         elif fault.found.type == P.NAME and P.NAME not in fault.expected:

@@ -51,6 +51,7 @@ class Written:
         return self._unescape(text, span, read_fqn)
 
     def _unescape(self, text: str, span: Span, read_: Callable[[str], str]) -> str | None:
+        """Return a name without its escapes; None after a reported error."""
         try:
             return read_(text)
         except EscapeError as fault:
@@ -101,7 +102,7 @@ class TypeTable:
         self._collect(root, "/", 0)
         types: dict[str, UserType] = {}
         for path, contexts in self._declared.items():
-            built = [node for name, context in contexts if (node := self._build(name, context, path)) is not None]
+            built = [node for name, context in contexts if (node := self._build_type(name, context, path)) is not None]
             self._built[path] = (*self._built.get(path, ()), *built)
             for node in built:
                 types.setdefault(names.join(path, node.name), node)
@@ -138,6 +139,7 @@ class TypeTable:
         return type_name in ATOMIC or type_name in self.sound
 
     def _collect(self, context: Any, path: str, depth: int) -> None:
+        """Note the type declarations of a group and of those below it, by the path of their group."""
         contexts = self._declared.setdefault(path, [])
         for child in declarations(context):
             if isinstance(child, _TYPE_RULES):
@@ -150,7 +152,8 @@ class TypeTable:
                 if name is not None:
                     self._collect(child, names.join(path, name), depth + 1)
 
-    def _build(self, name: str, context: Any, scope: str) -> UserType | None:
+    def _build_type(self, name: str, context: Any, scope: str) -> UserType | None:
+        """Convert a type declaration; None after a reported error. `scope`: path of its group."""
         span = self._reader.span(context.name())
         match context:
             case P.OpaqueContext():

@@ -113,6 +113,7 @@ class CheckedReferences:
             yield names[place]
 
     def children(self, prefix: str) -> list[str]:
+        """Return the names directly below a prefix, found by bisection of the sorted keys."""
         names, segments = self._names, set[str]()
         place = bisect_left(names, prefix)
         while place < len(names) and names[place].startswith(prefix):

@@ -52,6 +52,7 @@ class ParquetReferences:
     def __init__(
         self, store: Store, limits: Limits, texts: dict[str, str], rows: int, arrays: dict[str, ChunkGrid], noted: Any
     ) -> None:
+        """Take the documents by key, and the chunk grids by prefix; `rows`: chunks of each Parquet file."""
         self._store = store
         self._limits = limits
         self.documents = texts

@@ -165,12 +165,13 @@ def read(data: bytes, least: int, most: int, largest: int) -> ReferenceRows:
         table = file.read(columns=[name for name in (*TEXTS, *NUMBERS) if name in names], use_threads=False)
     except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
         raise RecordFaultError(f"it is not a readable Parquet file: {str(error).splitlines()[0]}") from None
-    _check(table)
+    _check_columns(table)
     columns = {name: table[name] if name in names else None for name in (*TEXTS, *NUMBERS)}
     return ReferenceRows(**columns, rows=table.num_rows, nbytes=table.nbytes)
 
 
-def _check(table: Table) -> None:
+def _check_columns(table: Table) -> None:
+    """Raise RecordFaultError for columns that are not those of Parquet references."""
     from pyarrow import types
 
     for name in table.column_names:
@@ -297,6 +298,7 @@ def _suits(referred: Referred, grids: Mapping[str, ChunkGrid], report: Report) -
 
 
 def _check_ranges(referred: Referred, report: Report) -> None:
+    """Report references of offset and length 0, which Parquet references take for whole files."""
     columns = referred.columns
     empty = np.flatnonzero((columns.length == 0) & (columns.offset == 0))
     for row in empty[:1].tolist():

@@ -76,7 +76,7 @@ class DocumentStore(MemoryStore):
         """Add the chunk references of an array. Raises CompileError: unnamed-target."""
         columns, notes = referred.columns, referred.noted
         try:
-            urls = tuple(self._url(source, notes) for source in columns.sources)
+            urls = tuple(self._choose_url(source, notes) for source in columns.sources)
         except UnnamedTargetError as error:
             text = f"`{referred.chunk_keys.prefix}`: {error}"
             fault = Diagnostic("unnamed-target", Severity.ERROR, text, helps=error.helps)
@@ -88,7 +88,8 @@ class DocumentStore(MemoryStore):
                     self._notes[url] = _facts(notes.get(source)) or note_properties(source)
         self.arrays.append(referred._replace(columns=columns._replace(sources=urls), noted={}))
 
-    def _url(self, source: str, notes: Mapping[str, Mapping[str, Any]]) -> str:
+    def _choose_url(self, source: str, notes: Mapping[str, Mapping[str, Any]]) -> str:
+        """Return the URL to write for a source: as its reader noted it, if the run keeps names, else a new one."""
         url = self._urls.get(source)
         if url is None:
             spelled = notes.get(source, {}).get("url") if self._keeps_names else None
@@ -156,6 +157,7 @@ class ParquetTarget(DocumentStore):
         self._written = False
 
     def seal(self) -> None:
+        """Write all documents, short chunks and references as Parquet, once, and make the target final."""
         if not self._written:
             from nczarr.formats.reference import parquet_rows
 

@@ -107,7 +107,9 @@ def model(one: Checked, other: Checked, *, storage: bool = False) -> Iterator[Di
     yield from _missing("dimension", one.dimensions, other.dimensions, groups)
     yield from _missing("variable", one.variables, other.variables, groups)
     for path in _common(one.groups, other.groups):
-        yield from _attributes(path, one.groups[path].attributes, other.groups[path].attributes, storage=storage)
+        yield from _compare_attributes(
+            path, one.groups[path].attributes, other.groups[path].attributes, storage=storage
+        )
         if storage:
             yield from _order(path, one.groups[path], other.groups[path])
     for path in _common(one.types, other.types):
@@ -136,9 +138,10 @@ def _pair(what: str, one: object, other: object) -> str:
     return f"{what}: {one} | {other}"
 
 
-def _attributes(
+def _compare_attributes(
     path: str, one: tuple[Attribute, ...], other: tuple[Attribute, ...], *, storage: bool
 ) -> Iterator[Difference]:
+    """Yield the differences of attributes; `storage`: also of the text of their JSON."""
     here, there = ({attribute.name: attribute for attribute in attributes} for attributes in (one, other))
     for mine, yours, which in ((here, there, "first"), (there, here, "second")):
         for name in mine:
@@ -204,15 +207,16 @@ def _compare_variable(path: str, one: Variable, other: Variable, *, storage: boo
     if (one.dimensions, one.axes) != (other.dimensions, other.axes):
         texts = (f"({', '.join(_list_axes(variable))})" for variable in (one, other))
         yield Difference("variable-dimensions", path, _pair("dimensions", *texts))
-    yield from _attributes(path, one.attributes, other.attributes, storage=storage)
+    yield from _compare_attributes(path, one.attributes, other.attributes, storage=storage)
     if storage and one.storage != other.storage:
         for member in _STORED:
-            first, second = (_store(variable.storage, member) for variable in (one, other))
+            first, second = (_format_storage(variable.storage, member) for variable in (one, other))
             if first != second:
                 yield Difference("layout", path, _pair(member.replace("_", " "), first, second))
 
 
-def _store(storage: Storage, member: str) -> str:
+def _format_storage(storage: Storage, member: str) -> str:
+    """Return a member of the storage as text: `shuffle+zlib:5`, `10×20` or `bitround:12`."""
     value = getattr(storage, member)
     if member == "codecs":
         steps = (":".join([codec.name or str(codec.id), *map(str, codec.parameters)]) for codec in storage.codecs)

@@ -289,10 +289,11 @@ def unequal(one: NDArray[Any], other: NDArray[Any], type_name: str, types: Types
         return differ
     if one.dtype.hasobject:
         return np.asarray(one != other, np.bool_)
-    return _numbers(little(one), little(other), None if declared is not None else tolerance)
+    return _find_unequal(little(one), little(other), None if declared is not None else tolerance)
 
 
-def _numbers(one: NDArray[Any], other: NDArray[Any], tolerance: Tolerance | None) -> Bools:
+def _find_unequal(one: NDArray[Any], other: NDArray[Any], tolerance: Tolerance | None) -> Bools:
+    """Return where numbers differ in their bits, all NaN being equal, by more than the tolerance."""
     first, second = _bits(one), _bits(other)
     differ: Bools = np.asarray(first != second)
     if differ.ndim > one.ndim:
@@ -304,7 +305,7 @@ def _numbers(one: NDArray[Any], other: NDArray[Any], tolerance: Tolerance | None
     if tolerance is None or not differ.any():
         return differ
     places = np.nonzero(differ)
-    near = _near(one[places], other[places], tolerance)
+    near = _are_near(one[places], other[places], tolerance)
     differ[places] = ~near
     return differ
 
@@ -333,7 +334,8 @@ def distances(one: NDArray[Any], other: NDArray[Any]) -> NDArray[Any]:
     return gap
 
 
-def _near(one: NDArray[Any], other: NDArray[Any], tolerance: Tolerance) -> Bools:
+def _are_near(one: NDArray[Any], other: NDArray[Any], tolerance: Tolerance) -> Bools:
+    """Return where two finite numbers differ at most by the tolerance."""
     limit: Any = tolerance.size
     with np.errstate(all="ignore"):
         if tolerance.relative:

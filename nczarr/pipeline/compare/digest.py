@@ -108,7 +108,8 @@ def _string(value: object) -> bytes:
     return data(value) if isinstance(value, bytes) else b"\xff" * 8
 
 
-def _definition(declared: UserType) -> bytes:
+def _encode_definition(declared: UserType) -> bytes:
+    """Return the bytes of a type's definition that are hashed; its name is not among them."""
     match declared:
         case EnumType():
             size = ATOMIC[declared.base].size
@@ -176,7 +177,7 @@ def _hash_group(
     model = _hash(
         "model",
         attributes(group.attributes, checked.types),
-        _list((declared.name, _definition(declared)) for declared in group.types),
+        _list((declared.name, _encode_definition(declared)) for declared in group.types),
         _list((dimension.name, number(dimension.size) + number(dimension.unlimited)) for dimension in group.dimensions),
     )
     parts[path if path == "/" else path + "/"] = model.hex()

@@ -47,6 +47,7 @@ class RaggedHasher(ValueHasher):
     """Values of one variable of a variable-size type. Tasks run in the calling thread."""
 
     def __init__(self, sources: Parts, type_name: str, shape: tuple[int, ...], types: Types) -> None:
+        """Begin; `leading` are the arrays with one element for each cell, unlike the contents of lists."""
         self.sources = sources
         self.type_name = type_name
         self.types = types

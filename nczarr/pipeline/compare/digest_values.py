@@ -63,6 +63,7 @@ class HashTree:
         self._push_same(0, digest, number)
 
     def _push_same(self, level: int, digest: bytes, number: int) -> None:
+        """Append a hash `number` times: complete groups of `FAN` are hashed once for the level above."""
         begun = len(self._levels[level]) // SIZE if level < len(self._levels) else 0
         for _ in range(min(number, -begun % FAN)):  # to the end of the group that has been begun
             self._push(level, digest)
@@ -74,6 +75,7 @@ class HashTree:
             self._push(level, digest)
 
     def _push(self, level: int, digest: bytes) -> None:
+        """Append a hash to a level; a complete group is hashed and moves to the level above."""
         while level >= len(self._levels):
             self._levels.append(bytearray())
         pending = self._levels[level]
@@ -98,6 +100,7 @@ class Folding:
     """Root of a hash tree; `fill(count)` hashes a fill leaf; `shape` is not empty and has no length 0."""
 
     def __init__(self, shape: tuple[int, ...], leaf: tuple[int, ...], fill: Callable[[int], bytes]) -> None:
+        """Divide an array into leaves, which are numbered in C order; `fill` returns the bytes of a leaf of fill."""
         self.grid = grid_of(shape, leaf)
         self.cut = max((axis for axis, number in enumerate(self.grid) if number > 1), default=0)
         """The dimension along which leaves are cut; later ones are whole in each."""
@@ -226,6 +229,7 @@ class ValueHasher:
     """
 
     def __init__(self, shape: tuple[int, ...], width: int) -> None:
+        """Begin; `width`: bytes of an element. A scalar is an array of one element."""
         self.scalar = not shape
         self.shape = shape or (1,)
         self.leaf = leaf_shape(self.shape, width)

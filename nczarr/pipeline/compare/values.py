@@ -233,6 +233,7 @@ def alike(one: Checked, other: Checked, path: str) -> bool:
 
 
 def _build_dtype(type_name: str, types: Types) -> object:
+    """Return the structure of a type as nested tuples, without names of types: equal for types of equal values."""
     declared = types.get(type_name)
     if isinstance(declared, VlenType):
         return ("vlen", _build_dtype(declared.base, types))
@@ -266,6 +267,7 @@ class _Dense:
         visited, gap = 0, None
 
         def tasks() -> Iterator[Task]:
+            """Yield a comparison for each block that either side stores; note the first block of fill in `gap`."""
             nonlocal visited, gap
             need = TIMES * size * volume(block)
             for index, stored in _by_side(one.list_occupied(block), other.list_occupied(block)):

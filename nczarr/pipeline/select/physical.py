@@ -318,6 +318,7 @@ class _Coordinate:
         return match
 
     def _mask(self, values: NDArray[Any], interval: Interval) -> NDArray[np.bool_]:
+        """Return which values are in an interval; floats may miss its bounds by a rounding error."""
         low, high = interval.low, interval.high
         if values.dtype.kind in "iu":
             first = -math.inf if low == -math.inf else math.ceil(low)

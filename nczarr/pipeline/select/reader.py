@@ -218,6 +218,7 @@ class PartAssembler:
         return out
 
     def _read_sequences(self, inside: str, declared: VlenType, selection: Selection) -> NDArray[Any]:
+        """Return vlen values as an object array of arrays; the contents of all are read at once."""
         ends, shape = self._ends_of(inside + "counts", selection)
         places = np.arange(len(ends)).reshape(shape)[selection]
         out = np.empty(places.shape, dtype=object)

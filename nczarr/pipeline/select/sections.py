@@ -198,7 +198,7 @@ def settle(
             retained.append(indices)
         if tuple(retained) != tuple(map(range, checked.shapes[fqn])):
             references[fqn], ranges[fqn] = tuple(new), tuple(retained)
-    _warn(split, dimensions, references, checked, report)
+    _warn_of_split_dimensions(split, dimensions, references, checked, report)
     return SectionChanges(dimensions, {fqn: list(parts.values()) for fqn, parts in split.items()}, references, ranges)
 
 
@@ -219,13 +219,14 @@ def _followers(checked: Checked, sections: Mapping[str, Ranges]) -> set[tuple[st
     return {(fqn, dimension) for fqn, dimension in pairs if fqn not in sections}
 
 
-def _warn(
+def _warn_of_split_dimensions(
     split: Mapping[str, Mapping[range, str]],
     dimensions: Mapping[str, Dimension],
     references: Mapping[str, tuple[DimensionRef, ...]],
     checked: Checked,
     report: Report,
 ) -> None:
+    """Warn of dimensions that got a second one, because variables cut them differently."""
     for fqn, parts in split.items():
         for indices, part in parts.items():
             users = [path for path, variable_references in references.items() if part in variable_references]

@@ -70,7 +70,7 @@ def sections(text: str, report: Report, name: str = "--section", *, members: boo
         _refuse(error, place, report)
         return ()
     before = report.errors
-    parsed = [_section(part, place, report, members=members) for part in tree.find_data("part")]
+    parsed = [_read_section(part, place, report, members=members) for part in tree.find_data("part")]
     parsed.sort(key=lambda section: section.span.start)
     return tuple(parsed) if report.errors == before else ()
 
@@ -95,7 +95,8 @@ class _Place:
         return Span(self.source, first, first + len(self.text[start:end].encode("utf-8", "surrogateescape")))
 
 
-def _section(part: Tree[Token], place: _Place, report: Report, *, members: bool) -> Section:
+def _read_section(part: Tree[Token], place: _Place, report: Report, *, members: bool) -> Section:
+    """Convert a parsed section, such as `group/var(0:9, :)`; report faults at their place in the text."""
     selectors = [selector for selector in part.children if not isinstance(selector, str)]
     named: Token = selectors[0].children[0]  # type: ignore[assignment]
     start = named.start_pos or 0
@@ -132,7 +133,7 @@ def _extents(selector: Tree[Token], place: _Place, report: Report) -> Extents:
     extents = selector.children[1]
     if extents is None:
         return None
-    return tuple(_extent(extent, place, report) for extent in extents.children)  # type: ignore[union-attr, arg-type]
+    return tuple(_read_extent(extent, place, report) for extent in extents.children)  # type: ignore[union-attr, arg-type]
 
 
 def _without_blanks(written: str) -> str:
@@ -153,7 +154,8 @@ def _segments(written: str) -> tuple[str, ...]:
     return tuple(unescaped)
 
 
-def _extent(extent: Tree[Token], place: _Place, report: Report) -> Extent | None:
+def _read_extent(extent: Tree[Token], place: _Place, report: Report) -> Extent | None:
+    """Convert `i`, `first:last` (inclusive) or `first:last:stride`; None for `:`."""
     tokens = [token for token in extent.children if token is not None]
     numbers = [int(str(token)) for token in tokens if token != ":"]
     if not numbers:
@@ -232,7 +234,7 @@ def coordinate_range(text: str, report: Report, option: str = "--sel") -> Coordi
 
 def dimension_ranges_of(cuts: Mapping[str, slice | int]) -> tuple[DimensionRange, ...]:
     """Return the cuts that Python's indices request. Raises TypeError, ValueError."""
-    return tuple(_dimension_range(name, index) for name, index in cuts.items())
+    return tuple(_convert_dims_item(name, index) for name, index in cuts.items())
 
 
 def coordinate_ranges_of(values: Mapping[str, Any], nearest: Mapping[str, Any]) -> tuple[CoordinateRange, ...]:
@@ -255,7 +257,8 @@ def coordinate_ranges_of(values: Mapping[str, Any], nearest: Mapping[str, Any]) 
     return tuple(selections)
 
 
-def _dimension_range(name: str, index: slice | int) -> DimensionRange:
+def _convert_dims_item(name: str, index: slice | int) -> DimensionRange:
+    """Convert an item of the argument `dims`: a slice may go beyond the dimension, an index may not."""
     if isinstance(index, slice):
         if index.step is not None and index.step < 1:
             raise ValueError(f"dims={{{name!r}: {index!r}}}: a step is at least 1")

@@ -261,6 +261,7 @@ def _with_lengths(checked: Checked) -> Checked:
         return checked
 
     def change(path: str, group: Group) -> dict[str, Any]:
+        """Return the variables of a group, with new chunk lengths where given."""
         variables = []
         for variable in group.variables:
             chunks = chunk_lengths.get(names.join(path, variable.name))
@@ -273,6 +274,7 @@ def _with_lengths(checked: Checked) -> Checked:
 
 
 def _cut_group(path: str, group: G, retained: _Kept, cuts: SectionChanges, checked: Checked) -> G:
+    """Return a group with the retained nodes, by kind and FQN, cut to the sections."""
     variables = tuple(
         _cut_variable(fqn, variable, cuts, checked)
         for variable in group.variables

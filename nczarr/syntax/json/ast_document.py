@@ -77,6 +77,7 @@ def _message(error: Any) -> str:
 
 
 def _decode(source: Source, data: bytes, report: Report) -> str | None:
+    """Decode UTF-8; None after a reported error. `data` is the source without a byte order mark."""
     try:
         return data.decode("utf-8")
     except UnicodeDecodeError as fault:

@@ -55,6 +55,7 @@ class Faults:
         self.report.lose(diagnostic, allowed=allowed)
 
     def _add(self, severity: Severity, code: str, message: str, path: Path, helps: Iterable[str]) -> None:
+        """Report a fault at a path; of a few faults in short documents, with line and column."""
         span = Span(self.source, 0, 0)
         notes: tuple[str, ...] = ()
         if path and len(self.source.data) <= CHEAP and self._placed < FEW:

@@ -94,6 +94,7 @@ def parse(data: bytes) -> Parsed:
 
 
 def _parse(data: bytes) -> Parsed:
+    """Parse JSON; what is repaired, such as a comma before `]`, becomes a remark."""
     text = data.decode("utf-8", "surrogateescape").removeprefix("\ufeff").lstrip(_BLANK)
     remarks: list[str] = []
     if "\\u" in text and lone_surrogate(text) is not None:
@@ -139,6 +140,7 @@ def _decode(text: str, repeated: list[str]) -> tuple[Any, int]:
 
 
 def _mend(match: re.Match[str]) -> str:
+    """Return a token as JSON: surplus commas vanish, unknown words become strings."""
     token = match[0]
     if token == ",":
         return ""

@@ -140,7 +140,7 @@ class Assembler:
     ) -> None:
         """Read the values of an attribute and add it to its known owner."""
         if name in SPECIAL:
-            self._special(scope, variable, declared, name, place, values)
+            self._read_special(scope, variable, declared, name, place, values)
             return
         if name.startswith("_") and (meant := self.specials.find_special(name)) is not None:
             message = f"`{name}` is not a special attribute; it is stored as an ordinary one"
@@ -155,13 +155,14 @@ class Assembler:
             self.attribute_lists[owner, name] = values
             attributes.append(Attribute(name=name, value=Constant(type=declared, count=0, data=b""), span=place))
             return
-        constant = self._constant(variable, declared, name, place, values)
+        constant = self._read_constant(variable, declared, name, place, values)
         if constant is not None:
             attributes.append(Attribute(name=name, value=constant, span=place))
 
-    def _constant(
+    def _read_constant(
         self, variable: VariableDraft | None, declared: str | None, name: str, place: Span, values: Span
     ) -> Constant | None:
+        """Convert the values of an attribute, `plain` ones quickly; None after a reported error."""
         quick = self.plain(bytes(self.source.data[values.start : values.end]), declared)
         if quick is not None and (name != "_FillValue" or variable is None or quick.count == 1):
             return quick
@@ -169,7 +170,7 @@ class Assembler:
         if literals is None:
             return None
         if name == "_FillValue" and variable is not None:
-            return self._fill_value(variable, literals, place)
+            return self._convert_fill_value(variable, literals, place)
         if not literals:
             if declared in (None, "char"):
                 return Constant.text(b"" if declared else b"\0")
@@ -207,7 +208,7 @@ class Assembler:
                 self._known[key] = constant
         return constant
 
-    def _fill_value(self, variable: VariableDraft, literals: list[Literal], place: Span) -> Constant | None:
+    def _convert_fill_value(self, variable: VariableDraft, literals: list[Literal], place: Span) -> Constant | None:
         declared = variable.type
         if not literals:
             self.report.error("fill-value-count", f"`_FillValue` of `{variable.name}` has no value", place)
@@ -225,7 +226,7 @@ class Assembler:
             return Constant.text(b"\0")
         return self.convert.atomic(literals, declared, what)
 
-    def _special(
+    def _read_special(
         self,
         scope: GroupScope,
         variable: VariableDraft | None,
@@ -234,6 +235,7 @@ class Assembler:
         place: Span,
         values: Span,
     ) -> None:
+        """Read a special attribute: storage of a variable, such as `_ChunkSizes`, or `_Format` of the root."""
         on_root = variable is None and scope is self.root
         if declared is not None or (name in GLOBAL) != (variable is None) or (variable is None and not on_root):
             belongs = "the root group" if name in GLOBAL else "a variable"

@@ -56,7 +56,7 @@ class CdlExplainer:
                 end = end_of_values(self.source.data, before.start, before.end)
                 after, place = after if fault.rule == "datastatement" else "the attribute", Span(self.source, end, end)
             return FaultAnswer("expected-token", f"expected `;` after {after}", after=True, place=place, missing=";")
-        special = self._by_rule(fault)
+        special = self._explain_by_rule(fault)
         if special is not None:
             return special
         if culprit.type in (P.INT, P.FLOAT) and not {P.INT, P.FLOAT} & expected:
@@ -90,14 +90,15 @@ class CdlExplainer:
         between = bytes(self.source.data[fault.previous.end : fault.found.start])
         return b"\n" in between or b"\r" in between
 
-    def _by_rule(self, fault: SyntaxFault) -> FaultAnswer | None:
+    def _explain_by_rule(self, fault: SyntaxFault) -> FaultAnswer | None:
+        """Explain a fault by the rule of the grammar that met it; None if the list of expected tokens must do."""
         culprit, previous = fault.found, fault.previous
         match fault.rule:
             case "enumconst" if P.EQUALS in fault.expected and previous is not None:
                 name = self.source.text(previous.start, previous.end)
                 return FaultAnswer("expected-token", f"expected `= value` after the enum constant `{name}`")
             case "enumdef" | "enumconst" | "name" if (
-                previous is not None and previous.type == P.COMMA and self._in(fault, P.EnumdefContext)
+                previous is not None and previous.type == P.COMMA and self._is_inside(fault, P.EnumdefContext)
             ):
                 return FaultAnswer("expected-token", "expected an enum constant after `,`")
             case "name":
@@ -141,7 +142,8 @@ class CdlExplainer:
         owner, dot, attribute = self.source.text(token.start, token.end).rpartition(".")
         return token.type == P.NAME and bool(dot and owner and attribute)
 
-    def _in(self, fault: SyntaxFault, kind: type[object]) -> bool:
+    def _is_inside(self, fault: SyntaxFault, kind: type[object]) -> bool:
+        """Return whether the fault is in a context of this class, at most two levels up."""
         context = fault.context
         for _ in range(3):
             if isinstance(context, kind):

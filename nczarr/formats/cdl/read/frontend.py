@@ -60,6 +60,7 @@ class CdlRecovery(Recovery):
         sound: int | None = None,
         refused: Sequence[int] = (),
     ) -> None:
+        """Take from the lexer `sound`, the offset up to which tokens make sense, and the characters it refused."""
         super().__init__(source, report, explain, sound)
         self._unsure: list[Span] = []  # names of types that lack a field
         self._refused = refused

@@ -51,6 +51,7 @@ def read_simple_statements(assembler: Assembler, run: Token) -> None:
 
 
 def _read_simple_references(assembler: Assembler, match: re.Match[bytes], uses: list[Span]) -> list[str]:
+    """Return the dimension names of a variable that a regular expression matched; add their places to `uses`."""
     at = match.start("dims")
     dimensions: list[str] = []
     for piece in match["dims"].split(b","):
@@ -63,6 +64,7 @@ def _read_simple_references(assembler: Assembler, match: re.Match[bytes], uses: 
 
 
 def _read_simple_dimension(assembler: Assembler, match: re.Match[bytes]) -> None:
+    """Add a dimension, such as `x = 3`, that a regular expression matched."""
     source = assembler.source
     start, end = match.span("dimension")
     name = match["dimension"].decode()
@@ -129,6 +131,7 @@ def read_section(assembler: Assembler, context: Any) -> None:
 
 
 def _check_order(assembler: Assembler, head: Token) -> None:
+    """Report a section, such as `variables:`, that comes twice, or after one that must follow it."""
     rank = _RANK.get(head.type, 0)
     seen = assembler.scope.sections
     if rank != 5 and rank in seen:

@@ -85,6 +85,7 @@ class FastTokens:
         self.report.error(code, message, Span(self.source, start, end), helps=[help_] if help_ else ())
 
     def _read_body(self, at: int) -> None:
+        """Split the text from an offset into tokens; stop at its end, or after a fault that hides the rest."""
         data, plain = self.source.data, PLAIN.match
         fresh = True  # a statement may begin here
         while True:

@@ -56,6 +56,7 @@ def read_typedef(assembler: Assembler, context: Any) -> None:
 
 
 def _read_opaque(assembler: Assembler, context: Any) -> None:
+    """Add an opaque type; in `uses`, PATH= is the place of its keyword."""
     name = token_of(context.name())
     if context.size() is None or name is None:
         return
@@ -113,6 +114,7 @@ def _read_enum_constant(assembler: Assembler, base: str, context: Any, taken: se
 
 
 def _read_compound(assembler: Assembler, context: Any) -> None:
+    """Add a compound type; in `uses`, PATH has the places of its fields' types, PATH= that of its keyword."""
     name = token_of(context.name())
     if name is None:
         return
@@ -135,6 +137,7 @@ def _read_compound(assembler: Assembler, context: Any) -> None:
 
 
 def _read_field(assembler: Assembler, context: Any, fields: list[Field], uses: list[Span]) -> None:
+    """Append the fields of a declaration, such as `int a, b(2) ;`, and the places of their type."""
     word = token_of(context.word())
     if word is None:
         return

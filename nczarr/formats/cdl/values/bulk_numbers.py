@@ -170,6 +170,7 @@ class _Slabs:
     """Slab parser of one variable."""
 
     def __init__(self, type_name: str, fill: Constant | None) -> None:
+        """Keep the fill value as text, which takes the place of each `_`."""
         from nczarr.arrays.values.parts import NUMPY
 
         self.atomic = ATOMIC[type_name]
@@ -245,6 +246,7 @@ class _Slabs:
         return numbers
 
     def _parse(self, text: bytes, count: int) -> NDArray[Any]:
+        """Convert numbers of one slab; give up for any text that needs the careful reader."""
         wide: Any = np.float64
         if self.atomic.is_integer:
             wide = np.uint64 if self.atomic.name == "uint64" else np.int64

@@ -75,6 +75,7 @@ class LiteralEncoder:
                 return self._compound(literal, type_name, declared, place)
 
     def _fill(self, literal: Literal, type_name: TypeName, place: ValueSlot) -> Constant | None:
+        """Return the value that the fill mark `_` stands for; None after a reported error."""
         if not place.may_fill:
             self.convert.error("fill-in-attribute", "an attribute cannot hold the fill mark `_`", literal)
             return None
@@ -233,6 +234,7 @@ class LiteralEncoder:
         return self._encode_array(literal, field.type, count, inner)
 
     def _encode_array(self, literal: Literal, type_name: TypeName, count: int, place: ValueSlot) -> Constant | None:
+        """Convert the list of an array field; too short a list is filled up."""
         elements: list[Literal] = literal.value
         if len(elements) > count:
             message = f"{place.what} holds {count} values, {len(elements)} are given"

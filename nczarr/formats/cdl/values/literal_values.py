@@ -111,6 +111,7 @@ class Converter:
         return text.strip() + (" ;" if line < begin else "")
 
     def _from_integer(self, literal: Literal, value: int, atomic: Atomic, what: str) -> int | float | None:
+        """Convert an integer; data may spell signed values unsigned (255 for the byte -1), with a warning."""
         if atomic.is_float:
             return single(float(value)) if atomic.name == "float" else float(value)
         if atomic.low <= value <= atomic.high:
@@ -268,6 +269,7 @@ class Converter:
         return self.atomic(literals, type_name, "an attribute") if type_name else None
 
     def _common_type(self, literals: Sequence[Literal]) -> str | None:
+        """Return the narrowest type that holds all literals, at least as wide as each; None after an error."""
         types = {literal.type for literal in literals}
         if "double" in types or "float" in types:
             return "double" if "double" in types else "float"

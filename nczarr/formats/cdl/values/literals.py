@@ -90,6 +90,7 @@ class ListReader:
         raise self.stop("integer-overflow", f"integer constant {value} does not fit 64 bits", start, end)
 
     def _octal(self, digits: bytes, bare: bytes, start: int, end: int) -> int:
+        """Convert an integer with a leading 0; `bare`: its digits without sign."""
         for bad in b"89":
             if bad in bare:
                 message = f"{bare.decode()} starts with 0, so it is octal, and {chr(bad)} is not an octal digit"
@@ -101,6 +102,7 @@ class ListReader:
         return int(bare, 8) * (-1 if digits[:1] == b"-" else 1)
 
     def _fit_to_suffix(self, value: int, declared: str, digits: bytes, start: int, end: int) -> Literal:
+        """Return an integer with a suffix, such as `255b`, which means -1, as a literal of the suffix's type."""
         atomic = ATOMIC[declared]
         if atomic.low == 0:
             if digits[:1] == b"-":
@@ -164,6 +166,7 @@ class ListReader:
             return None
 
     def _read(self, start: int, end: int) -> list[Literal]:
+        """Return the literals between two offsets; lists in braces are literals of kind `list`."""
         data: Buffer = self.source.data
         top: list[Literal] = []
         stack: list[tuple[list[Literal], int]] = []
@@ -176,7 +179,7 @@ class ListReader:
                 break
             match = item.match(data, at, end)
             if match is None:
-                raise self._bad(at, end)
+                raise self._explain_bad(at, end)
             kind, at_end = match.lastgroup, match.end()
             if kind == "comma":
                 if expect_value:
@@ -232,7 +235,8 @@ class ListReader:
         rest = re.compile(rb"[^\r\n;,\"]*+").match(self.source.data, end)
         return self.source.text(start, rest.end() if rest else end).strip()
 
-    def _bad(self, at: int, end: int) -> Stop:
+    def _explain_bad(self, at: int, end: int) -> Stop:
+        """Return the error for characters that begin no value."""
         data = self.source.data
         first = bytes(data[at : at + 1])
         if first in (b"+", b"-"):
@@ -329,6 +333,7 @@ class ListReader:
             return raw
 
         def plain(match: re.Match[bytes]) -> bytes:
+            """Return the byte that an escape in a string stands for."""
             body, at = match.group(1), start + match.start()
             character = _SIMPLE_ESCAPES.get(body)
             if character is not None:

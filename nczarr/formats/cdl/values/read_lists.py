@@ -62,6 +62,7 @@ def _with_attributes(work: Unchecked, report: Report) -> Dataset:
         return tuple(_read_attribute(attribute, owner, variable, tables, work, report) for attribute in attributes)
 
     def change(path: str, group: Group) -> dict[str, Any]:
+        """Return the members of a group that change: attributes with the values of their lists."""
         attributes, variables = read(group.attributes, path, None), []
         for variable in group.variables:
             values = read(variable.attributes, names.join(path, variable.name), variable)
@@ -121,6 +122,7 @@ class _VariableReader:
     def __init__(
         self, path: str, variable: Variable, span: Span, source: Source, tables: Tables, report: Report
     ) -> None:
+        """Prepare to read the values of a variable at `span`, the text between `=` and `;`."""
         self.variable = variable
         self.span = span
         self.source = source
@@ -141,7 +143,7 @@ class _VariableReader:
         inner = self._next_unlimited(0)
         long = self.span.end - self.span.start >= SMALL
         if long and inner is None and self.variable.type in _BULK and self.dimensions:
-            done = self._bulk()
+            done = self._read_bulk()
             if done is not None:
                 return done
         literals = ListReader(self.source, self.report).read(self.span.start, self.span.end)
@@ -158,7 +160,8 @@ class _VariableReader:
             return None
         return self.columns
 
-    def _bulk(self) -> ListRuns | None:
+    def _read_bulk(self) -> ListRuns | None:
+        """Read a list of plain numbers at once; None if the list needs the careful reader."""
         from nczarr.formats.cdl.values.bulk_numbers import read_numbers
 
         values = read_numbers(self.source, self.span.start, self.span.end, self.variable.type, self.fill)
@@ -228,7 +231,7 @@ class _VariableReader:
         else:
             bare = self.encoder.bare(literals, self.variable.type)
             if bare is None and limit is not None and len(literals) > limit:
-                self._too_many(literals[limit], limit, len(literals))
+                self._stop_at_surplus(literals[limit], limit, len(literals))
             place = ValueSlot(self.what, self.fill)
             values = self.encoder.constant(literals, self.variable.type, place)
             if values is None:
@@ -293,7 +296,7 @@ class _VariableReader:
         reference = self.variable.dimensions[axis]
         return names.last(reference) if isinstance(reference, str) else str(reference)
 
-    def _too_many(self, literal: Literal, limit: int, count: int) -> None:
+    def _stop_at_surplus(self, literal: Literal, limit: int, count: int) -> None:
         name = self.variable.name
         if not self.dimensions:
             self._stop("too-many-values", f"`{name}` is a scalar, {count} values are given", literal)

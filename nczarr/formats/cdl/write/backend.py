@@ -52,6 +52,7 @@ class _ValuePrinter:
     """
 
     def __init__(self, checked: Checked, fqn: str, parts: Parts | None) -> None:
+        """Prepare lines, one for each row of the last dimension; leave out fill values at the end that readers add."""
         self.variable, self.types, self.parts = checked.variables[fqn], checked.types, parts
         self.shape = checked.shapes[fqn]
         self.fill = fill_bytes(checked.fills.get(fqn))

@@ -160,6 +160,7 @@ class DeclarationPrinter:
         return f"{typed}{owner}:{identifier(attribute.name)} = {self._values(value)}".rstrip(" ")
 
     def _values(self, value: Constant) -> str:
+        """Return the values of an attribute as CDL; char values of classic files as one string for each line."""
         texts = attribute_texts(value, self._checked.types)
         if value.type == "char" and self._breaks and isinstance(value.data, bytes) and b"\n" in value.data[:-1]:
             return ",\n\t\t\t".join(quote(line) for line in value.data.splitlines(keepends=True))
@@ -302,6 +303,7 @@ class _TreeWalk:
         return False
 
     def _dimension(self, path: str, dimension: Dimension) -> None:
+        """Note a dimension that CDL can name; report the loss of another one."""
         fqn = names.join(path, dimension.name)
         if not has_spelling(dimension.name):
             text = f"the name of dimension `{fqn}` has no spelling in CDL: it would get another name"
@@ -346,6 +348,7 @@ class _TreeWalk:
         return type_name in ATOMIC or type_name in self.types
 
     def _reduce_variable(self, path: str, variable: Variable) -> Variable | None:
+        """Return a variable as CDL can declare it; None if it must be left out, which is reported."""
         fqn = names.join(path, variable.name)
         if not self._name(path, variable.name, "variable", variable.span):
             return None

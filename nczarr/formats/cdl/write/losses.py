@@ -117,7 +117,7 @@ def count_in_variable(
 def losses(checked: Checked, options: Options) -> Iterator[Loss]:
     """Yield everything that the text omits or changes."""
     checked, unspellable = drop_unspellable(checked)
-    yield from _dataset(checked.dataset, options)
+    yield from _list_dataset_losses(checked.dataset, options)
     yield from unspellable
     for path, group in groups(checked.dataset):
         yield from _attributes(path, group.attributes, checked)
@@ -141,7 +141,7 @@ def losses(checked: Checked, options: Options) -> Iterator[Loss]:
         yield from _lengths(checked, shown)
 
 
-def _dataset(dataset: Dataset, options: Options) -> Iterator[Loss]:
+def _list_dataset_losses(dataset: Dataset, options: Options) -> Iterator[Loss]:
     if options.name is None and dataset_name(dataset.name) != dataset.name:
         text = f"the dataset's name, `{dataset.name}`: characters that CDL does not allow become `_`"
         yield Loss("dataset-name", "annotation", "/", text, dataset.span)

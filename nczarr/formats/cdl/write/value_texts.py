@@ -88,7 +88,7 @@ def value_texts(values: NDArray[Any], type_name: str, types: Types, fill: bytes 
         case None if type_name == "string":
             return string_texts(values.tolist(), fill)
         case None:
-            texts = _numbers(values, ATOMIC[type_name])
+            texts = _format_numbers(values, ATOMIC[type_name])
         case EnumType():
             texts = _spell_enum(values, declared, types)
         case OpaqueType():
@@ -162,7 +162,8 @@ def _mark(texts: list[str], values: NDArray[Any], fill: bytes) -> None:
         texts[at] = "_"
 
 
-def _numbers(values: NDArray[Any], atomic: Atomic) -> list[str]:
+def _format_numbers(values: NDArray[Any], atomic: Atomic) -> list[str]:
+    """Return numbers as texts with ncdump's digits, or as many as it takes to read the same value back."""
     listed = values.tolist()
     if not atomic.is_float:
         return repr(listed)[1:-1].split(", ") if listed else []

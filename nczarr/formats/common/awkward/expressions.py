@@ -145,6 +145,7 @@ class ExpressionBuilder(ABC):
         return self._column(part_tree(type_name, self._types), count, rows)
 
     def _column(self, tree: PartTree, count: int, rows: tuple[int, ...]) -> Expression:
+        """Return the expression of `count` items of a type: lists as JaggedArray, records as Table, else flat."""
         match tree:
             case ListTree():
                 number = self._numbers.next()

@@ -58,6 +58,7 @@ class _Chunks(ExpressionBuilder):
     """Arrays of a variable as blobs that are their chunks."""
 
     def __init__(self, plan: StorePlan, path: str) -> None:
+        """Take the arrays of the variable at `path`; tables of chunks may use a quarter of the memory."""
         super().__init__(plan.checked.types)
         self._plan = plan
         self._path = path

@@ -159,6 +159,7 @@ class _OldTree:
     """Version 1 B-tree of chunks. `wanted`: first cells of the chunks that are looked up; None: all."""
 
     def __init__(self, file: HeaderFile, chunks: tuple[int, ...], wanted: list[Index] | None) -> None:
+        """Compute the layout of the entries and the size of a node."""
         self._file = file
         self._chunks = np.array(chunks, np.uint64)
         self._wanted = wanted
@@ -287,6 +288,7 @@ class ExtensibleArray:
     """Index of the chunks of a dataset with one unlimited dimension."""
 
     def __init__(self, file: HeaderFile, index: ChunkIndex, size: int) -> None:
+        """Read the header block `EAHD`, and compute how the array grows; `size`: bytes of a chunk without filters."""
         head = file.read_checked(index.address, 68, b"EAHD")
         client, width, bits, in_index, least, pointers, page_bits = head[5:12]
         self._written, self._block = unpack_from("<Q", head, 44)[0], unpack_from("<Q", head, 60)[0]

@@ -287,10 +287,11 @@ class DatasetReader:
         """Return the filters in encoding order, and shuffle's element size."""
         parsed = self._filters.get(body)
         if parsed is None:
-            parsed = self._filters[body] = self._parse(body)
+            parsed = self._filters[body] = self._parse_pipeline(body)
         return parsed
 
-    def _parse(self, body: bytes) -> tuple[tuple[Codec, ...], int | None]:
+    def _parse_pipeline(self, body: bytes) -> tuple[tuple[Codec, ...], int | None]:
+        """Parse a filter pipeline message: codecs in encoding order, and shuffle's element size."""
         version, count = body[0], body[1]
         if version not in (1, 2):
             raise UnknownStructureError(f"version {version} of a list of filters")

@@ -304,6 +304,7 @@ class Datatype:
         return dtype
 
     def _record(self) -> Descr | None:
+        """Return the dtype of a record; None if it has gaps or members without a dtype."""
         members: list[tuple[str, Descr, tuple[int, ...]]] = []
         end = 0
         for name, member in zip(self.names, self.members, strict=True):
@@ -339,7 +340,7 @@ def _datatype(data: bytes, at: int, depth: int) -> tuple[Datatype, int]:
         case _ if family == INTEGER:
             return _integer(data, at, bits, size), at + 4
         case _ if family == FLOAT:
-            return _float(data, at, bits, size), at + 12
+            return _read_float(data, at, bits, size), at + 12
         case _ if family == STRING:
             return Datatype(family, size, form=bits & 15), at
         case _ if family == OPAQUE:
@@ -354,9 +355,9 @@ def _datatype(data: bytes, at: int, depth: int) -> tuple[Datatype, int]:
         case _ if family == COMPLEX:
             return _complex(data, at, bits, size, depth)
         case _ if family == COMPOUND:
-            return _compound(data, at, bits, size, version, depth)
+            return _read_compound(data, at, bits, size, version, depth)
         case _ if family == ENUM:
-            return _enum(data, at, bits, size, version, depth)
+            return _read_enum(data, at, bits, size, version, depth)
         case _ if family == VLEN:
             base, end = _datatype(data, at, depth + 1)
             return Datatype(family, size, base=base, form=bits & 15), end
@@ -377,7 +378,8 @@ def _integer(data: bytes, at: int, bits: int, size: int, family: int = INTEGER) 
     return Datatype(family, size, f"|{letter}1" if size == 1 else f"{'<>'[bits & 1]}{letter}{size}")
 
 
-def _float(data: bytes, at: int, bits: int, size: int) -> Datatype:
+def _read_float(data: bytes, at: int, bits: int, size: int) -> Datatype:
+    """Read a float of IEEE 754, or the fields of bits of another one."""
     (bias,) = unpack_from("<I", data, at + 8)
     if bits & _FLOAT_FORM == _IMPLIED:
         number = _IEEE.get((size, bits & 1, data[at : at + 8], bias, bits >> 8))
@@ -405,7 +407,8 @@ def _name(data: bytes, at: int, version: int) -> tuple[bytes, int]:
     return data[at:end], at + (length if version >= 3 else (length + 7) // 8 * 8)
 
 
-def _compound(data: bytes, at: int, count: int, size: int, version: int, depth: int) -> tuple[Datatype, int]:
+def _read_compound(data: bytes, at: int, count: int, size: int, version: int, depth: int) -> tuple[Datatype, int]:
+    """Read a compound of `count` members; return it and the offset behind it."""
     width = (size.bit_length() + 7) // 8 if version >= 3 else 4
     members = []
     for _ in range(count):
@@ -425,7 +428,8 @@ def _compound(data: bytes, at: int, count: int, size: int, version: int, depth: 
     return Datatype(COMPOUND, size, members=tuple(members)), at
 
 
-def _enum(data: bytes, at: int, count: int, size: int, version: int, depth: int) -> tuple[Datatype, int]:
+def _read_enum(data: bytes, at: int, count: int, size: int, version: int, depth: int) -> tuple[Datatype, int]:
+    """Read an enum of `count` constants, base type first; return it and the offset behind it."""
     base, at = _datatype(data, at, depth + 1)
     labels = []
     for _ in range(count):

@@ -76,6 +76,7 @@ def read_tree_records(file: HeaderFile, address: int, record_type: int) -> Itera
 
 
 def _read_node_records(file: HeaderFile, tree: _Tree, address: int, count: int, depth: int) -> Iterator[bytes]:
+    """Yield the records below a node of a version 2 B-tree, in order; `depth` 0 is a leaf."""
     record_size = tree.record_size
     pointer_size = 8 + tree.count_width + tree.total_widths[depth - 1] if depth else 0
     node_length = 6 + count * record_size + (count + 1) * pointer_size
@@ -104,6 +105,7 @@ class FractalHeap:
     """Heap of links or attributes. Everything raises UnreadableHeaderError."""
 
     def __init__(self, file: HeaderFile, address: int) -> None:
+        """Read the header `FRHP`: the doubling table of blocks, and the widths of offsets and lengths in ids."""
         head = file.read_checked(address, 142, b"FRHP")
         filters = int.from_bytes(head[7:9], "little")
         (largest,) = unpack_from("<I", head, 10)
@@ -147,7 +149,7 @@ class FractalHeap:
     def _block(self, offset: int) -> tuple[bytes, int]:
         """Return the direct block that has an offset, and its own offset."""
         if not self._rows:
-            return self._direct(self._root, self._start, 0), 0
+            return self._read_direct_block(self._root, self._start, 0), 0
         address, rows, first = self._root, self._rows, 0
         for _ in range(DEEPEST):
             children = self._indirect(address, rows, first)
@@ -161,7 +163,7 @@ class FractalHeap:
             column = (offset - start) // size
             address, first = children[row * self._columns + column], start + column * size
             if row < self._direct_rows:
-                return self._direct(address, size, first), first
+                return self._read_direct_block(address, size, first), first
             rows = size.bit_length() - (self._start * self._columns).bit_length() + 1
         raise UnreadableHeaderError("a fractal heap is damaged")
 
@@ -177,7 +179,8 @@ class FractalHeap:
         children = self._children[address, rows, first] = unpack_from(f"<{count}Q", block, start)
         return children
 
-    def _direct(self, address: int, size: int, first: int) -> bytes:
+    def _read_direct_block(self, address: int, size: int, first: int) -> bytes:
+        """Return a direct block, verified; `first` is the heap offset that the block must state."""
         block = self._blocks.get(address)
         if block is None:
             block = self._file.read(address, size)
@@ -240,7 +243,7 @@ class GlobalHeap:
         """Read the collections of many elements, those of a remote file side by side. Raises UnreadableHeaderError."""
         addresses = {_address(element) for element in elements}
         new = sorted(addresses - self._collections.keys() - {0})
-        collections = self._file.together([partial(self._collection, address) for address in new])
+        collections = self._file.together([partial(self._read_collection, address) for address in new])
         self._collections.update(zip(new, collections, strict=True))
 
     def text(self, element: bytes) -> bytes | None:
@@ -265,7 +268,7 @@ class GlobalHeap:
         """Return an object of a collection. Raises UnreadableHeaderError."""
         collection = self._collections.get(address)
         if collection is None:
-            collection = self._collections[address] = self._collection(address)
+            collection = self._collections[address] = self._read_collection(address)
         data, places = collection
         place = places.get(index)
         if place is None:
@@ -275,7 +278,8 @@ class GlobalHeap:
             raise UnreadableHeaderError(TOO_MUCH)
         return data[place]
 
-    def _collection(self, address: int) -> tuple[bytes, dict[int, slice]]:
+    def _read_collection(self, address: int) -> tuple[bytes, dict[int, slice]]:
+        """Read a collection: its bytes, and the places of its objects by index."""
         head = self._file.read(address, 16)
         (size,) = unpack_from("<Q", head, 8)
         if not head.startswith(b"GCOL\1") or size < 16:

@@ -279,6 +279,7 @@ class AttributeReader:
         return attributes
 
     def _attribute(self, body: bytes) -> HeaderAttribute:
+        """Parse an attribute message; keep the result for messages of equal bytes."""
         attribute = self._parse(body)
         if attribute.is_damaged:
             self.damaged += 1
@@ -287,6 +288,7 @@ class AttributeReader:
         return attribute
 
     def _parse(self, body: bytes) -> HeaderAttribute:
+        """Parse an attribute message; version 1 pads its parts to 8 bytes. Damaged values are left out."""
         version, flags, name_size, type_size, space_size = unpack_from("<BBHHH", body)
         if version == 1:
             at, flags, gap = 8, 0, 7

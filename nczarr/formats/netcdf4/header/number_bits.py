@@ -51,6 +51,7 @@ class NumberBits(NamedTuple):
         return (high.view("<i8") >> right.astype(np.int64) if self.signed else high >> right).astype(dtype)
 
     def _floats(self, numbers: NDArray[np.uint64], dtype: np.dtype[Any]) -> NDArray[Any]:
+        """Convert the bits of floats by their fields for sign, exponent and mantissa."""
         (place, width), (first, length) = self.exponent, self.mantissa
         exponents = (numbers >> np.uint64(place) & np.uint64((1 << width) - 1)).astype(np.int64)
         fractions = numbers >> np.uint64(first) & np.uint64((1 << length) - 1)

@@ -195,10 +195,11 @@ def holds(stored: Descr, type_name: str, types: Types) -> bool:
     """Return whether a dtype can hold strings or values of a fixed-size type."""
     if type_name == "string":
         return isinstance(stored, str) and stored[1] in "SOU"
-    return _same(descr(type_name, types), stored)
+    return _suits(descr(type_name, types), stored)
 
 
-def _same(declared: Descr, stored: Descr, shape: tuple[int, ...] = (), other: tuple[int, ...] = ()) -> bool:
+def _suits(declared: Descr, stored: Descr, shape: tuple[int, ...] = (), other: tuple[int, ...] = ()) -> bool:
+    """Return whether dtypes are equal but for byte order; `V` bytes hold any field of their size."""
     stored = model_dtype(stored)
     if isinstance(stored, str) and stored[1] == "V" and not other and (shape or declared != stored):
         return itemsize(declared) * math.prod(shape) == int(stored[2:])
@@ -209,7 +210,7 @@ def _same(declared: Descr, stored: Descr, shape: tuple[int, ...] = (), other: tu
     if [name for name, _, _ in declared] != [name for name, _, _ in stored]:
         return False
     return all(
-        _same(field, stored_field, inner, own_inner)
+        _suits(field, stored_field, inner, own_inner)
         for (_, field, inner), (_, stored_field, own_inner) in zip(declared, stored, strict=True)
     )
 

@@ -123,6 +123,7 @@ class Variables:
 
     # ---- one array -------------------------------------------------------------------------------------------------
     def _read_array(self, path: str, name: str, described: ArrayMetadata, inventor: Inventor) -> Variable | None:
+        """Read a variable whose values are one array, and note the array in `parts`; None if it cannot be read."""
         hidden, key = self.read_hidden(described.prefix, "array")
         extension = self._extension(hidden["nczarr"], key) if hidden and "nczarr" in hidden else SILENT
         plain = self._list_axes(hidden or {}, described, key) if self.has_hidden else self._name_axes(path, described)
@@ -270,6 +271,7 @@ class Variables:
     def _choose_type(
         self, extension: ArrayExtension, name: str, described: ArrayMetadata, inventor: Inventor, key: str
     ) -> str | None:
+        """Return the type that the extension names, if the array can hold it, else the dtype's; None after a loss."""
         type_name, types = extension.type, self.types
         if type_name is not None:
             is_known = type_name in ATOMIC or type_name in types
@@ -341,6 +343,7 @@ class Variables:
 
     # ---- a group of parts ------------------------------------------------------------------------------------------
     def _read_parts(self, path: str, name: str, prefix: str) -> Variable | None:
+        """Read a variable of lists or records, whose group has an array for each part; None after a reported loss."""
         hidden, key = self.read_hidden(prefix, "group")
         extension = self._extension(((hidden or {}).get("nczarr") or {}).get("variable"), key)
         type_name = extension.type or ""

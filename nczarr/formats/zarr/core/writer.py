@@ -70,14 +70,14 @@ class Writer:
     # ---- what a format writes among the attributes -------------------------------------------------------------------
     def group_attributes(self, path: str, group: Group) -> tuple[Json, Json]:
         """Return the attributes of a group, and the hidden ones."""
-        return self._plain(group.attributes, ""), {}
+        return self._list_plain(group.attributes, ""), {}
 
     def variable_attributes(self, path: str, variable: Variable) -> tuple[Json, Json]:
         """Return the attributes of a variable, an array or a group of parts, and the hidden ones."""
         types = self.plan.checked.types
         alone = fill_alone(self.plan, path, variable)
         attributes = (attribute for attribute in variable.attributes if not (alone and attribute.name == "_FillValue"))
-        shown = self._plain(
+        shown = self._list_plain(
             (plain_fill(attribute, variable.type, types) for attribute in attributes), own_type(variable.type, types)
         )
         return shown | (self.axes_attributes(path) if "" in self.plan.targets[path] else {}), {}
@@ -108,7 +108,8 @@ class Writer:
         """Return the plain form of a variable's `_FillValue` attribute."""
         return plain(constant)
 
-    def _plain(self, attributes: Iterable[Attribute], owner: str) -> Json:
+    def _list_plain(self, attributes: Iterable[Attribute], owner: str) -> Json:
+        """Return attributes as plain JSON, without types and hidden ones; `owner`: the type of their variable."""
         shown = {}
         for attribute in attributes:
             own_fill = attribute.name == "_FillValue" and attribute.value.type == owner
@@ -128,6 +129,7 @@ class Writer:
         yield from self.group(self.plan.prefix(path), self.finish(path, *self.group_attributes(path, group)))
 
     def _write_variable(self, path: str, variable: Variable) -> Iterator[Entry]:
+        """Yield the keys of a variable: an array, or for lists and records a group of arrays."""
         prefix = self.plan.prefix(path)
         shown, hidden = self.variable_attributes(path, variable)
         targets = self.plan.targets[path]

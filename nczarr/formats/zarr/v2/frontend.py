@@ -72,6 +72,7 @@ class Zarr2Reader(NodeReader):
     names = (".zarray", ".zattrs", ".zgroup")
 
     def __init__(self, documents: DocumentCache, *, netcdf: bool = False) -> None:
+        """Begin with `.zmetadata`, which stands for the documents if the root has none. `netcdf`: `|S1` is text."""
         super().__init__(documents)
         self.texts_are_strings = netcdf
         self._described: dict[int, ArrayMetadata] = {}
@@ -111,6 +112,7 @@ class Zarr2Reader(NodeReader):
         return None, prefix + ".zattrs"
 
     def describe(self, prefix: str) -> ArrayMetadata | None:
+        """Read `.zarray` below a prefix, with the attributes; equal documents are read once."""
         key = prefix + ".zarray"
         document = self.documents.get(key)
         if document is None:

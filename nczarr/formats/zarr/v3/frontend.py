@@ -67,6 +67,7 @@ class Zarr3Reader(NodeReader):
     names = (DOCUMENT,)
 
     def __init__(self, documents: DocumentCache) -> None:
+        """Begin with the consolidated metadata of the root's `zarr.json`, by keys of documents."""
         super().__init__(documents)
         self._announced: set[str] = set()
         """Prefixes of nodes with reported draft members."""
@@ -96,6 +97,7 @@ class Zarr3Reader(NodeReader):
         return fault is None
 
     def find_fault(self, prefix: str) -> tuple[str, str] | None:
+        """Return why a document is no node of Zarr v3, and a JSON pointer to the cause; None for a node."""
         document = self.documents.get(prefix + DOCUMENT)
         if document is None:
             return None
@@ -161,6 +163,7 @@ class Zarr3Reader(NodeReader):
         return None if self._draft is None else self._draft.read_hidden(prefix, "attr")
 
     def own_fill(self, type_name: str, value: Any) -> Constant | None:
+        """Return the attribute `_FillValue` in the type of its variable; None if it is no such value."""
         if type_name not in ATOMIC:
             return None
         try:
@@ -172,6 +175,7 @@ class Zarr3Reader(NodeReader):
         return dtypes.fill_attribute(constant)
 
     def describe(self, prefix: str) -> ArrayMetadata:
+        """Read the `zarr.json` of an array; raise BadDocumentError for what is invalid or unknown."""
         document = self._read_node(prefix)
         if document.get("zarr_format") != 3:
             raise BadDocumentError("the document is not of Zarr format 3", "zarr_format")
@@ -191,7 +195,7 @@ class Zarr3Reader(NodeReader):
             raise BadDocumentError("the shape is not a list of lengths", "shape")
         if not sensible(shape):
             raise BadDocumentError("the array has more than 2⁶³ - 1 cells", "shape", "unreadable-array")
-        chunks = _grid(document.get("chunk_grid"), shape)
+        chunks = _read_grid(document.get("chunk_grid"), shape)
         chunk_keys = _keys(document.get("chunk_key_encoding")).below(prefix)
         written = self._dtype(document.get("data_type"), prefix)
         codecs = read_chain(document.get("codecs"), chunks, written)
@@ -268,7 +272,8 @@ def _check(descr: Descr) -> None:
         raise ValueError(f"elements of {itemsize(descr)} bytes")
 
 
-def _grid(written: Any, shape: tuple[int, ...]) -> tuple[int, ...]:
+def _read_grid(written: Any, shape: tuple[int, ...]) -> tuple[int, ...]:
+    """Return the chunk lengths of a `chunk_grid`; raise BadDocumentError if it is unknown or does not fit the shape."""
     name, configuration = split_name(written, "chunk_grid")
     if name == "rectilinear":
         return _rectilinear(configuration, shape)

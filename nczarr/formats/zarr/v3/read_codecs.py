@@ -80,7 +80,7 @@ def read_chain(written: Any, chunks: tuple[int, ...], stored: Descr, *, inner: b
         after = [config_of(step_name, parameters) for step_name, parameters in steps[number + 1 :]]
         match name:
             case "transpose":
-                order = _permutation(configuration.get("order"), len(chunks))
+                order = _read_permutation(configuration.get("order"), len(chunks))
                 if order is not None and not before:
                     permutation = order if permutation is None else tuple(permutation[axis] for axis in order)
                 elif order is not None:
@@ -148,7 +148,8 @@ def _check_equal(chunks: tuple[int, ...]) -> None:
         raise BadDocumentError(text, "codecs", "unreadable-array")
 
 
-def _permutation(order: Any, rank: int) -> tuple[int, ...] | None:
+def _read_permutation(order: Any, rank: int) -> tuple[int, ...] | None:
+    """Return the axes of `transpose`; None if it changes nothing. `C` and `F` are those of older documents."""
     if order == "C":
         return None
     axes = tuple(reversed(range(rank))) if order == "F" else lengths(order)
