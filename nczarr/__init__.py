@@ -31,7 +31,6 @@ if TYPE_CHECKING:
     from nczarr.pipeline.compare.difference import Difference as Difference
     from nczarr.plan.plans import Conversion as Conversion
     from nczarr.plugins import *  # noqa: F403
-    from nczarr.semantics.analysis import analyse as analyse
 
 _PLACES = {
     "CompileError": "nczarr.diagnostics.report:CompileError",
@@ -52,7 +51,6 @@ _PLACES = {
     "from_notation": "nczarr.api.handle:from_notation",
     "info": "nczarr.api.info:info",
     "open": "nczarr.api.handle:open_dataset",
-    "analyse": "nczarr.semantics.analysis:analyse",
     "parse": "nczarr.api.tree:parse",
     "rechunk": "nczarr.api.rechunk:rechunk",
     "write": "nczarr.api.convert:write",
@@ -107,7 +105,8 @@ def __dir__() -> list[str]:
     """Return public names, loaded or not."""
     from nczarr.names.plugin_index import list_own
 
-    return sorted({*globals(), *_PLACES, *(name for name in list_own("name") if "." not in name)})
+    own = (name for name in globals() if name.startswith("__"))
+    return sorted({"ast", *own, *_PLACES, *(name for name in list_own("name") if "." not in name)})
 
 
 __path__.extend(_list_public_folders())  # noqa: F405

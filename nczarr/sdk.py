@@ -74,8 +74,7 @@ PLACES: dict[str, tuple[str, ...]] = {
     "nczarr.link.executor": ("Executor", "ExecutorKind"),
     # verbs
     "nczarr.api.builder.foreign_arrays": ("LazyArrays",),
-    "nczarr.api.convert": ("ObjectReader", "PreparedObject"),
-    "nczarr.api.handle": ("DatasetHandle",),
+    "nczarr.api.handle": ("DatasetHandle", "ObjectReader", "PreparedObject"),
     "nczarr.cli": ("DONE", "FAULTY", "complain", "misuse", "write_product"),
     "nczarr.cli.parser": ("Command", "RunWrapper"),
     "nczarr.cli.shared": ("Messages",),
@@ -86,9 +85,9 @@ PLACES: dict[str, tuple[str, ...]] = {
 if TYPE_CHECKING:
     from nczarr import names as names
     from nczarr.api.builder.foreign_arrays import LazyArrays as LazyArrays
-    from nczarr.api.convert import ObjectReader as ObjectReader
-    from nczarr.api.convert import PreparedObject as PreparedObject
     from nczarr.api.handle import DatasetHandle as DatasetHandle
+    from nczarr.api.handle import ObjectReader as ObjectReader
+    from nczarr.api.handle import PreparedObject as PreparedObject
     from nczarr.arrays.codecs.table import CodecKind as CodecKind
     from nczarr.arrays.lazy_numpy import NDArray as NDArray
     from nczarr.arrays.lazy_numpy import np as np

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from nczarr.diagnostics.report import UNREAD, CompileError, Report
 from nczarr.names import list_texts
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def check(
-    source: str | os.PathLike[str] | Sequence[str | os.PathLike[str]],
+    source: Dataset | Sequence[Dataset],
     *,
     combine: bool = False,
     along: str | Iterable[str] = (),
@@ -39,8 +39,8 @@ def check(
 
     Parameters
     ----------
-    source : str, os.PathLike or Sequence of them
-        Path or URL; several with `combine`.
+    source : str, os.PathLike, DatasetHandle, nczarr.ast.Dataset, object of xarray, or Sequence of them
+        Path, URL or dataset in memory; several with `combine`.
     combine : bool
         Compare the sources with each other before they are joined: types, packing, fill
         values, filters, chunks, units, lengths, and order, overlap and gaps of the
@@ -84,7 +84,7 @@ def check(
     OSError
         If the source is unreachable.
     ValueError
-        If a reader, kind, code or version of CF does not exist.
+        If a reader, kind, code or version of CF does not exist, or a reader is asked about a dataset in memory.
 
     Examples
     --------
@@ -101,36 +101,41 @@ def check(
     >>> nczarr.check("samples/01-station.cdl", cf=True, select=["cf"])[0].message
     '`/lat` has neither `long_name` nor `standard_name` (CF 3.2)'
     """
+    from nczarr.api.handle import DatasetHandle
+    from nczarr.api.inputs import inputs_of, open_if_object
     from nczarr.api.options import options_from
     from nczarr.diagnostics.report import Report
     from nczarr.pipeline import check as operation
     from nczarr.pipeline.check_request import CheckRequest
     from nczarr.pipeline.code_filter import CodeFilter, check_codes
+    from nczarr.registry import Format
 
     options = options_from(kind=kind, following=following, storage_options=storage_options)._replace(special=False)
     report, codes = Report(), CodeFilter(check_codes(list_texts(select)), check_codes(list_texts(ignore)))
     if combine:
         if readers or schema is not None or kind is not None or cf:
             raise ValueError("combine compares sources with each other; check each of them in a call of its own")
-        from nczarr.pipeline.phases import for_reading, input_at
-
-        sources = [source] if isinstance(source, str | os.PathLike) else source
-        reading = for_reading(options)
-        inputs = [input_at(os.fspath(one), reading, from_format) for one in sources]
+        inputs = inputs_of(source, options, from_format)
         if not inputs:
             raise ValueError("no sources are given")
         report.hides = codes.hides
         operation.find_comparison("combine").compare(inputs, {"along": list_texts(along)}, report, None)
         return report.list_sorted()
-    if along or (not isinstance(source, str) and isinstance(source, Iterable)):
+    if along or isinstance(source, list | tuple):
         raise ValueError("several sources, and along, go with combine=True")
     conventions = {}
     if cf or isinstance(cf, str):
         conventions["cf"] = operation.find_convention("cf").parse(cf) if isinstance(cf, str) else ""
+    opened = open_if_object(cast("Dataset", source))
+    judges = tuple(map(operation.find_judge, list_texts(readers)))
+    stored = [judge.name for judge in judges if not isinstance(judge, Format)]
+    if stored and isinstance(opened, DatasetHandle):
+        raise ValueError(f"{stored[0]} reads what is stored: write the dataset, and check its path")
     request = CheckRequest(
-        os.fspath(source),
+        opened.dataset.name or "dataset" if isinstance(opened, DatasetHandle) else os.fspath(opened),
         form=from_format,
-        judges=tuple(map(operation.find_judge, list_texts(readers))),
+        dataset=opened.checked if isinstance(opened, DatasetHandle) else None,
+        judges=judges,
         schema=None if schema is None else _reader_of(schema, options),
         values=data,
         options=options,
@@ -152,8 +157,8 @@ def _reader_of(schema: Dataset, options: Options) -> Callable[[Report], Checked 
 
 
 def diff(
-    first: str | os.PathLike[str] | DatasetHandle,
-    second: str | os.PathLike[str] | DatasetHandle,
+    first: Dataset,
+    second: Dataset,
     *,
     data: bool = True,
     storage: bool = False,
@@ -168,7 +173,7 @@ def diff(
 
     Parameters
     ----------
-    first, second : str, os.PathLike or DatasetHandle
+    first, second : str, os.PathLike, DatasetHandle, nczarr.ast.Dataset or object of xarray
         Paths, URLs or open datasets.
     data : bool
         Compare values. False compares models only.
@@ -218,7 +223,7 @@ def diff(
 
 
 def digest(
-    dataset: str | os.PathLike[str] | DatasetHandle,
+    dataset: Dataset,
     *,
     variables: Iterable[str] = (),
     groups: Iterable[str] = (),
@@ -234,7 +239,7 @@ def digest(
 
     Parameters
     ----------
-    dataset : str, os.PathLike or DatasetHandle
+    dataset : str, os.PathLike, DatasetHandle, nczarr.ast.Dataset or object of xarray
         Path, URL or open dataset.
     variables, groups : Iterable of str
         Restrict the digest to these.
@@ -276,7 +281,7 @@ def digest(
     return digest_of(checked, Options(memory=memory, workers=workers)).whole
 
 
-def _complete(dataset: str | os.PathLike[str] | DatasetHandle, storage_options: Mapping[str, Any] | None) -> Checked:
+def _complete(dataset: Dataset, storage_options: Mapping[str, Any] | None) -> Checked:
     """Return a dataset without damage. Raises CompileError otherwise."""
     from nczarr.pipeline.omissions import DAMAGE, refuse
 
@@ -289,11 +294,7 @@ def _complete(dataset: str | os.PathLike[str] | DatasetHandle, storage_options: 
     return handle.checked
 
 
-def _open(dataset: str | os.PathLike[str] | DatasetHandle, storage_options: Mapping[str, Any] | None) -> DatasetHandle:
+def _open(dataset: Dataset, storage_options: Mapping[str, Any] | None) -> DatasetHandle:
     from nczarr.api.handle import DatasetHandle, open_unchecked
 
-    return (
-        dataset
-        if isinstance(dataset, DatasetHandle)
-        else open_unchecked(os.fspath(dataset), storage_options=storage_options)
-    )
+    return dataset if isinstance(dataset, DatasetHandle) else open_unchecked(dataset, storage_options=storage_options)

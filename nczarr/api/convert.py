@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import os
 from collections.abc import Hashable, Iterable, Mapping
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, Unpack
+from typing import TYPE_CHECKING, Any, Unpack
 
-from nczarr.api.handle import DatasetHandle, open_dataset
+from nczarr.api.handle import DatasetHandle, find_object_reader, open_dataset
+from nczarr.api.inputs import Dataset as Source
 from nczarr.api.inputs import finish, input_of
 from nczarr.api.options import ConvertOptions, WriteOptions, options_from, subset_from, takes
 from nczarr.ast import Dataset as Tree
@@ -20,39 +21,9 @@ Unlimited = Iterable[Hashable] | Mapping[str, Iterable[Hashable]] | None
 """Names of unlimited dimensions, for a tree also by group."""
 
 
-class PreparedObject(NamedTuple):
-    """An object of another library ready to be written."""
-
-    handle: DatasetHandle
-    """The dataset."""
-    format: str
-    """Format of the target."""
-    options: dict[str, Any]
-    """Options of the run."""
-    diagnostics: tuple[Diagnostic, ...]
-    """Warnings about the object."""
-
-
-class ObjectReader(Protocol):
-    """Function of a plugin that makes objects of another library datasets."""
-
-    def __call__(
-        self,
-        data: Any,
-        path: str | os.PathLike[str],
-        format_name: str | None,
-        encoding: Any,
-        unlimited: Any,
-        group: str | None,
-        options: dict[str, Any],
-        /,
-    ) -> PreparedObject | None:
-        """Return an object ready for this target; None for an object of another class. Raises CompileError."""
-
-
 @takes(ConvertOptions)
 def convert(
-    source: str | os.PathLike[str] | DatasetHandle,
+    source: Source,
     target: str | os.PathLike[str],
     format: str | None = None,  # noqa: A002
     **options: Unpack[ConvertOptions],
@@ -61,7 +32,7 @@ def convert(
 
     Parameters
     ----------
-    source : str, os.PathLike or DatasetHandle
+    source : str, os.PathLike, DatasetHandle, nczarr.ast.Dataset or object of xarray
         Path, URL or open dataset.
     target : str or os.PathLike
         Path or URL of the new target.
@@ -99,6 +70,10 @@ def convert(
     from nczarr.pipeline.phases import prepare
     from nczarr.stores.spool import remove_fetched_files
 
+    if not isinstance(source, str | os.PathLike | DatasetHandle):
+        made = _convert_object(source, target, format, dict(options))
+        if made is not None:
+            return made
     report, path = Report(), os.fspath(target)
     subset = subset_from(report, **options)
     settings = options_from(**options)
@@ -183,18 +158,26 @@ def write(
             if value is not None:
                 raise TypeError(f"`{name}` is for objects of xarray, not for a DatasetHandle")
         return convert(dataset, path, format, **options).diagnostics
-    read = _find_object_reader(dataset)
-    ready = None if read is None else read(dataset, path, format, encoding, unlimited_dims, group, dict(options))
-    if ready is None:
+    done = _convert_object(dataset, path, format, dict(options), encoding, unlimited_dims, group)
+    if done is None:
         kind = type(dataset).__name__
         raise TypeError(f"write takes an open dataset (`nczarr.open`) or an object of xarray, not {kind}")
-    return (*ready.diagnostics, *convert(ready.handle, path, ready.format, **ready.options).diagnostics)
+    return done.diagnostics
 
 
-def _find_object_reader(candidate: object) -> ObjectReader | None:
-    """Return what makes an object a dataset: the addition for the package of its class or of a base."""
-    from nczarr.names.plugin_index import find_place, load_part
-
-    packages = dict.fromkeys(base.__module__.partition(".")[0] for base in type(candidate).__mro__[:-1])
-    places = (find_place("object", package) for package in packages)
-    return next((load_part(place) for place in places if place is not None), None)
+def _convert_object(
+    data: object,
+    path: str | os.PathLike[str],
+    format_name: str | None,
+    options: dict[str, Any],
+    encoding: Mapping[Any, Mapping[Any, Any]] | None = None,
+    unlimited: Unlimited = None,
+    group: str | None = None,
+) -> Conversion | None:
+    """Write an object of another library in the format that it is best read from; None if no plugin takes it."""
+    read = find_object_reader(data)
+    ready = None if read is None else read(data, path, format_name, encoding, unlimited, group, options)
+    if ready is None:
+        return None
+    done = convert(ready.handle, path, ready.format, **ready.options)
+    return done._replace(diagnostics=(*ready.diagnostics, *done.diagnostics))

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any, Unpack
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, Unpack
 
 from nczarr.api.node_handles import GroupHandle
 from nczarr.api.options import TargetOptions, options_from, takes
@@ -453,9 +453,52 @@ def open_object(source: Any, options: Options) -> DatasetHandle:
     openers = (registry.load(row.open_object) for row in plugin_index.list_own("opener").values())
     stores = (open_known(source, options) for open_known in openers)
     opened: Source | Store | None = next((store for store in stores if store is not None), None)
+    if opened is None and (reader := find_object_reader(source)) is not None:
+        prepared = reader(source, "", None, None, None, None, {})
+        if prepared is not None:
+            return prepared.handle
     if opened is None:
         opened = objects.open_object(source)
     return handle_of(phases.read(opened, report, options), report)
+
+
+class PreparedObject(NamedTuple):
+    """An object of another library ready to be written."""
+
+    handle: DatasetHandle
+    """The dataset."""
+    format: str
+    """Format of the target."""
+    options: dict[str, Any]
+    """Options of the run."""
+    diagnostics: tuple[Diagnostic, ...]
+    """Warnings about the object."""
+
+
+class ObjectReader(Protocol):
+    """Function of a plugin that makes objects of another library datasets."""
+
+    def __call__(
+        self,
+        data: Any,
+        path: str | os.PathLike[str],
+        format_name: str | None,
+        encoding: Any,
+        unlimited: Any,
+        group: str | None,
+        options: dict[str, Any],
+        /,
+    ) -> PreparedObject | None:
+        """Return an object ready for this target; None for an object of another class. Raises CompileError."""
+
+
+def find_object_reader(candidate: object) -> ObjectReader | None:
+    """Return what makes an object a dataset: the addition for the package of its class or of a base."""
+    from nczarr.names.plugin_index import find_place, load_part
+
+    packages = dict.fromkeys(base.__module__.partition(".")[0] for base in type(candidate).__mro__[:-1])
+    places = (find_place("object", package) for package in packages)
+    return next((load_part(place) for place in places if place is not None), None)
 
 
 def handle_of(

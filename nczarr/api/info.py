@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from nczarr.api.inputs import Dataset
 
 
 def info(
-    source: str | os.PathLike[str], *, from_format: str | None = None, storage_options: Mapping[str, Any] | None = None
+    source: Dataset, *, from_format: str | None = None, storage_options: Mapping[str, Any] | None = None
 ) -> dict[str, Any]:
     """Return facts about a dataset: sizes, coordinates, chunks, missing chunks, the cost of opening, warnings.
 
@@ -16,8 +19,8 @@ def info(
 
     Parameters
     ----------
-    source : str or os.PathLike
-        Path or URL.
+    source : str, os.PathLike, DatasetHandle, nczarr.ast.Dataset or object of xarray
+        Path or URL, or a dataset in memory, whose `format` and `path` are empty or its name.
     from_format : str, optional
         Name of the format; by default found by the content.
     storage_options : Mapping, optional
@@ -45,12 +48,18 @@ def info(
     >>> facts["size"], facts["coordinates"][0]["values"]["last"]
     (102, '2020-01-01 12:00')
     """
+    from nczarr.api.handle import DatasetHandle
+    from nczarr.api.inputs import open_if_object
     from nczarr.api.options import options_from
     from nczarr.diagnostics.report import CompileError, Report
     from nczarr.pipeline.info import InfoRequest, collect_facts
 
-    options, report = options_from(storage_options=storage_options), Report()
-    informed = collect_facts(InfoRequest(os.fspath(source), None, from_format, options), report)
+    options, report, opened = options_from(storage_options=storage_options), Report(), open_if_object(source)
+    if isinstance(opened, DatasetHandle):
+        request = InfoRequest(opened.dataset.name, options=options, dataset=opened.checked)
+    else:
+        request = InfoRequest(os.fspath(opened), None, from_format, options)
+    informed = collect_facts(request, report)
     if informed is None or report.errors:
         raise CompileError(report.list_sorted())
     return informed.facts.record()

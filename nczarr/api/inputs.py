@@ -6,19 +6,24 @@ import errno
 import os
 from collections.abc import Iterable
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias, cast
 
-from nczarr.api.handle import DatasetHandle, report_losses
+from nczarr.api.handle import DatasetHandle, find_object_reader, open_object, report_losses
+from nczarr.ast import Dataset as Tree
 from nczarr.diagnostics.report import CompileError, Report
+from nczarr.options import Options
 from nczarr.pipeline.phases import Input, for_reading, input_at
 
 if TYPE_CHECKING:
-    from nczarr.options import Options
+    import xarray
+
     from nczarr.plan.plans import Conversion
     from nczarr.semantics.checked import Checked
 
-Dataset = str | os.PathLike[str] | DatasetHandle
-"""A path, a URL or an open dataset."""
+Dataset: TypeAlias = (
+    "str | os.PathLike[str] | DatasetHandle | Tree | xarray.Dataset | xarray.DataArray | xarray.DataTree"
+)
+"""A path, a URL, an open dataset, a tree, or an object of xarray."""
 
 
 def input_of(source: Dataset, options: Options, form: str | None = None, *, values: bool = True) -> Input:
@@ -28,7 +33,8 @@ def input_of(source: Dataset, options: Options, form: str | None = None, *, valu
 
 def inputs_of(sources: Dataset | Iterable[Dataset], options: Options, form: str | None = None) -> list[Input]:
     """Return one or several sources in order."""
-    every = [sources] if isinstance(sources, str | os.PathLike | DatasetHandle) else sources
+    is_single = isinstance(sources, str | os.PathLike | DatasetHandle | Tree) or find_object_reader(sources) is not None
+    every = cast("Iterable[Dataset]", [sources] if is_single else sources)
     return _list_inputs(every, options, form, True)
 
 
@@ -39,8 +45,13 @@ def _list_inputs(sources: Iterable[Dataset], options: Options, form: str | None,
         Input(source.dataset.name or f"dataset {number}", partial(_check, source, options))
         if isinstance(source, DatasetHandle)
         else input_at(os.fspath(source), reading, form)
-        for number, source in enumerate(sources, 1)
+        for number, source in enumerate(map(open_if_object, sources), 1)
     ]
+
+
+def open_if_object(source: Dataset) -> str | os.PathLike[str] | DatasetHandle:
+    """Return a path or handle as it is, a tree or an object of another library as a dataset. Raises TypeError."""
+    return source if isinstance(source, str | os.PathLike | DatasetHandle) else open_object(source, Options())
 
 
 def _check(source: DatasetHandle, options: Options, report: Report) -> Checked | None:

@@ -89,7 +89,7 @@ class DimensionHandle:
         return f"<dimension {names.readable(self.path)} = {self.length}{' (unlimited)' if self.unlimited else ''}>"
 
 
-class GroupHandle:
+class GroupHandle(Mapping[str, Any]):
     """A group of an open dataset: its attributes, dimensions, variables and groups.
 
     A group is a mapping from paths to variables, those of the groups below it
@@ -223,6 +223,12 @@ class GroupHandle:
 
     def __len__(self) -> int:
         return sum(1 for _ in self)
+
+    __eq__ = object.__eq__  # a dataset is compared by `nczarr.diff`
+    __hash__ = object.__hash__
+
+    def _ipython_key_completions_(self) -> list[str]:
+        return [*self, *(group.path for group in self.walk() if group is not self)]
 
     def to_xarray(self, **options: Any) -> xarray.Dataset:
         """Return the group, or one below it, as an xarray dataset with lazy values.

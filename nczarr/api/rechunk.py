@@ -11,12 +11,12 @@ from nczarr.diagnostics.report import Report
 from nczarr.plan.plans import Conversion
 
 if TYPE_CHECKING:
-    from nczarr.api.handle import DatasetHandle
+    from nczarr.api.inputs import Dataset
 
 
 @takes(ConvertOptions)
 def rechunk(
-    source: str | os.PathLike[str] | DatasetHandle,
+    source: Dataset,
     target: str | os.PathLike[str],
     format: str | None = None,  # noqa: A002
     *,
@@ -31,7 +31,7 @@ def rechunk(
 
     Parameters
     ----------
-    source : str, os.PathLike or DatasetHandle
+    source : str, os.PathLike, DatasetHandle, nczarr.ast.Dataset or object of xarray
         Path, URL or open dataset.
     target : str or os.PathLike
         Path or URL of the new target, netCDF-4 or Zarr.

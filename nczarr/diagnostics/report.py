@@ -235,6 +235,9 @@ class Diagnostic(NamedTuple):
     helps: tuple[str, ...] = ()
     """Remedies."""
 
+    def __repr__(self) -> str:
+        return f"{self.severity.value}[{self.code}]: {self.message}{_format_place(self.primary)}"
+
     def sort_key(self) -> tuple[str, str, int, int, str, str]:
         """Return the key by which diagnostics are sorted.
 

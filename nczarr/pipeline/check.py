@@ -133,7 +133,7 @@ def _check(request: CheckRequest, report: Report) -> int:
     options = request.options._replace(aggregation="keep" if raw else "expand", inspect=True)
     peers = [peer for peer in request.judges if not isinstance(peer, Format)]
     source = request.content
-    if source is None and peers:
+    if source is None and request.dataset is None and peers:
         opened = endpoints.open_source(request.path, report, options)
     else:
         opened = source
@@ -153,7 +153,9 @@ def _check(request: CheckRequest, report: Report) -> int:
         return faults
     before = report.errors
     report.hides = request.codes.hides_warning
-    if source is not None:
+    if request.dataset is not None:
+        checked: Checked | None = request.dataset
+    elif source is not None:
         checked = phases.read(source, report, options, form, request.observe)
     else:
         checked = phases.read_path(request.path, report, options, request.form)

@@ -104,3 +104,5 @@ class CheckRequest(NamedTuple):
     """Diagnostics that are reported."""
     observe: Observer | None = None
     """Callback after each pass over `content`, with its name and the tree."""
+    dataset: Checked | None = None
+    """A dataset in memory, in place of the path."""

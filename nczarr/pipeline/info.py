@@ -38,6 +38,8 @@ class InfoRequest(NamedTuple):
     """Name of its format; None: found by its content."""
     options: Options = Options()
     """Options of the run."""
+    dataset: Checked | None = None
+    """A dataset in memory, in place of the path; its format is then empty."""
 
 
 class VariableFacts(NamedTuple):
@@ -147,6 +149,8 @@ def collect_facts(request: InfoRequest, report: Report) -> Informed | None:
     Coordinates are read; of all other values only the places of chunks.
     """
     options = request.options
+    if request.dataset is not None:
+        return _describe(request.path, request.dataset, None, None)
     source = request.content or endpoints.open_source(request.path, report, options)
     if source is None:
         return None
@@ -156,10 +160,15 @@ def collect_facts(request: InfoRequest, report: Report) -> Informed | None:
     checked = phases.read(source, report, options, form)
     if checked is None or form is None or report.errors:
         return None
+    return _describe(request.path, checked, source, form)
+
+
+def _describe(path: str, checked: Checked, source: Source | Store | None, form: Format | None) -> Informed:
+    """Return the facts about a dataset; of one in memory without its source and format."""
     variables = tuple(_collect_variable_facts(checked, path) for path in checked.variables)
     facts = DatasetFacts(
-        request.path,
-        form.name,
+        path,
+        "" if form is None else form.name,
         KIND_NAMES[checked.dataset.kind] if checked.dataset.kind is not None else "",
         text_of(attributes_of(checked, "/"), "title"),
         len(checked.groups) - 1,
@@ -167,8 +176,8 @@ def collect_facts(request: InfoRequest, report: Report) -> Informed | None:
         tuple(_summarize_coordinate(checked, path) for path in find_coordinates(checked)),
         variables,
         sum(entry.size or 0 for entry in variables),
-        _measure(source, variables),
-        *_look_at_storage(checked, source, form),
+        None if source is None else _measure(source, variables),
+        *(None, ()) if source is None or form is None else _look_at_storage(checked, source, form),
     )
     return Informed(facts, checked, not isinstance(source, Source))
 

@@ -19,6 +19,7 @@ if TYPE_CHECKING:  # public names of `nczarr`, for type checkers
     from nczarr.plugins.generate.api import generate as generate  # noqa: TC004
     from nczarr.plugins.ncstream import api as ncstream  # noqa: TC004
     from nczarr.plugins.refs import api as refs  # noqa: TC004
+    from nczarr.plugins.schema.analysis import analyse as analyse
     from nczarr.plugins.schema.api import changes as changes  # noqa: TC004
     from nczarr.plugins.schema.api import layer as layer  # noqa: TC004
     from nczarr.plugins.virtualizarr import parser as virtualizarr  # noqa: TC004
@@ -102,7 +103,14 @@ OFFERS: dict[str, tuple[str, ...]] = {
     "remote": ("place *",),
     "schema": (
         *("emission tokens", "emission ast", "emission analysed", "emission plan", "emission keys"),
-        *("schema_check schema", "judgement compat", "schema_reader layers", "name changes", "name layer"),
+        *(
+            "schema_check schema",
+            "judgement compat",
+            "schema_reader layers",
+            "name analyse",
+            "name changes",
+            "name layer",
+        ),
         *("product plugin", "explanation key", "wrapper diff", "codes", "differences"),
     ),
     "second_reader": ("verification verify", "verification share"),

@@ -20,7 +20,11 @@ PLUGIN = Plugin(
     explanations={"key": "nczarr.plugins.schema.explain_key:explain"},
     products={"plugin": "nczarr.plugins.schema.external:PRODUCT"},
     schema_readers={"layers": "nczarr.plugins.schema.schema_reader:READER"},
-    names={"changes": "nczarr.plugins.schema.api:changes", "layer": "nczarr.plugins.schema.api:layer"},
+    names={
+        "analyse": "nczarr.plugins.schema.analysis:analyse",
+        "changes": "nczarr.plugins.schema.api:changes",
+        "layer": "nczarr.plugins.schema.api:layer",
+    },
     differences=str(Path(__file__).with_name("differences")),
     codes=str(Path(__file__).with_name("codes")),
     requires=("languages",),

@@ -8,9 +8,9 @@ from typing import Any
 from nczarr.ast import Constant, walk
 from nczarr.ast.json import dump
 from nczarr.pipeline.emission import Emission
+from nczarr.plugins.schema.analysis import Analysed, analyse
 from nczarr.plugins.schema.records import make_record, show_span
 from nczarr.sdk import Attribute, CompoundType, Dimension, EnumType, Group, Node, OpaqueType, Variable, VlenType
-from nczarr.semantics.analysis import Analysed, analyse
 
 
 def list_documents(emission: Emission) -> Iterator[dict[str, Any]]:

@@ -336,6 +336,5 @@ def test_names_are_in_nfc_where_nothing_clashes(nczarr_command: Callable[..., Ra
 def test_the_builder_refuses_equal_names() -> None:
     builder = nczarr.DatasetBuilder("t")
     builder.variable(ONE, "int")
-    builder.variable(TWO, "int")
     with pytest.raises(nczarr.CompileError, match="duplicate-name"):
-        builder.finish()
+        builder.variable(TWO, "int")

@@ -121,14 +121,6 @@ def test_other_objects_are_refused(given: object) -> None:
         nczarr.open(given)
 
 
-def test_objects_of_xarray_without_manifests_are_refused_by_name() -> None:
-    import xarray
-
-    for given in (xarray.Dataset({"v": ("x", [1])}), xarray.DataTree()):
-        with pytest.raises(TypeError, match=f"{type(given).__name__} of xarray has no manifests"):
-            nczarr.open(given)
-
-
 def test_a_file_that_is_open_as_text_is_refused(places: dict[str, Path]) -> None:
     with places["nc3"].open() as file, pytest.raises(TypeError, match="mode 'rb'"):
         nczarr.open(file)

@@ -12,8 +12,8 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from nczarr import registry
-from nczarr.api.convert import PreparedObject, Unlimited
-from nczarr.api.handle import DatasetHandle
+from nczarr.api.convert import Unlimited
+from nczarr.api.handle import DatasetHandle, PreparedObject
 from nczarr.diagnostics.report import CompileError, Diagnostic, Report, Severity
 from nczarr.pipeline import endpoints
 from nczarr.plugins.xarray.objects.declare import DeclaredDataset, declare, is_xarray
@@ -40,10 +40,14 @@ def prepare_dataset(
 ) -> PreparedObject | None:
     """Return an xarray object as a dataset for this target; None for other objects. Raises CompileError.
 
+    With neither a path nor a format, the dataset is that of `from_xarray`.
     Where the target is a store, its format is Zarr v3, because xarray reads that back as it was.
     """
     if not is_xarray(data):
         return None
+    if not os.fspath(path) and format_name is None:
+        handle = from_xarray(data, encoding=encoding, unlimited_dims=unlimited, group=group)
+        return PreparedObject(handle, "", options, handle.diagnostics)
     report = Report()
     form = endpoints.target_format(os.fspath(path), format_name, report)
     if form is None:
