@@ -97,6 +97,7 @@ class _Columns:
         return self._known[id(layout)][1]
 
     def _column(self, layout: Any, place: str) -> nodes.Column:
+        """Convert a layout to a column, within `Objects` if a parameter names the function that makes objects."""
         self._lose_parameters(layout, place)
         column = self._convert_layout(layout, place)
         function = (layout._parameters or {}).get(FUNCTION)
@@ -174,6 +175,7 @@ class _Columns:
         return nodes.TableNode(names, columns, len(layout))
 
     def _lose_parameters(self, layout: Any, place: str) -> None:
+        """Report the layout's parameters that a column does not keep, such as `categorical`, as losses."""
         lists = self._kinds.ListOffsetArray, self._kinds.ListArray, self._kinds.RegularArray
         is_text = isinstance(layout, lists) and layout.parameter("__array__") in ("string", "bytestring")
         for name, value in (layout._parameters or {}).items():

@@ -47,6 +47,7 @@ class _ItemWalk:
         return objects
 
     def _take(self, column: nodes.Column, where: NDArray[Any]) -> list[Any]:
+        """Return items by number as Python objects: numbers, strings, lists, dicts, None if missing."""
         match column:
             case nodes.Flat():
                 return self._elements(column.values[where])
@@ -82,6 +83,7 @@ class _ItemWalk:
                 assert_never(column)
 
     def _elements(self, values: NDArray[Any]) -> list[Any]:
+        """Return an array as nested lists, with dicts for structured items. Raises ValueError beyond the limit."""
         self._left -= values.size
         if self._left < 0:
             raise ValueError("the items exceed the limit")
@@ -96,6 +98,7 @@ class _ItemWalk:
         return list(values.tolist())
 
     def _lists(self, content: nodes.Column, starts: NDArray[Any], stops: NDArray[Any]) -> list[Any]:
+        """Return a list of the content's items [start, stop) for each start. Raises ValueError beyond the limit."""
         counts = np.subtract(stops, starts, dtype=np.int64)
         ends = np.cumsum(counts)
         total = int(ends[-1])
@@ -123,6 +126,7 @@ class _ItemWalk:
         return [next(items) if there else None for there in present.tolist()]
 
     def _sparse(self, column: nodes.Sparse, where: NDArray[Any]) -> list[Any]:
+        """Return items by number: the stored ones, and the default for all others (None of lists: an empty list)."""
         place = np.searchsorted(column.index, where)
         there = place < len(column.index)
         there[there] = column.index[place[there]] == where[there]

@@ -47,6 +47,7 @@ def elements(values: NDArray[Any]) -> nodes.Flat:
 
 
 def _check_characters(values: NDArray[Any]) -> None:
+    """Refuse code points above U+10FFFF in an array of texts (dtype `U`), also in fields."""
     for name in values.dtype.names or ():
         _check_characters(values[name])
     if values.dtype.kind == "U" and values.size:
@@ -82,6 +83,7 @@ def replace(value: Any, change: Callable[[Any], Any]) -> Any:
     done: dict[int, Any] = {}
 
     def change_in(value: Any) -> Any:
+        """Return the changed value, whose members are changed in turn; each object is changed once."""
         if id(value) not in done:
             result = change(value)
             if isinstance(result, list | tuple):

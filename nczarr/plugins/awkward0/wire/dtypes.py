@@ -67,6 +67,7 @@ def _shape(value: Any) -> bool:
 
 
 def _describe(value: Any) -> np.dtype[Any]:
+    """Return the dtype of a description: a string, a base and a shape, or a list of fields."""
     match value:
         case str():
             return _simple(value)
@@ -82,6 +83,7 @@ def _describe(value: Any) -> np.dtype[Any]:
 
 
 def _simple(text: str) -> np.dtype[Any]:
+    """Return the dtype of a string such as "<f8", "int32" or "S5"; little-endian unless it says otherwise."""
     code = _CODE.fullmatch(text)
     if code is None and _NAME.fullmatch(text) is None:
         raise _refuse(f"{show(text)} is unknown")

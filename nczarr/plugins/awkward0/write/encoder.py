@@ -215,6 +215,7 @@ class ExpressionEncoder:
         yield self.column(content, f"{kind}.content", inner)
 
     def _table(self, column: nodes.TableNode, number: int, place: str) -> Expression:
+        """Encode a table; one of items without columns becomes a view of an empty table, which keeps its length."""
         names, columns = column.names, column.columns
         if len(set(names)) < len(names) or not all(isinstance(name, str) for name in names):
             return self._refuse_unsuited(place, "has two columns of the same name, or one whose name is not a string")
