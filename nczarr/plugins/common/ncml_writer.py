@@ -203,6 +203,7 @@ def _nearest(name: str, path: str, is_there: Callable[[str], bool]) -> str:
 
 
 def _typedef(declared: EnumType, indent: str) -> Iterator[str]:
+    """Yield the lines of an enum type; keys are non-negative codes, signed ones for 32 bits."""
     width = ATOMIC[declared.base].size
     modulus = 1 << 8 * width
     yield indent + _element("enumTypedef", ">", name=declared.name, type=_ENUMS[width])
@@ -216,6 +217,7 @@ def _typedef(declared: EnumType, indent: str) -> Iterator[str]:
 
 
 def _atomic(name: str, value: Constant) -> str:
+    """Return an attribute of an atomic type as an NcML element; the numbers are words in its `value`."""
     if isinstance(value.data, tuple):
         return _texts(name, [item.decode("utf-8", "replace") if isinstance(item, bytes) else "" for item in value.data])
     if value.type == "char":

@@ -130,6 +130,7 @@ class Values:
         return items[0]
 
     def _list(self, declared: SchemaType, value: Any) -> str:
+        """Return an initializer of a variable-length list (`nc_vlen_t`), whose items are declared before it."""
         items = self.list_items(value, declared.base)
         if not items:
             return "{0, NULL}"
@@ -192,6 +193,7 @@ def _strings(attribute: SchemaAttribute) -> Iterator[bytes]:
 
 
 def _has_payload(attribute: SchemaAttribute) -> bool:
+    """Return whether a NaN of the attribute has other bits than the usual one, which C's `NAN` would lose."""
     data = attribute.constant.data
     if attribute.type not in ("float", "double") or not isinstance(data, bytes):
         return False

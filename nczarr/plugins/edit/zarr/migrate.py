@@ -177,6 +177,7 @@ class DocumentMigration:
 
     # ---- arrays ----------------------------------------------------------------------------------------------------
     def _write_array(self, prefix: str) -> None:
+        """Write the documents of one array in the target's format, or refuse those that are invalid."""
         try:
             metadata = self.reader.describe(prefix)
             assert metadata is not None
@@ -263,6 +264,7 @@ class DocumentMigration:
 
     # ---- groups ----------------------------------------------------------------------------------------------------
     def _write_group(self, prefix: str) -> None:
+        """Write the documents of one group in the target's format."""
         if self.to_old:
             self._put(prefix + ".zgroup", without_hidden(self.cache.get(prefix + ".zgroup") or {"zarr_format": 2}))
             self._write_old_attributes(prefix)

@@ -93,6 +93,7 @@ def is_big(message: pb.Data, *, by_flag: bool) -> bool:
 
 
 def _column(entry: StreamEntry, buffer: Buffer, definitions: Definitions, base: int) -> Decoded:
+    """Decode a column message."""
     assert entry.column is not None
     declared = definitions.find(entry.message.name)
     place = None if declared is None else known.find_ragged_place(declared)
@@ -163,6 +164,7 @@ class _DataReader:
         return Decoded(self._section, shape_of(self._section), tree, self._ragged)
 
     def _numbers(self, count: int | None) -> Tree:
+        """Return the message's numbers, inflated if need be; `count`: None without a section, which is all of them."""
         dtype = dtype_of(self._message.dataType, big=self._big)
         buffer, start, size = self._buffer, self._start, self._end - self._start
         if self._message.compress == pb.Data.DEFLATE:
@@ -190,6 +192,7 @@ class _DataReader:
     # ---- counted blocks: strings, opaque values, lists ---------------------------------------------------------------
 
     def _read_counted(self) -> Decoded:
+        """Decode a message whose values have each a length: lists of numbers, strings or opaque values."""
         if self._message.dataType in NUMPY:
             return self._lists(*self._bounds())
         items = self._items()
@@ -240,6 +243,7 @@ class _DataReader:
         return np.concatenate([np.array(self._message.nil, np.uint64), *pieces])
 
     def _lists(self, buffer: Buffer, bounds: BlockRanges) -> Decoded:
+        """Make ragged lists from the ranges of bytes of their elements in a buffer."""
         starts, lengths = bounds
         dtype = dtype_of(self._message.dataType, big=self._big)
         shape, inner = self._cells(len(starts))
@@ -270,6 +274,7 @@ class _DataReader:
     # ---- rows --------------------------------------------------------------------------------------------------------
 
     def _rows(self) -> Decoded:
+        """Decode a message of records, whose number is that of the section's cells or of the rows themselves."""
         reader = RowReader(self._entry, self._buffer, self._declared, self._limits, self._base)
         if self._message.dataType == pb.SEQUENCE:
             tree = reader.sequence(self._nil())

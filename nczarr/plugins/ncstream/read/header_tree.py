@@ -204,6 +204,7 @@ class _TreeReader:
 
     # ---- variables ---------------------------------------------------------------------------------------------------
     def _variables(self, source: pb.Group, scope: StreamScope) -> Iterator[Variable]:
+        """Yield the variables of a group; report unreadable ones and drop the types that they declared."""
         for declared in _list_declarations(source):
             called = self._name(declared.name, f"a variable of `{scope.path}`")
             if called is None:
@@ -218,6 +219,7 @@ class _TreeReader:
                 self._asked.report_lost("unreadable-array", f"`{fqn}` cannot be a variable: {fault}")
 
     def _read_variable(self, declared: pb.Variable | pb.Structure, name: str, scope: StreamScope) -> Variable:
+        """Return a variable of a header; types that it needs are declared in the scope."""
         fqn = names.join(scope.path, name)
         attributes = list(self._attributes(declared.atts, fqn))
         outer, stars, inner = _split(declared)
