@@ -22,7 +22,7 @@ def report_obstacles(planned: Plan, report: Report) -> None:
     """Report undeclarable-convention for each obstacle, and once fill values on which readers disagree."""
     if not isinstance(planned, StorePlan):
         return
-    for message, span in _obstacles(planned):
+    for message, span in _find_obstacles(planned):
         report.error("undeclarable-convention", message, span)
     disputed = [
         (fqn, attribute.span)
@@ -38,7 +38,8 @@ def report_obstacles(planned: Plan, report: Report) -> None:
         report.warning("disputed-fill-value", text, disputed[0][1])
 
 
-def _obstacles(planned: StorePlan) -> Iterator[tuple[str, Span]]:
+def _find_obstacles(planned: StorePlan) -> Iterator[tuple[str, Span]]:
+    """Yield the reasons, with their places, why a target does not follow the convention NZ-1.0."""
     for path, group in groups(planned.checked.dataset):
         yield from _attributes(path, group.attributes)
         for attribute in group.attributes:

@@ -128,6 +128,7 @@ class NetcdfReader:
         memory = self._memory(group.value, kind.value)
 
         def read(region: tuple[slice, ...]) -> NDArray[Any]:
+            """Return the values of a region, read by the C library; strings as an array of objects."""
             shape = [part.stop - part.start for part in region]
             start = (c_size_t * max(1, len(shape)))(*(part.start for part in region))
             count = (c_size_t * max(1, len(shape)))(*shape)

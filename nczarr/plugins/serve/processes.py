@@ -92,6 +92,7 @@ class Supervisor:
         return signal.SIGTERM in self._heard or signal.SIGINT in self._heard
 
     def _watch(self) -> None:
+        """Replace processes that end, and pass signals on, until the end of the server."""
         while not self._ends:
             select.select([self._woken[0]], [], [])
             with suppress(BlockingIOError):

@@ -95,6 +95,7 @@ class _Document:
         return self._add("unreadable-array", "lost", where, message)
 
     def _is_version(self, document: Json, kind: Kind) -> bool:
+        """Return whether the document is of version 3; warn of members that version 3.0 does not have."""
         written = document["zarr_format"]
         version = _VERSION.fullmatch(written) if isinstance(written, str) else None
         if version is None:

@@ -264,7 +264,6 @@ class DocumentMigration:
 
     # ---- groups ----------------------------------------------------------------------------------------------------
     def _write_group(self, prefix: str) -> None:
-        """Write the documents of one group in the target's format."""
         if self.to_old:
             self._put(prefix + ".zgroup", without_hidden(self.cache.get(prefix + ".zgroup") or {"zarr_format": 2}))
             self._write_old_attributes(prefix)

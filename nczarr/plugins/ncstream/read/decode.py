@@ -93,7 +93,6 @@ def is_big(message: pb.Data, *, by_flag: bool) -> bool:
 
 
 def _column(entry: StreamEntry, buffer: Buffer, definitions: Definitions, base: int) -> Decoded:
-    """Decode a column message."""
     assert entry.column is not None
     declared = definitions.find(entry.message.name)
     place = None if declared is None else known.find_ragged_place(declared)

@@ -71,6 +71,7 @@ class _DasWriter:
             yield from _container(name, lines)
 
     def _write_variable(self, name: str) -> Iterator[str]:
+        """Yield the lines of a variable's container in the DAS; a grid has the attributes of its array."""
         node = self.mapped.nodes[name]
         leaf = node.members[0] if node.kind == "grid" else node
         variable = self.checked.variables[leaf.fqn]

@@ -54,6 +54,7 @@ class Evaluator:
             self._statement(statement, names)
 
     def _statement(self, node: Any, names: Names) -> None:
+        """Execute a statement: append output to `written`, run bodies, or assign names."""
         match node:
             case nodes.Output():
                 parts: list[Any] = node.nodes
@@ -108,6 +109,7 @@ class Evaluator:
                     self._assign(inner, item, names)
 
     def _name(self, name: str, names: Names) -> Any:
+        """Return the value of a name: a variable, a template, a global function, or `Undefined`."""
         for scope in (names, self.scope.values):
             if name in scope:
                 return scope[name]
@@ -170,6 +172,7 @@ class Evaluator:
         return True
 
     def _attribute(self, owner: Any, name: str) -> Any:
+        """Return a method of a text, or a public member of a namespace or of `loop`; all others are refused."""
         if isinstance(owner, str) and not isinstance(owner, Undefined) and name in METHODS:
             return Function(METHODS[name], self.run, owner)
         is_namespace = isinstance(owner, Namespace) and not name.startswith("_")

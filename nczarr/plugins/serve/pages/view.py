@@ -66,7 +66,7 @@ def _form(opened: CachedDataset, view: PlaneView, form: str) -> tuple[str, bytes
         if form != "html":
             raise RefusedRequestError(400, f"the values of `{names.readable(view.path)}` are not numbers")
         return HTML, _page(opened, view, "texts.html", _texts(checked, view))
-    seen = _view(checked, view)
+    seen = _read_view(checked, view)
     if form == "json":
         return JSON, json.dumps(_describe_members(seen), allow_nan=False).encode("ascii") + b"\n"
     if form == "png":
@@ -74,7 +74,8 @@ def _form(opened: CachedDataset, view: PlaneView, form: str) -> tuple[str, bytes
     return HTML, _page(opened, view, "picture.html", _picture_values(opened, seen))
 
 
-def _view(checked: Checked, view: PlaneView) -> ViewedValues:
+def _read_view(checked: Checked, view: PlaneView) -> ViewedValues:
+    """Read the values of a plane, decoded, NaN where missing, with statistics and coordinates."""
     decoding = physical(checked, view.path)
     stored = read(checked, view)
     values, absent = decoding.mask(stored)

@@ -207,6 +207,7 @@ def _endian(encoding: Mapping[Any, Any], variable: Variable) -> str | None:
 
 
 def _quantize(encoding: Mapping[Any, Any], variable: Variable) -> tuple[str, int] | None:
+    """Return the mode and number of significant digits of a quantization; None if there is none."""
     digits, mode = encoding.get("significant_digits"), encoding.get("quantize_mode", "BitGroom")
     if digits is None:
         return None
@@ -231,6 +232,7 @@ def _count(key: str, value: Any) -> int:
 
 
 def _codecs(encoding: Mapping[Any, Any], variable: Variable) -> tuple[Codec, ...]:
+    """Return the codecs of an encoding: Zarr's, or netCDF4-python's flags, in the order of the netCDF library."""
     zarr = [key for key in ("filters", "compressors", "compressor") if encoding.get(key) not in (None, "auto", ())]
     if zarr:
         return tuple(step for key in zarr for step in _zarr_codecs(key, encoding[key], variable))
