@@ -71,7 +71,7 @@ class Supervisor:
         before = {number: signal.signal(number, self._hear) for number in numbers}
         try:
             for row in range(self.count):
-                self._wait(self._start(row))
+                self._wait(self._start_child(row))
             announce()
             self._watch()
         finally:
@@ -115,7 +115,7 @@ class Supervisor:
                 continue  # it made room for another
             if self._failures >= MOST_FAILURES:
                 raise FailedStartError("the processes of the server end as soon as they start")
-            self._wait(self._start(child.row))
+            self._wait(self._start_child(child.row))
 
     def _collect_ended(self) -> list[tuple[_Child, bool]]:
         """Return the processes that have ended, and whether each accepted clients; forget them."""
@@ -138,7 +138,7 @@ class Supervisor:
         for child in list(self.children.values()):
             if self._ends:
                 return
-            self._wait(self._start(child.row))
+            self._wait(self._start_child(child.row))
             with suppress(ProcessLookupError):
                 os.kill(child.pid, signal.SIGTERM)
             end = time.monotonic() + self.grace + LATE
@@ -146,7 +146,7 @@ class Supervisor:
                 self._replace_ended()
                 time.sleep(0.02)
 
-    def _start(self, row: int) -> _Child:
+    def _start_child(self, row: int) -> _Child:
         reading, writing = os.pipe()
         pid = os.fork()
         if pid == 0:

@@ -123,7 +123,7 @@ class _Columns:
                 starts, stops = layout.starts.data, layout.stops.data
                 return self._as_text(layout, nodes.Spans(starts, stops[: len(starts)], self._items(layout, inner)))
             case kinds.RecordArray():
-                return self._table(layout, place)
+                return self._convert_records(layout, place)
             case kinds.ByteMaskedArray():
                 return nodes.Masked(layout.mask.data, self.column(layout.content, place), not layout.valid_when)
             case kinds.BitMaskedArray():
@@ -166,7 +166,7 @@ class _Columns:
         self._lose(place, f"has {'texts' if text else 'lists'} of {size} items each; the fixed length is lost")
         return self._as_text(layout, nodes.regular(content, count, size))
 
-    def _table(self, layout: Any, place: str) -> nodes.Column:
+    def _convert_records(self, layout: Any, place: str) -> nodes.Column:
         if layout.is_tuple:
             self._lose(place, "has tuples, written as records with the names 0, 1, …")
         names = tuple(layout.fields)

@@ -113,7 +113,7 @@ def array_of_list(values: list[Any] | tuple[Any, ...], dtype: str) -> nodes.Colu
     if not values:
         return nodes.Flat(np.empty(0, dtype))
     if all(isinstance(value, str) for value in values):
-        return _text_node(values)
+        return _make_text_node(values)
     leaves = _kinds(values)
     if leaves not in ({bool}, {int}, {float}, {int, float}):
         raise _bad("a list used as an array must contain numbers, booleans or strings")
@@ -136,7 +136,7 @@ def _kinds(values: Any) -> set[type]:
     return kinds
 
 
-def _text_node(values: Any) -> nodes.TextNode:
+def _make_text_node(values: Any) -> nodes.TextNode:
     try:
         encoded = [text.encode() for text in values]
     except UnicodeEncodeError:

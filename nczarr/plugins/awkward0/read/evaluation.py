@@ -176,7 +176,7 @@ class Evaluation:
         if number is not None:
             self._values[number] = _OPEN
         try:
-            value = self._make(expression)
+            value = self._evaluate(expression)
             self._workspace.measure(value, expression.at)
         except UnreadableDocumentError as error:
             error.at = error.at or expression.at
@@ -186,7 +186,7 @@ class Evaluation:
             self._values[number] = value
         return value
 
-    def _make(self, expression: Expression) -> Any:
+    def _evaluate(self, expression: Expression) -> Any:
         value, members = expression.value, expression.members
         match expression.kind:
             case "call":

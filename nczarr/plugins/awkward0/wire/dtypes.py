@@ -72,7 +72,7 @@ def _describe(value: Any) -> np.dtype[Any]:
         case str():
             return _simple(value)
         case (str() | list() | tuple() as base, int() | list() | tuple() as shape) if isinstance(value, tuple):
-            return _sub_array(_describe(base), shape)
+            return _make_sub_array(_describe(base), shape)
         case list():
             dtype = np.dtype([_field(field) for field in value])
             if dtype.itemsize > LARGEST_ITEM or dtype.itemsize < 0:
@@ -94,7 +94,7 @@ def _simple(text: str) -> np.dtype[Any]:
     return dtype if text[0] in "<>" else np.dtype(dtype.newbyteorder("<").str)
 
 
-def _sub_array(base: np.dtype[Any], shape: Any) -> np.dtype[Any]:
+def _make_sub_array(base: np.dtype[Any], shape: Any) -> np.dtype[Any]:
     sizes = (shape,) if _whole(shape) else tuple(shape)
     if not sizes or len(sizes) > MOST_DIMENSIONS or not all(_whole(length) and length >= 0 for length in sizes):
         raise _refuse(f"{show(shape)} is not a shape")
@@ -110,7 +110,7 @@ def _field(value: Any) -> tuple[str, np.dtype[Any]]:
         case (str() as name, base):
             return (name, _describe(base))
         case (str() as name, base, shape) if isinstance(value, tuple):
-            return (name, _sub_array(_describe(base), shape))
+            return (name, _make_sub_array(_describe(base), shape))
         case _:
             raise _refuse(f"{show(value)} is not a field (a name and a description)")
 

@@ -83,7 +83,7 @@ def column_tree(
     `by_flag`: the numbers of `data` messages have the byte order that the message states.
     """
     if entry.column is not None:
-        return _column(entry, buffer, definitions, base)
+        return _decode_column(entry, buffer, definitions, base)
     return _DataReader(entry, buffer, definitions, limits, base, big=is_big(entry.message, by_flag=by_flag)).read()
 
 
@@ -92,7 +92,7 @@ def is_big(message: pb.Data, *, by_flag: bool) -> bool:
     return not by_flag or not message.HasField("bigend") or message.bigend
 
 
-def _column(entry: StreamEntry, buffer: Buffer, definitions: Definitions, base: int) -> Decoded:
+def _decode_column(entry: StreamEntry, buffer: Buffer, definitions: Definitions, base: int) -> Decoded:
     assert entry.column is not None
     declared = definitions.find(entry.message.name)
     place = None if declared is None else known.find_ragged_place(declared)

@@ -168,10 +168,10 @@ def _texts(items: Sequence[bytes | None]) -> list[Any]:
     try:
         return list(map(bytes.decode, items))  # type: ignore[arg-type]
     except (UnicodeDecodeError, TypeError):
-        return [_text(text) for text in items]
+        return [_decode_text(text) for text in items]
 
 
-def _text(item: bytes | None) -> str | bytes | None:
+def _decode_text(item: bytes | None) -> str | bytes | None:
     """Return a string's bytes as text, or as they are if they are not UTF-8; None stays None."""
     if item is None:
         return None

@@ -229,7 +229,7 @@ def evaluate(expression: Expression, scope: NameScope) -> Value:
 
 
 def _look_up(name: str, scope: NameScope) -> Value:
-    """Return the value of a name, or of a template without arguments; UNDEFINED, and noted, if there is none."""
+    """Return the value of a name, or of a template without arguments; UNDEFINED, and noted, for an unknown name."""
     if name in scope.values:
         return scope.values[name]
     if name not in scope.templates:

@@ -114,7 +114,7 @@ def storage_of(
         chunks=try_storage(partial(_chunks, unlimited=unlimited), None),
         codecs=try_storage(_codecs, ()) if variable.ndim else (),
         layout="contiguous" if encoding.get("contiguous") and variable.ndim and not _needs_chunks(encoding) else None,
-        endian=try_storage(_endian, None),
+        endian=try_storage(_find_endian, None),
         quantize=try_storage(_quantize, None),
         shards=try_storage(_shards, None),
     )
@@ -196,7 +196,7 @@ def _blocks(variable: Variable) -> tuple[int, ...] | None:
     return tuple(lengths[0] for lengths in chunks)
 
 
-def _endian(encoding: Mapping[Any, Any], variable: Variable) -> str | None:
+def _find_endian(encoding: Mapping[Any, Any], variable: Variable) -> str | None:
     serializer = _config(encoding.get("serializer"))
     byte_order = encoding.get("endian") or serializer.get("endian")
     if byte_order in (None, "native"):
@@ -207,7 +207,7 @@ def _endian(encoding: Mapping[Any, Any], variable: Variable) -> str | None:
 
 
 def _quantize(encoding: Mapping[Any, Any], variable: Variable) -> tuple[str, int] | None:
-    """Return the mode and number of significant digits of a quantization; None if there is none."""
+    """Return the mode and number of significant digits of a quantization; None without `significant_digits`."""
     digits, mode = encoding.get("significant_digits"), encoding.get("quantize_mode", "BitGroom")
     if digits is None:
         return None
