@@ -36,6 +36,7 @@ def recording() -> Iterator[set[str]]:
 
 
 def _note(event: str, arguments: tuple[object, ...]) -> None:
+    """Record the path of a file that is opened for reading; an audit hook of Python, with its events and arguments."""
     if event != "open" or _recorded is None:
         return
     path, mode, flags = (*arguments, None, None)[:3]

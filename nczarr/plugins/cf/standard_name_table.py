@@ -43,6 +43,7 @@ class _Table(NamedTuple):
 
 @cache
 def _read() -> _Table:
+    """Read the table of the package: names with units and definitions, and the aliases of each."""
     lines = gzip.decompress((_TABLES / "standard-names.tsv.gz").read_bytes()).decode("utf-8").splitlines()
     number, date = lines[0].split("\t")
     rows = [line.split("\t") for line in lines[1:]]

@@ -36,6 +36,7 @@ class UnitSystem:
         self._parse = lru_cache(maxsize=1 << 12)(self._parse_new)
 
     def _parse_new(self, text: str) -> Any:
+        """Return the unit of UDUNITS for a text, a missing one being "1"; None if UDUNITS does not know it."""
         stripped = text.strip()
         if stripped.lower() in _UNKNOWN:
             return None

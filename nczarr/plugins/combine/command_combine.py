@@ -42,15 +42,15 @@ EXAMPLES = {
 
 def combine() -> Command:
     """Return the parser of `combine`, whose last argument is the target, as in `convert` and `append`."""
-    return _parser(COMBINE, "[OPTION]… SRC… DST")
+    return _make_parser(COMBINE, "[OPTION]… SRC… DST")
 
 
 def parser() -> Command:
     """Return the parser of `refs combine`, whose arguments are all sources."""
-    return _parser(REFS_COMBINE, "[OPTION]… SRC… [-o DST]")
+    return _make_parser(REFS_COMBINE, "[OPTION]… SRC… [-o DST]")
 
 
-def _parser(name: str, usage: str) -> Command:
+def _make_parser(name: str, usage: str) -> Command:
     subparser = Command(
         name,
         usage,

@@ -42,6 +42,7 @@ class Processes:
         yield from self._crew.results(Task(partial(self._ask, function, call)) for call in arguments)
 
     def _ask(self, function: Callable[..., Any], arguments: tuple[Any, ...]) -> Any:
+        """Call a function in an idle process, or a new one, and return its result. Raises what it raises, OSError."""
         try:
             process = self._idle.get_nowait()
         except Empty:

@@ -218,6 +218,7 @@ def _asking() -> Any:
 
     class Asking(HTTPFileSystem):  # type: ignore[misc]
         async def _ask(self, url: str, most: int) -> ServiceAnswer:
+            """Send a GET request; raise RefusedAnswerError without status 200, ValueError above `most` bytes."""
             session = await self.set_session()
             async with session.get(URL(url, encoded=True), **self.kwargs) as response:
                 if response.status != 200:

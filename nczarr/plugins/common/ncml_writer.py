@@ -78,13 +78,13 @@ class _NcmlWriter:
     def lines(self, location: str | None, namespace: str) -> Iterator[str]:
         yield '<?xml version="1.0" encoding="UTF-8"?>'
         yield _element("netcdf", ">", xmlns=namespace, location=location)
-        yield from self._contents(self.checked.dataset, "/", "  ")
+        yield from self._write_contents(self.checked.dataset, "/", "  ")
         yield "</netcdf>"
 
-    def _contents(self, group: Group, path: str, indent: str) -> Iterator[str]:
+    def _write_contents(self, group: Group, path: str, indent: str) -> Iterator[str]:
         for declared in group.types:
             if isinstance(declared, EnumType) and ATOMIC[declared.base].size in _ENUMS:
-                yield from _typedef(declared, indent)
+                yield from _write_enum_type(declared, indent)
         for dimension in group.dimensions:
             unlimited = "true" if dimension.unlimited else None
             yield indent + _element("dimension", name=dimension.name, length=str(dimension.size), isUnlimited=unlimited)
@@ -94,7 +94,7 @@ class _NcmlWriter:
             yield from self._declare(variable.name, variable.type, shape, variable.attributes, path, indent)
         for inner in group.groups:
             yield indent + _element("group", ">", name=inner.name)
-            yield from self._contents(inner, names.join(path, inner.name), indent + "  ")
+            yield from self._write_contents(inner, names.join(path, inner.name), indent + "  ")
             yield indent + "</group>"
 
     def _declare(
@@ -202,7 +202,8 @@ def _nearest(name: str, path: str, is_there: Callable[[str], bool]) -> str:
     return names.join(path, name)
 
 
-def _typedef(declared: EnumType, indent: str) -> Iterator[str]:
+def _write_enum_type(declared: EnumType, indent: str) -> Iterator[str]:
+    """Yield the lines of an enum type; keys are non-negative codes, signed ones for 32 bits."""
     width = ATOMIC[declared.base].size
     modulus = 1 << 8 * width
     yield indent + _element("enumTypedef", ">", name=declared.name, type=_ENUMS[width])
@@ -216,6 +217,7 @@ def _typedef(declared: EnumType, indent: str) -> Iterator[str]:
 
 
 def _atomic(name: str, value: Constant) -> str:
+    """Return an attribute of an atomic type as an NcML element; the numbers are words in its `value`."""
     if isinstance(value.data, tuple):
         return _texts(name, [item.decode("utf-8", "replace") if isinstance(item, bytes) else "" for item in value.data])
     if value.type == "char":

@@ -51,6 +51,7 @@ class ChunkColumns:
             self.fault = self._add(attributes)
 
     def _add(self, attributes: dict[str, str]) -> str | None:
+        """Append a chunk from the attributes of its element; return the fault of invalid ones, else None."""
         unknown = attributes.keys() - _KNOWN
         if unknown:
             return f"a chunk has the attribute `{min(unknown)}`, which is unknown"
@@ -162,6 +163,7 @@ class _XmlBuilder:
         raise _ForbiddenXmlError("the document has a document type (DOCTYPE), which is never read")
 
     def _name(self, name: str) -> str:
+        """Return the name of an element or attribute with the known prefix of its namespace, as "dmrpp:chunk"."""
         short_name = self._names.get(name)
         if short_name is None:
             space, blank, local = name.rpartition(" ")

@@ -42,6 +42,7 @@ def run(arguments: argparse.Namespace, call: Callable[[argparse.Namespace], int]
 
 
 def _run(arguments: argparse.Namespace) -> int:
+    """Run `check --data` instead of the other checks; return the exit status."""
     from nczarr.names.plugin_index import list_own
     from nczarr.pipeline.code_filter import CodeFilter, find_settings
 

@@ -148,6 +148,7 @@ class _DataCheck:
         """Number of missing chunks in words, and the first one, of each array that lacks some."""
 
     def _list_arrays(self) -> Iterator[ReadArray]:
+        """Yield the arrays of the dataset, with the cells to read, None for all; empty ones are skipped."""
         for path, parts in self.checked.parts.items():
             judge = find_judge(self.checked, path)
             for part, source in parts.items():
@@ -201,6 +202,7 @@ class _DataCheck:
             self.unchecked += chunks
 
     def _report_damage(self, array: ReadArray, damaged: list[DamagedChunk]) -> None:
+        """Report damaged chunks by code, the first ones of each with their places, and the number of the others."""
         by_code: dict[str, list[DamagedChunk]] = {}
         for one in sorted(damaged, key=lambda one: one.chunk):
             by_code.setdefault(one.code, []).append(one)

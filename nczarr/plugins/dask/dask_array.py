@@ -127,6 +127,7 @@ class Graph:
             self._results.put((self._tasks.name, *index), values)
 
     def _prepare(self) -> _Tasks:
+        """Return the optimized graph of tasks, made at the first call; results that lie on a cluster are kept in it."""
         with self._lock:
             if self._tasks is None:
                 from dask.base import optimize
@@ -163,6 +164,7 @@ class Graph:
         return needed
 
     def _compute(self, tasks: _Tasks, key: Hashable, needed: dict[Hashable, Any]) -> Any:
+        """Run the needed tasks and return the result of `key`; results that several tasks use are cached."""
         from dask import local, threaded
 
         def keep(done: Hashable, value: Any, *_: Any) -> None:

@@ -87,6 +87,7 @@ def _numbers(values: NDArray[Any], type_name: str) -> NDArray[Any]:
 
 
 def _fill(values: Any, type_name: str, one: bytes, dtype: Any, *, declared: bool) -> NDArray[Any]:
+    """Return values as they are stored, with the fill value in masked cells; `declared`: by `_FillValue`."""
     mask = np.ma.getmaskarray(values)
     unmasked = np.array(np.ma.getdata(values))
     unmasked[mask] = 0

@@ -37,6 +37,7 @@ def apply_changes(dataset: Dataset, changes: Sequence[HeaderChange], renamed: Re
         return node
 
     def change_group(group: Any, path: str) -> Any:
+        """Return a group with its own changes and those of its members, without the removed ones."""
         members: dict[str, Any] = {"attributes": change_attributes(group.attributes, attributes.get(path, ()))}
         for kind in NODE_KINDS:
             members[f"{kind}s"] = tuple(

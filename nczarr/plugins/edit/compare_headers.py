@@ -143,6 +143,7 @@ class _Comparison:
                 self.additions.append(NodeAddition(kind, path, node.model_copy(update=empty)))
 
     def _compare_attributes(self, kind: NodeKind, path: str, before: Any, after: Any) -> None:
+        """Add the attributes that were removed, set or moved to the alterations."""
         old: dict[str, Attribute] = {attribute.name: attribute for attribute in before.attributes}
         new: dict[str, Attribute] = {attribute.name: attribute for attribute in after.attributes}
         owner = self._old(kind, path)
@@ -168,6 +169,7 @@ class _Comparison:
                 self._need("group", path, f"{ORDER}{member}", ", ".join(first), ", ".join(second))
 
     def _compare_variables(self, path: str, before: Variable, after: Variable) -> None:
+        """Add changes of attributes, and changes of type, shape and storage, which need values rewritten."""
         if before.type != after.type:
             self._need("variable", path, "type", before.type, after.type)
         if before.dimensions != after.dimensions:

@@ -167,6 +167,7 @@ def _open_target(path: str, report: Report, options: Options) -> _Target | None:
 
 # ---- changes ---------------------------------------------------------------------------------------------------------
 def _change(request: EditRequest, target: _Target, report: Report) -> EditResult | None:
+    """Plan an edit and commit it, unless it is a rehearsal; None after reported errors."""
     before = target.checked
     nodes = resolve_nodes(before, request.instructions, report)
     compared = _compare(request, before, nodes, report)
@@ -317,6 +318,7 @@ def _commit(
     ordered = any(isinstance(change, AttributeOrder) for change in work.changes)
 
     def is_right() -> bool:
+        """Check that the edited dataset, read again, is the expected one; if so, complete the undo file."""
         written = _read_again(request)
         reason = "it cannot be read" if written is None else _find_difference(work.after, written, ordered=ordered)
         if written is None or reason is not None:

@@ -176,6 +176,7 @@ def report_moved_diagnostics(
     assert span is not None
 
     def move(label: Label) -> Label:
+        """Shift a label by the offset of its text, into the span of the whole instruction."""
         if label.span.source is None:
             return label
         begin, end = (

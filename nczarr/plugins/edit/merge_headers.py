@@ -97,7 +97,7 @@ def _list_new(by_theirs: HeaderComparison, by_ours: HeaderComparison, report: Re
         if isinstance(change, AttributeOrder):
             continue  # the order of ours stays
         same = ours.get(_key(change))
-        if same is not None and _result(same) == _result(change):
+        if same is not None and _find_outcome(same) == _find_outcome(change):
             continue
         others = [same] if same is not None else [other for other in ours.values() if _exclude(change, other)]
         if others:
@@ -120,7 +120,8 @@ def _key(change: HeaderChange) -> tuple[str, ...]:
             return ("dimension", change.path)
 
 
-def _result(change: HeaderChange) -> Any:
+def _find_outcome(change: HeaderChange) -> Any:
+    """Return the state that a change leads to, for comparison with another change of the same thing."""
     match change:
         case AttributeChange() | DimensionChange():
             return change.after
@@ -194,6 +195,7 @@ class _Translation:
                 return change._replace(path=_in_ours(change.kind, change.path, self._by_ours))
 
     def _move_references(self, node: Any) -> Any:
+        """Return a variable with the final names of its dimensions and type; other nodes unchanged."""
         if not isinstance(node, Variable):
             return node
         dimensions = tuple(

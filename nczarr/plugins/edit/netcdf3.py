@@ -118,6 +118,7 @@ class _Editor:
                 raise UneditableError(f"its name `{name}` would be written as `{names.normal(other)}`")
 
     def _write_header(self, places: dict[str, _HeaderPlace]) -> bytes:
+        """Return the header with the variables at the given places; without records, their number is "streaming"."""
         written = {
             path: VariablePlace(places[path].begin, 0, places[path].vsize, record=False)
             for path in self.after.variables

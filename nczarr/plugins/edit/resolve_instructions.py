@@ -166,6 +166,7 @@ def _change_attribute(
     owners: dict[str, dict[str, Constant]],
     report: Report,
 ) -> None:
+    """Apply an instruction to the attributes of its owner in `owners`, or report why it does not fit."""
     span = instruction.span or NOWHERE
     if isinstance(instruction, AttributeAssignment):
         path, name = instruction.owner, instruction.name

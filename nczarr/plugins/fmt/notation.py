@@ -56,6 +56,7 @@ class _LineTable:
         self._visit(tree, 0)
 
     def _visit(self, context: Any, depth: int) -> None:
+        """Note the first tokens of lines with their depths, and those of constants and chunk lengths, of a tree."""
         for child in context.children or ():
             symbol = getattr(child, "symbol", None)
             if symbol is not None:

@@ -72,6 +72,7 @@ class TextComposer:
         return b"".join(self._pieces) + b"\n"
 
     def _add(self, place: TokenPlace) -> None:
+        """Append a token after its comments, on a new line, behind a blank, or directly."""
         breaks, comment = self._add_comments(place)
         if place.indent is not None and not (comment == _LEADING and not breaks):
             self._break_line(breaks, place.indent)

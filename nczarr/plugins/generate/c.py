@@ -114,14 +114,14 @@ class Values:
             case "opaque":
                 return "{{" + ", ".join(f"0x{byte:02x}" for byte in bytes(value)) + "}}"
             case "vlen":
-                return self._list(declared, value)
+                return self._write_list(declared, value)
             case _:
-                return "{" + ", ".join(self._field(value[one.name], one) for one in declared.fields) + "}"
+                return "{" + ", ".join(self._write_field(value[one.name], one) for one in declared.fields) + "}"
 
     def _constant(self, declared: SchemaType, value: int) -> str:
         return next((own for own, _, stated in declared.constants if stated == value), number(value, declared.base))
 
-    def _field(self, value: Any, field: Any) -> str:
+    def _write_field(self, value: Any, field: Any) -> str:
         if not field.shape:
             return self.item(value, field.type)
         items = self.list_items(value, field.type)
@@ -129,7 +129,8 @@ class Values:
             items = ["{" + ", ".join(items[at : at + length]) + "}" for at in range(0, len(items), length)]
         return items[0]
 
-    def _list(self, declared: SchemaType, value: Any) -> str:
+    def _write_list(self, declared: SchemaType, value: Any) -> str:
+        """Return an initializer of a variable-length list (`nc_vlen_t`), whose items are declared before it."""
         items = self.list_items(value, declared.base)
         if not items:
             return "{0, NULL}"
@@ -192,6 +193,7 @@ def _strings(attribute: SchemaAttribute) -> Iterator[bytes]:
 
 
 def _has_payload(attribute: SchemaAttribute) -> bool:
+    """Return whether a NaN of the attribute has other bits than the usual one, which C's `NAN` would lose."""
     data = attribute.constant.data
     if attribute.type not in ("float", "double") or not isinstance(data, bytes):
         return False

@@ -44,6 +44,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _generate(arguments: argparse.Namespace, messages: Messages) -> None:
+    """Generate the files from one schema, a contract from several, and write them unless an error is reported."""
     report, (first, *others) = messages.report, arguments.schemas
     options = options_of(arguments)
     read = [read_input(path, report, options) for path in (first, *others)]

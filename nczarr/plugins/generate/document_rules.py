@@ -34,6 +34,7 @@ def list_rules(schema: Schema, zarr_format: int, target: str, report: Report) ->
 
 
 def _make_rules(documents: PlannedDocuments, variable: SchemaVariable | None, zarr_format: int) -> DocumentRules:
+    """Return the values that the members of a node's document may have; `variable`: None for a group."""
     allowed: dict[str, list[Any]] = {"zarr_format": [zarr_format]}
     attributes = dict(_list_attributes(documents.attributes))
     if zarr_format == 3:

@@ -48,6 +48,7 @@ def _load(text: bytes | None) -> dict[str, Any]:
 
 
 def _split(metadata: dict[str, Any], attributes: dict[str, Any]) -> PlannedDocuments:
+    """Separate hidden attributes (`_nczarr…`, `_ARRAY_DIMENSIONS`) from a node's metadata and own attributes."""
     metadata.pop("consolidated_metadata", None)
     nczarr = json.loads(attributes.pop("_nczarr", "{}"))
     for name in ("superblock", "group", "array", "attr"):

@@ -50,6 +50,7 @@ def _list_measuring(schema: Schema, dimension: SchemaDimension) -> Iterator[Sche
 
 
 def _find_cell(schema: Schema, dimension: SchemaDimension, suits: Suits) -> LastRecord | None:
+    """Return the cell to write so that the dimension gets its length, of the simplest suitable variable, if any."""
     usable = [one for one in _list_measuring(schema, dimension) if suits(one)]
     variable = min(usable, key=lambda one: (one.type not in ATOMIC, one.type in ("char", "string")), default=None)
     if variable is None:

@@ -118,7 +118,8 @@ def _write_array(values: Any, type_name: str) -> str:
     return f"new {JAVA[type_name]}[] {{{', '.join(items)}}}"
 
 
-def _list_blocks(variable: SchemaVariable) -> list[tuple[int, str]]:
+def _list_value_blocks(variable: SchemaVariable) -> list[tuple[int, str]]:
+    """Return the values as array literals, each with the number of its first element."""
     if variable.type == "string":
         values = [variable.values] if not variable.rank else np.asarray(variable.values, object).reshape(-1).tolist()
         items = ", ".join(text(str(one)) for one in values)
@@ -173,7 +174,7 @@ def generate(checked: Checked, name: str, report: Report) -> Mapping[str, str]:
         "continued": _continue,
         "camel": lambda variable: camels[variable.path],
         "path_of": lambda variable: names.split(variable.path),
-        "blocks": _list_blocks,
+        "blocks": _list_value_blocks,
         "rows": _list_rows,
         "last_records": list_last_records(schema, lambda variable: variable.type in ATOMIC),
         "fill": _write_fill,

@@ -61,6 +61,7 @@ def generate(checked: Checked, name: str, report: Report) -> Mapping[str, str]:
 
 
 def _describe(node: SchemaVariable | SchemaGroup, rules: DocumentRules, models: Mapping[str, str]) -> dict[str, Any]:
+    """Return the context of the template for the model of a node; `models`: class names by path."""
     fields, members = UniqueIdentifiers(FIELDS), UniqueIdentifiers(FIELDS)
     inner = node.members if isinstance(node, SchemaGroup) else []
     return {

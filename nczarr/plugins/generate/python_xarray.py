@@ -76,6 +76,7 @@ def _find_repeated(group: SchemaGroup) -> Iterator[tuple[str, str]]:
 
 
 def _find_obstacles_of_dimension(group: SchemaGroup, dimension: SchemaDimension) -> Iterator[tuple[str, str]]:
+    """Yield (path, reason) where xarray cannot have the dimension."""
     if not any(dimension in variable.dimensions for variable in group.variables):
         yield dimension.path, "xarray has dimensions by the variables of their group, and this one has none"
     outer = group.parent
@@ -86,6 +87,7 @@ def _find_obstacles_of_dimension(group: SchemaGroup, dimension: SchemaDimension)
 
 
 def _find_obstacles_of_variable(variable: SchemaVariable) -> Iterator[tuple[str, str]]:
+    """Yield (path, reason) where xarray cannot have or write the variable."""
     dimensions = [one for one in variable.dimensions if isinstance(one, SchemaDimension)]
     named = [one.name for one in dimensions]
     if len(named) < variable.rank or len({*named}) < len(named):

@@ -141,6 +141,7 @@ class SessionStore(Store):
         return self._got(key, None)
 
     def _got(self, key: str, byte_range: Any) -> bytes | None:
+        """Return the bytes of a key, or of a range; None if it is missing."""
         if self.lacks(safe_key(key)):
             return None
         try:
@@ -150,6 +151,7 @@ class SessionStore(Store):
             return None
 
     async def _fetch(self, key: str, requested: Any = None) -> bytes | None:
+        """Return the bytes of a key, or None. Raises OSError for a document that exists but is not returned."""
         from zarr.core.buffer import default_buffer_prototype
 
         buffer = await self._store.get(key, default_buffer_prototype(), byte_range=requested)

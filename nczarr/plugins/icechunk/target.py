@@ -291,6 +291,7 @@ class RepositoryTarget(Store):
             self._finished = True
 
     def _publish(self) -> None:
+        """Make the commit visible on the branch; notes on failures that the branch is unchanged."""
         branch, place = self._repository.revision, self._repository.place
         try:
             with failing(place, self._storage):

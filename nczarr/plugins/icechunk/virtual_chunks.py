@@ -180,6 +180,7 @@ def list_virtual_references(store: Any, array: str, refused: Iterable[str]) -> d
 
 
 async def _places(store: Any, array: str, refused: tuple[str, ...]) -> dict[str, Reference]:
+    """Return the chunks of an array that lie in other files, by key; `refused`: prefixes of private URLs."""
     head = f"{array}/c" if array else "c"
     references: dict[str, Reference] = {}
     urls: dict[str, str | None] = {}

@@ -80,6 +80,7 @@ def _matches(label: str, typed: str) -> bool:
 
 
 def _list_items(view: View, context: Completion) -> Iterator[CompletionItem]:
+    """Yield the names, words and types that fit at the cursor; in quotes, only the values of an attribute."""
     if context.owner is not None and context.attribute:
         yield from _list_values(view, context)
         if context.quoted is not None:

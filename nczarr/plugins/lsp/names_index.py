@@ -146,6 +146,7 @@ class NameIndex:
 
     # ---- resolution --------------------------------------------------------------------------------------------
     def _resolve_all(self, text_map: TextMap) -> Iterator[IndexEntry]:
+        """Yield an entry for each mention, also those within paths, constants and attribute values."""
         for mention in text_map.mentions:
             if mention.role == "constant" and mention.extent is not None:
                 self._constants.setdefault(names.join(mention.scope, mention.owner), set()).add(mention.name)
@@ -170,6 +171,7 @@ class NameIndex:
                     yield from self._resolve_words(mention)
 
     def _resolve_path(self, mention: Mention) -> Iterator[IndexEntry]:
+        """Yield an entry for each segment of a path: groups, and the item itself."""
         parts, pieces = names.split(mention.name), list(pieces_of_path(self._data, mention))
         if len(parts) != len(pieces) or not parts:
             yield IndexEntry(mention, self._resolve(mention))
@@ -183,6 +185,7 @@ class NameIndex:
                 yield IndexEntry(Mention(start, end, "group", path, mention.scope), key, path=True)
 
     def _resolve(self, mention: Mention) -> Key | None:
+        """Return the item that a mention means, with its role and FQN; None if it is unknown."""
         role, scope, name = mention.role, mention.scope, mention.name
         if role in ("dataset", "atomic"):
             return None
@@ -278,6 +281,7 @@ class NameIndex:
                     yield IndexEntry(Mention(first, last, key.role, name, mention.scope), key, quoted=True)
 
     def _find_mentioned(self, name: str, mention: Mention) -> Key | None:
+        """Return the dimension or variable that a word in an attribute such as `coordinates` means, if any."""
         dimensional = ("cell_methods", "compress", "instance_dimension", "sample_dimension")
         roles: tuple[Role, ...] = ("dimension", "variable") if mention.name in dimensional else ("variable",)
         owner = self.find_owner(mention.owner, mention.scope) if mention.owner else mention.scope

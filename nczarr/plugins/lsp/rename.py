@@ -37,6 +37,7 @@ def _refuse(text: str) -> JsonRpcInvalidParams:
 
 
 def _find_item(view: View, offset: int) -> tuple[IndexEntry, Key] | None:
+    """Return the index entry and item under the cursor, or None if it cannot be renamed."""
     entry = view.text.index.at(offset)
     if entry is None or entry.key is None or view.text.index.declaration(entry.key) is None:
         return None
@@ -128,6 +129,7 @@ def _check_meaning(view: View, keys: tuple[Key, ...], name: str, edits: list[tup
     after = NameIndex(text.language.read(Source(text.uri, data)), data, text.language)
 
     def change(key: Key | None) -> Key | None:
+        """Return an item's key after the renaming: the item's own, a member's, or one below a renamed group."""
         for renamed in keys if key is not None else ():
             assert key is not None
             if key == renamed and key.member:

@@ -214,6 +214,7 @@ class TextServer(LanguageServer):
         """Return the function that answers a request about a document; null for one that is not open."""
 
         async def handle(params: Any) -> Any:
+            """Answer a request on a document from the analysis of its newest text; None if it is closed."""
             opened = self.documents.get(params.text_document.uri)
             while opened is not None and not opened.is_closed:
                 analysis = opened.analysis

@@ -60,6 +60,7 @@ def list_symbols(view: View, params: DocumentSymbolParams) -> list[DocumentSymbo
 
 
 def _describe(view: View, mention: Mention) -> DocumentSymbol:
+    """Make the outline's entry of a declaration, with its type and shape or the beginning of its value."""
     start, end = mention.extent or (mention.start, mention.end)
     detail = mention.type
     if mention.role == "variable":

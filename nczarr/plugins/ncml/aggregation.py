@@ -63,6 +63,8 @@ def aggregate(element: XmlElement, document: NcmlDocument, read: ReadMember) -> 
 def _open_members(
     members: Sequence[AggregatedMember], document: NcmlDocument, read: ReadMember
 ) -> Iterator[tuple[str, Checked]]:
+    """Yield the name and dataset of each member, read through the readers of documents."""
+
     def read_into(report: Report, member: AggregatedMember) -> Checked | None:
         return read(member, document._replace(report=report))
 
@@ -226,6 +228,7 @@ class _Join:
             self._state_coordinate(result, texts, dated=any(member.date is not None for member in self.members))
 
     def _state_coordinate(self, result: Unchecked, texts: list[str], *, dated: bool) -> None:
+        """Put `coordValue`s into the result as the coordinate variable; `dated`: they come from file names."""
         old = next((one for one in result.dataset.variables if one.name == self.dimension), None)
         try:
             if old is not None and not dated and is_number(old.type):

@@ -83,6 +83,7 @@ def put_joined(union: TreeUnion, combined: Checked, order: Dataset) -> Unchecked
     positions = {path: number for number, path in enumerate(tables(order).variables)}
 
     def change(path: str, group: Group) -> dict[str, Any]:
+        """Return the changed members of a group: joined dimensions and variables, in the order of the first dataset."""
         joined = combined.groups.get(path)
         dimensions = {node.name: node for node in group.dimensions}
         if joined is not None:

@@ -64,6 +64,7 @@ def _fit_storage(tree: Any) -> Any:
     dimensions = tables(tree).dimensions
 
     def fit(variable: Variable) -> Variable:
+        """Return the variable with chunks within the new lengths, not contiguous if a dimension is unlimited now."""
         storage, axes = variable.storage, [dimensions.get(str(one)) for one in variable.dimensions]
         grows = any(axis is not None and axis.unlimited for axis in axes)
         layout = None if grows and storage.layout in ("contiguous", "compact") else storage.layout

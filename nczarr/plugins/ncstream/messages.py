@@ -286,7 +286,7 @@ def read(stream: Stream, definitions: Definitions, limits: Limits) -> Iterator[M
             case "start" | "end":
                 yield _KINDS[entry.kind](entry.offset)
             case "data" | "column":
-                yield _of_data(entry, incoming, definitions, limits)
+                yield _make_data(entry, incoming, definitions, limits)
             case "coverage data":
                 yield CoverageData(entry.message, entry.offset, limits)
             case _:
@@ -295,7 +295,8 @@ def read(stream: Stream, definitions: Definitions, limits: Limits) -> Iterator[M
                 yield _KINDS[entry.kind](entry.message, entry.offset)
 
 
-def _of_data(entry: StreamEntry, incoming: Incoming, definitions: Definitions, limits: Limits) -> Data | DataColumn:
+def _make_data(entry: StreamEntry, incoming: Incoming, definitions: Definitions, limits: Limits) -> Data | DataColumn:
+    """Decode a data message or a column message to its public object."""
     decoded = column_tree(entry, incoming.buffer, definitions, limits, base=incoming.base)
     message = entry.message
     if entry.column is not None:
@@ -351,6 +352,7 @@ def arrays(coverages: Iterable[pb.GeoReferencedArray], offset: int, limits: Limi
 
 
 def _read_array(coverage: pb.GeoReferencedArray, offset: int, limits: Limits) -> NDArray[Any]:
+    """Return the values of a coverage, decompressed, in their shape. Raises errors of unreadable streams."""
     if coverage.dataType not in NUMPY:
         raise bad(f"a coverage has values of type {name_of(coverage.dataType)}", offset)
     dtype = dtype_of(coverage.dataType, big=coverage.bigend)

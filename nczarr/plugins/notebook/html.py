@@ -170,7 +170,7 @@ def _sections(checked: Checked, path: str, group: Group, budget: list[int], more
     yield _section("Variables", variables, len(group.variables), budget, "nz-vars")
     yield _section(
         "Attributes",
-        (_attribute(checked, attribute) for attribute in group.attributes),
+        (_show_attribute(checked, attribute) for attribute in group.attributes),
         len(group.attributes),
         budget,
         "nz-attrs",
@@ -271,7 +271,7 @@ def _details(checked: Checked, path: str, variable: Variable, budget: list[int])
     """Yield the attributes and the storage of a variable."""
     facts = _describe_storage(checked, path, variable)
     rows = [f"<tr><th scope='row'>{title}</th><td>{text}</td></tr>" for title, text in facts]
-    attributes = (_attribute(checked, attribute) for attribute in variable.attributes)
+    attributes = (_show_attribute(checked, attribute) for attribute in variable.attributes)
     shown = _list(attributes, len(variable.attributes), budget)
     yield f"<ul class='nz-attrs'>{shown}</ul>" if shown else "<p class='nz-dim'>No attributes.</p>"
     yield f"<table class='nz-storage'><tbody>{''.join(rows)}</tbody></table>"
@@ -320,7 +320,7 @@ def _describe_storage(checked: Checked, path: str, variable: Variable) -> Iterat
         yield "Fill value", _text(brief(value_of(fill, checked.types)))
 
 
-def _attribute(checked: Checked, attribute: Attribute) -> str:
+def _show_attribute(checked: Checked, attribute: Attribute) -> str:
     exact = value_of(attribute.value, checked.types)
     value = without_padding(exact)
     shown = value[:LONGEST] + "…" * (len(value) > LONGEST) if isinstance(value, str) else brief(value)

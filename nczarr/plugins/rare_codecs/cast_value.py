@@ -27,6 +27,7 @@ class CastValue(CodecKind):
     def read(
         self, configuration: Config, stored: str, scalar: Callable[[Any, str], Any], dtype: Callable[[Any], Any]
     ) -> Step:
+        """Return the step of a codec from its configuration in `zarr.json`. Raises ValueError."""
         target = dtype(configuration.get("data_type"))
         rounding, out_of_range = configuration.get("rounding", "nearest-even"), configuration.get("out_of_range")
         if not isinstance(target, str) or target[1] not in "iuf":
@@ -83,6 +84,7 @@ def _cast(step: Config, values: NDArray[Any], dtype: np.dtype[Any], pairs: Seque
 
 
 def _convert(values: NDArray[Any], dtype: np.dtype[Any], rounding: str, out_of_range: str | None) -> NDArray[Any]:
+    """Convert numbers to a dtype by the rules of `cast_value`. Raises ValueError for unsuitable ones."""
     if dtype.kind == "f":
         with np.errstate(all="ignore"):
             rounded = values.astype(dtype)

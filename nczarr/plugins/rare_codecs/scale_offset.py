@@ -18,6 +18,7 @@ class ScaleOffset(CodecKind):
     def read(
         self, configuration: Config, stored: str, scalar: Callable[[Any, str], Any], dtype: Callable[[Any], Any]
     ) -> Step:
+        """Return the step of a codec from its configuration in `zarr.json`. Raises ValueError."""
         offset, scale = (
             scalar(configuration.get(member, default), stored) for member, default in (("offset", 0), ("scale", 1))
         )
@@ -48,6 +49,7 @@ class ScaleOffset(CodecKind):
         return _in_range(wide // scale + offset, values.dtype).tobytes()
 
     def with_fill(self, step: Step, fill: bytes) -> tuple[Step, bytes]:
+        """Return the step, and the fill value as it is stored; both fill values are bytes."""
         values = np.frombuffer(fill, step["dtype"])
         offset, scale = step["offset"], step["scale"]
         if values.dtype.kind == "f":

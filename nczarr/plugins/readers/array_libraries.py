@@ -237,6 +237,7 @@ def _find_of_data(*finds: Callable[[StoreNode], Iterator[Finding]]) -> Find:
     """Return a function that finds faults of arrays that are no coordinates, which xarray reads itself."""
 
     def find(view: ZarrView) -> Iterator[Finding]:
+        """Yield findings of arrays that are neither coordinates of their dimension nor named by `coordinates`."""
         arrays = list(view.arrays)
         coordinates = {array.prefix for array in arrays if xarray.names_of(array)[0] == [array.name]}
         for array in arrays:

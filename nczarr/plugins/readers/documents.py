@@ -171,6 +171,7 @@ class StoreDocuments:
         return array if array and array.is_array else self._read_group("", version, 0)
 
     def _read_group(self, prefix: str, version: int, depth: int) -> StoreNode:
+        """Read a group with all its members; a folder is a member if it, or anything below it, has a document."""
         node = self._read_node(prefix, version) or StoreNode(
             prefix, False, None, self._attributes(prefix, version), version
         )
@@ -192,6 +193,7 @@ class StoreDocuments:
         return node
 
     def _children(self, prefix: str, *, is_described: bool) -> list[str]:
+        """Return the names of folders below a prefix, without those like chunks if the prefix has no document."""
         names = self.store.children(prefix) if self.store.listed else self._list_names(prefix)
         return [
             name
@@ -295,6 +297,7 @@ def _mark_bytes(data: bytes) -> bytes:
 
 
 def _mark(token_match: re.Match[str]) -> str:
+    """Return a token of JSON text unless it is invalid JSON, such as `nan`: that is made a string with a mark."""
     token = token_match[0]
     if token[0] == '"' or token in ("true", "false", "null", "NaN", "Infinity", "-Infinity"):
         return token
@@ -306,6 +309,7 @@ def _mark(token_match: re.Match[str]) -> str:
 
 
 def _spell_words(value: Any) -> Any:
+    """Return a parsed value in which marked strings are `Word`s, which stand for invalid tokens."""
     if isinstance(value, dict):
         return {key.removeprefix(_MARK): _spell_words(item) for key, item in value.items()}
     if isinstance(value, list):
@@ -325,6 +329,7 @@ class _Pairs(dict[str, Any]):
 
 
 def _list_repeated(value: Any, pointer: str) -> Iterator[str]:
+    """Yield JSON pointers to members whose name occurs twice in their object."""
     if isinstance(value, _Pairs):
         for name in dict.fromkeys(value.twice):
             yield f"{pointer}/{step(name)}"

@@ -22,7 +22,7 @@ def report_obstacles(planned: Plan, report: Report) -> None:
     """Report undeclarable-convention for each obstacle, and once fill values on which readers disagree."""
     if not isinstance(planned, StorePlan):
         return
-    for message, span in _obstacles(planned):
+    for message, span in _find_obstacles(planned):
         report.error("undeclarable-convention", message, span)
     disputed = [
         (fqn, attribute.span)
@@ -38,9 +38,10 @@ def report_obstacles(planned: Plan, report: Report) -> None:
         report.warning("disputed-fill-value", text, disputed[0][1])
 
 
-def _obstacles(planned: StorePlan) -> Iterator[tuple[str, Span]]:
+def _find_obstacles(planned: StorePlan) -> Iterator[tuple[str, Span]]:
+    """Yield the reasons, with their places, why a target does not follow the convention NZ-1.0."""
     for path, group in groups(planned.checked.dataset):
-        yield from _attributes(path, group.attributes)
+        yield from _check_attributes(path, group.attributes)
         for attribute in group.attributes:
             if attribute.name in _TEXTS and (
                 attribute.value.type not in ("char", "string") or attribute.value.count == 0
@@ -53,11 +54,11 @@ def _obstacles(planned: StorePlan) -> Iterator[tuple[str, Span]]:
                 )
         for variable in group.variables:
             fqn = names.join(path, variable.name)
-            yield from _attributes(fqn, variable.attributes)
+            yield from _check_attributes(fqn, variable.attributes)
             yield from _check_variable(planned, fqn, variable)
 
 
-def _attributes(path: str, attributes: tuple[Attribute, ...]) -> Iterator[tuple[str, Span]]:
+def _check_attributes(path: str, attributes: tuple[Attribute, ...]) -> Iterator[tuple[str, Span]]:
     for attribute in attributes:
         if attribute.name == _OWN_LIST:
             yield f"`{path}` has an attribute `{_OWN_LIST}`, which {_TITLE} reserves", attribute.span

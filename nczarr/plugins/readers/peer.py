@@ -156,14 +156,14 @@ def _report(
     rows = {fault.name: (number, fault) for number, fault in enumerate(faults)}
     findings = [finding for find in finds for finding in find(view) if peer.concerns(finding)]
     findings.sort(key=lambda finding: rows[finding.fault][0])
-    diagnostics = [_diagnostic(peer, rows[finding.fault][1], finding, path) for finding in findings]
+    diagnostics = [_make_diagnostic(peer, rows[finding.fault][1], finding, path) for finding in findings]
     shown = [diagnostic for diagnostic in diagnostics if report.hides is None or not report.hides(diagnostic)]
     for diagnostic in shown:
         report.add(diagnostic)
     return len(shown)
 
 
-def _diagnostic(peer: Peer, fault: ReaderFault, finding: Finding, path: str) -> Diagnostic:
+def _make_diagnostic(peer: Peer, fault: ReaderFault, finding: Finding, path: str) -> Diagnostic:
     library = peer.library or (peer.title if peer.releases else "zarr-python")
     ends = [f"since {library} {finding.since}"] if finding.since else []
     ends += [f"until {library} {finding.until}, which reads it"] if finding.until else []

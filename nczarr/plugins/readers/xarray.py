@@ -162,7 +162,7 @@ def find_fills(array: StoreNode) -> Iterator[Finding]:
     has_type = version == 3 and "_FillValue" in array.attrs and zarr_types.knows(array.meta, 3)
     if has_type and not _decodes(value, letter, array.meta.get("data_type")):
         text = f"`_FillValue` of `{path}` is `{json.dumps(value, ensure_ascii=False)[:40]}`"
-        yield array.at_attribute("unencoded-fill", "_FillValue", text, instead=_encode(value, letter))
+        yield array.at_attribute("unencoded-fill", "_FillValue", text, instead=_advise_base64(value, letter))
 
 
 def _decodes(value: Any, letter: str, name: Any) -> bool:
@@ -180,7 +180,8 @@ def _decodes(value: Any, letter: str, name: Any) -> bool:
     return letter == "b" or name == "string"
 
 
-def _encode(value: Any, letter: str) -> str:
+def _advise_base64(value: Any, letter: str) -> str:
+    """Return advice to write a float attribute in base64, as xarray reads it; "" if that is impossible."""
     if letter != "f":
         return ""
     try:

@@ -273,6 +273,7 @@ def _documents(node: StoreNode) -> list[tuple[str, Any]]:
 
 
 def _read_consolidated(view: ZarrView) -> tuple[str, str, dict[str, Any] | None]:
+    """Return the key, JSON pointer and members of consolidated metadata; None without any."""
     if view.version == 3:
         consolidated = view.root.meta.get("consolidated_metadata")
         documents = consolidated.get("metadata") if isinstance(consolidated, dict) else None

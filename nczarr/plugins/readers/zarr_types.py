@@ -150,7 +150,7 @@ def refuses_fill(value: Any, array: Json, version: int) -> bool:
         return version == 3 and letter in "iufcb"
     match letter:
         case "i" | "u":
-            return _no_integer(value, letter, size)
+            return _is_no_integer(value, letter, size)
         case "f":
             return _is_unreadable_float(value, version)
         case "c":
@@ -169,7 +169,8 @@ def refuses_fill(value: Any, array: Json, version: int) -> bool:
             return False
 
 
-def _no_integer(value: Any, letter: str, size: int) -> bool:
+def _is_no_integer(value: Any, letter: str, size: int) -> bool:
+    """Return whether a fill value is not an integer of the type: `letter` i or u, `size` in bytes."""
     if isinstance(value, str):
         try:
             value = int(value)

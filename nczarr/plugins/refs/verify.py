@@ -283,6 +283,7 @@ def read_chunks(
 def _read_batch(
     name: str, source: ArraySource, batch: tuple[Index, ...], skip: Callable[[str], bool]
 ) -> tuple[int, list[ChunkFault]]:
+    """Decode chunks; return the number read and the faults. `skip`: keys that are not to be read."""
     keys, layout = source.keys, source.layout
     count, faults = 0, []
     for index in batch:

@@ -210,6 +210,7 @@ class FileConnection(Connection):
 
     @cached_property
     def _opened(self) -> tuple[AbstractFileSystem, str]:
+        """Return the file system, shared by equal connections, and the path in it. Raises uniform errors."""
         if self._make_system is not None:
             return self._open_by(self._make_system), self.place.path
         try:

@@ -127,6 +127,7 @@ class RemoteDriver(Hdf5Driver):
 
     # ---- functions that HDF5 calls: an exception would be lost in it --------------------------------------------
     def _open(self, name: bytes, flags: int, access: int, longest: int) -> int | None:
+        """Open a remote file for HDF5: the address of its structure, or None (NULL) after noting the failure."""
         try:
             file = at(os.fsdecode(name))
         except OSError:
@@ -153,6 +154,7 @@ class RemoteDriver(Hdf5Driver):
         return 0
 
     def _read(self, file: int, kind: int, transfer: int, address: int, size: int, target: int) -> int:
+        """Copy bytes of a file to an address, zeros beyond its end; 0, or -1 after noting the failure."""
         try:
             data = self._opened[file].file.read(address, size)
             ctypes.memmove(target, data, len(data))

@@ -49,6 +49,7 @@ def await_request(system: AbstractFileSystem, request: Callable[[], Awaitable[T]
     from fsspec.asyn import sync
 
     async def limited() -> T:
+        """Await the request within the time limit, which an interruption of the run shortens."""
         task = asyncio.current_task()
         assert task is not None
         _under_way[task] = asyncio.get_running_loop()

@@ -126,6 +126,7 @@ class RemoteStore(Store):
         raise OSError(errno.EIO, f"it was read {TRIES} times, and never matched the server's listing", self._show(key))
 
     def _fetch(self, key: str, facts: ObjectFacts | None) -> bytes | None:
+        """Return the bytes of a key; None if it is missing. Raises OSError if it is listed (`facts`) but missing."""
         try:
             data: bytes = self.connection.call("cat_file", key, size=(facts.size or 0) if facts else 0)
         except (FileNotFoundError, IsADirectoryError, NotADirectoryError):

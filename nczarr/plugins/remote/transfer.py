@@ -85,6 +85,7 @@ def _md5(path: str) -> str:
 
 
 def _fetch_ranges(connection: FileConnection, file: int, size: int) -> None:
+    """Copy a remote file of `size` bytes to an open file descriptor, several ranges at once. Raises OSError."""
     from concurrent.futures import ThreadPoolExecutor
 
     def fetch(begin: int) -> None:

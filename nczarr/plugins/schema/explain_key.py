@@ -72,6 +72,7 @@ def _read_stored(store: Store, key: str) -> KeyContent | None:
 
 
 def _read_planned(plan: StorePlan, key: str, report: Report) -> KeyContent | None:
+    """Return the content of a key that the plan would write; None for another key, or after an error."""
     target = MeasuringStore()
     if not link.write_into_store(plan, target, report):
         return None
@@ -129,6 +130,7 @@ def _list_members(document: Any) -> Iterator[tuple[str, Any]]:
 
 
 def _find_meaning(name: str, known: Mapping[str, list[str]]) -> tuple[str, str]:
+    """Return the meaning of a member, and the section of the specification that defines it."""
     if name in known:
         meaning, section = known[name]
         return meaning, section
@@ -150,6 +152,7 @@ def _shorten(value: Any) -> str:
 
 
 def _explain_chunk(rest: str, content: KeyContent, plan: StorePlan, path: str, part: str) -> Iterator[str]:
+    """Yield lines on a chunk: its place in the grid, indices of its cells, type and codecs."""
     layout = plan.targets[path][part].layout if path in plan.targets else None
     index = tuple(map(int, re.findall(r"(?<![A-Za-z])\d+", rest)))
     if layout is None or (layout.shape and len(index) != len(layout.shape)):

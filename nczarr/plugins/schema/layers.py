@@ -133,6 +133,7 @@ class _Layering:
         )
 
     def _merge_storage(self, path: str, here: Variable, there: Variable) -> Storage:
+        """Return the storage of the earlier layer with the members that the later one states."""
         changed: dict[str, Any] = {}
         for field in fields(Storage):
             usual, old, new = (getattr(each, field.name) for each in (DEFAULT_STORAGE, here.storage, there.storage))
@@ -239,6 +240,7 @@ def _parse_length(value: str, text: str, report: Report) -> int | None:
 
 
 def _apply(checked: Checked, lengths: dict[str, int], values: dict[tuple[str, str], str], report: Report) -> Dataset:
+    """Return the tree with the lengths and attribute values given by `--define`; report attributes it lacks."""
     left = dict(values)
 
     def with_values(path: str, node: Any) -> Any:

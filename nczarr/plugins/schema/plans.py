@@ -39,6 +39,7 @@ def list_arrays(emission: Emission) -> Iterator[dict[str, Any]]:
 
 
 def _list_parts(plan: StorePlan) -> Iterator[dict[str, Any]]:
+    """Yield a record of each stored array: its prefix, dtype, grid, codecs and the route of its data."""
     routes = {(array.path, array.part): array.route for array in arrays(plan)}
     for path, targets in plan.targets.items():
         codecs = [codec.model_dump(mode="json") for codec in plan.storage[path].codecs] if path in plan.storage else []

@@ -33,6 +33,7 @@ def list_declarations(emission: Emission) -> Iterator[dict[str, Any]]:
 
 
 def _describe(path: str, node: Node, found: Analysed) -> dict[str, Any]:
+    """Return what the analysis found out about a node, for its record."""
     match node:
         case Group():
             return {"dimensions": [dimension.name for dimension in node.dimensions]}

@@ -128,18 +128,19 @@ class NetcdfReader:
         memory = self._memory(group.value, kind.value)
 
         def read(region: tuple[slice, ...]) -> NDArray[Any]:
+            """Return the values of a region, read by the C library; strings as an array of objects."""
             shape = [part.stop - part.start for part in region]
             start = (c_size_t * max(1, len(shape)))(*(part.start for part in region))
             count = (c_size_t * max(1, len(shape)))(*shape)
             if kind.value == STRING:
-                return self._texts(group.value, variable.value, start, count, shape)
+                return self._read_texts(group.value, variable.value, start, count, shape)
             values = np.zeros(shape, memory)
             self._call("nc_get_vara", group.value, variable.value, start, count, values.ctypes.data_as(c_void_p))
             return values
 
         return read
 
-    def _texts(self, group: int, variable: int, start: Any, count: Any, shape: list[int]) -> NDArray[Any]:
+    def _read_texts(self, group: int, variable: int, start: Any, count: Any, shape: list[int]) -> NDArray[Any]:
         cells = math.prod(shape)
         pointers = (c_char_p * cells)()
         self._call("nc_get_vara_string", group, variable, start, count, pointers)

@@ -171,9 +171,9 @@ class Application:
             client.close()
             share.close()
             count = 0 if delivery is None else delivery.count
-            self._tell(Finished(scope, status, count, time.monotonic() - begun, note))
+            self._record_request(Finished(scope, status, count, time.monotonic() - begun, note))
 
-    def _tell(self, finished: Finished) -> None:
+    def _record_request(self, finished: Finished) -> None:
         self.metrics(finished)
         self.metrics.note_used(self.workers.used)
         if self.access is not None:
@@ -246,6 +246,7 @@ class Application:
         raise BusyServerError("the dataset changes")
 
     async def _open(self, place: ServedPlace, version: str | None, at_hand: CachedDataset | None) -> CachedDataset:
+        """Return a dataset, opened by one worker thread for all requests that wait for it."""
         key = place.key, version
         task = self._opening.get(key)
         if task is None:

@@ -90,7 +90,7 @@ def parser() -> Command:
     subparser.option(
         RUN,
         "--access-log",
-        type=_destination,
+        type=_parse_destination,
         metavar="FORMAT",
         help="log a line for each request, `common` or `json`, to standard error, or with `:FILE` to a file; SIGHUP "
         "opens the file again",
@@ -107,7 +107,7 @@ def _processes(text: str) -> int:
     return count
 
 
-def _destination(text: str) -> Destination:
+def _parse_destination(text: str) -> Destination:
     from nczarr.plugins.serve.metrics import Destination
 
     try:
@@ -128,7 +128,7 @@ _BASE = re.compile(r"(https?://[A-Za-z0-9.:\[\]-]+)?((?:/[A-Za-z0-9._~-]+)*)/?")
 """Base of URLs: scheme and host, path."""
 
 
-def _seconds(text: str) -> float:
+def _parse_seconds(text: str) -> float:
     try:
         seconds = float(text)
     except ValueError:
@@ -145,8 +145,8 @@ _LIMITS: dict[str, tuple[Callable[[str], float], str, str]] = {
     "concurrency": (COUNT, "N", "concurrent tasks (default: number of processors + 2, at most 16)"),
     "queue": (COUNT, "N", "waiting requests (default: 4096)"),
     "connections": (COUNT, "N", "connected clients; others wait (default: 2048)"),
-    "timeout": (_seconds, "SECONDS", "time for a piece of work, and for a slow client (default: 60)"),
-    "grace": (_seconds, "SECONDS", "time to finish answers when the server stops (default: 3)"),
+    "timeout": (_parse_seconds, "SECONDS", "time for a piece of work, and for a slow client (default: 60)"),
+    "grace": (_parse_seconds, "SECONDS", "time to finish answers when the server stops (default: 3)"),
 }
 """Limits of the server by option: parser, metavar, help."""
 

@@ -277,6 +277,7 @@ class Shelf:
         source.data = copy
 
     def _keep(self, opened: CachedDataset) -> None:
+        """Cache a dataset; now and then free evicted ones that a reference cycle keeps."""
         before = len(self._datasets)
         self._datasets.put(opened.place.key, opened)
         self._evicted += max(0, before + 1 - len(self._datasets))

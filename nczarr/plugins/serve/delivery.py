@@ -94,7 +94,7 @@ class Delivery:
         """Send the answer; headers only for HEAD. Raises CutError, and errors of making the body."""
         self.workers.giving += 1
         try:
-            await client.send(self._start())
+            await client.send(self._make_start_message())
             if self.head or (
                 self.length is not None and self.length <= self.workers.piece and (self.body.memory == self.length)
             ):
@@ -112,7 +112,7 @@ class Delivery:
                 self.body.close()
             self.share.close()
 
-    def _start(self) -> Message:
+    def _make_start_message(self) -> Message:
         answer = self.answer
         headers = [("content-type", answer.kind)] if answer.kind else []
         if self.length is not None and answer.status not in (204, 304):

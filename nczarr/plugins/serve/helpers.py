@@ -70,6 +70,7 @@ class Helpers:
             self._room.release()
 
     def _call(self, key: tuple[Any, ...], function: Callable[..., Any], arguments: tuple[Any, ...]) -> Any:
+        """Call a function in a helper process and return its result. Raises what it raises, NoAnswerError."""
         with self._lock:
             helper = self._idle.pop() if self._idle else None
         helper = helper or self._start_helper()

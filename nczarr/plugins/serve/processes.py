@@ -71,7 +71,7 @@ class Supervisor:
         before = {number: signal.signal(number, self._hear) for number in numbers}
         try:
             for row in range(self.count):
-                self._wait(self._start(row))
+                self._wait(self._start_child(row))
             announce()
             self._watch()
         finally:
@@ -92,6 +92,7 @@ class Supervisor:
         return signal.SIGTERM in self._heard or signal.SIGINT in self._heard
 
     def _watch(self) -> None:
+        """Replace processes that end, and pass signals on, until the end of the server."""
         while not self._ends:
             select.select([self._woken[0]], [], [])
             with suppress(BlockingIOError):
@@ -114,7 +115,7 @@ class Supervisor:
                 continue  # it made room for another
             if self._failures >= MOST_FAILURES:
                 raise FailedStartError("the processes of the server end as soon as they start")
-            self._wait(self._start(child.row))
+            self._wait(self._start_child(child.row))
 
     def _collect_ended(self) -> list[tuple[_Child, bool]]:
         """Return the processes that have ended, and whether each accepted clients; forget them."""
@@ -137,7 +138,7 @@ class Supervisor:
         for child in list(self.children.values()):
             if self._ends:
                 return
-            self._wait(self._start(child.row))
+            self._wait(self._start_child(child.row))
             with suppress(ProcessLookupError):
                 os.kill(child.pid, signal.SIGTERM)
             end = time.monotonic() + self.grace + LATE
@@ -145,7 +146,7 @@ class Supervisor:
                 self._replace_ended()
                 time.sleep(0.02)
 
-    def _start(self, row: int) -> _Child:
+    def _start_child(self, row: int) -> _Child:
         reading, writing = os.pipe()
         pid = os.fork()
         if pid == 0:

@@ -264,6 +264,7 @@ class Workers:
         results: list[T] = []
 
         def leave() -> None:
+            """Release the memory of the work that is not needed for its result, and start waiting work."""
             if share is None or share.closed:
                 remaining = 0
             elif weigh is None:

@@ -139,6 +139,7 @@ class SearchIndex:
                 self._thread, self._last = None, time.monotonic()
 
     def _look(self) -> None:
+        """Look at all datasets below the root and replace the records, up to the limits of number, size and time."""
         end = time.monotonic() + SECONDS
         seen: set[tuple[str, ...]] = set()
         weight, full = 0, False

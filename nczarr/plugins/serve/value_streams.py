@@ -175,10 +175,11 @@ def cost(checked: Checked, path: str, ranges: Sequence[range]) -> int:
     """Return the bytes that must be read or decoded for index ranges of a variable, none of them descending."""
     parts = checked.parts.get(path, {})
     least = size_of(checked, path, tuple(ranges))
-    return max([least, *(_cost(part, ranges, least) for part in parts.values())])
+    return max([least, *(_estimate_cost(part, ranges, least) for part in parts.values())])
 
 
-def _cost(part: ArraySource, ranges: Sequence[range], least: int) -> int:
+def _estimate_cost(part: ArraySource, ranges: Sequence[range], least: int) -> int:
+    """Return the bytes to decode for ranges: whole chunks, or without chunks the span, but not more than pages."""
     chunk = chunk_size(part)
     rank = len(ranges)
     if not chunk or len(part.layout.shape) < rank or not all(ranges):

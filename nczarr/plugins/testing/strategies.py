@@ -139,6 +139,7 @@ def _chars(length: int) -> st.SearchStrategy[bytes]:
 
 
 def _number(atomic: Atomic, cdl: bool) -> st.SearchStrategy[bytes]:
+    """Return a strategy for the bytes of a number; `cdl`: NaN only as CDL can write it."""
     code = f"<{atomic.code}"
     if atomic.is_integer:
         edges = st.sampled_from((0, 1, atomic.low, atomic.high))
@@ -245,6 +246,7 @@ class _Scene:
         return declared
 
     def compound(self, name: str) -> CompoundType:
+        """Draw a compound type, with gaps between the members if it is not for CDL."""
         draw = self.draw
         labels = draw(st.lists(legal_names(), min_size=1, max_size=3, unique=True))
         shapes = st.lists(st.integers(1, 2), max_size=2).map(tuple)
@@ -339,6 +341,7 @@ def _elements(draw: st.DrawFn) -> tuple[str, ...]:
 
 
 def _codecs() -> st.SearchStrategy[Codec]:
+    """Return a strategy for codecs, by their numbers in HDF5."""
     level = st.integers(1, 9)
     named = st.sampled_from((Codec(id=2), Codec(id=3)))
     deflate = level.map(lambda value: Codec(id=1, parameters=(value,)))

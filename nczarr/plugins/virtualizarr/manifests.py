@@ -156,6 +156,7 @@ def _list_virtual(dataset: Any) -> list[Any]:
 
 
 def _add_dataset(dataset: Any, documents: dict[str, bytes], tables: dict[str, ManifestTable]) -> None:
+    """Add a dataset of xarray: documents of all variables, chunks of loaded ones, manifests of virtual ones."""
     from zarr.storage import MemoryStore
 
     nested = next((str(name) for name in dataset.variables if "/" in str(name)), None)

@@ -80,6 +80,8 @@ def _deflate(encoding: dict[str, Any], codec: Codec) -> None:
 
 
 def _set_level(name: str) -> Callable[[dict[str, Any], Codec], None]:
+    """Return a function that enters a codec with its level into an `encoding`, as `{"zlib": True, "complevel": 4}`."""
+
     def add(encoding: dict[str, Any], codec: Codec) -> None:
         encoding[name] = True
         if codec.parameters:

@@ -137,6 +137,8 @@ def _cast(dtype: np.dtype[Any]) -> Convert:
 
 
 def _texts(dtype: np.dtype[Any]) -> Convert:
+    """Return a conversion of objects (str or None) to a dtype of fixed length, `S` or `U`."""
+
     def convert(values: NDArray[Any]) -> NDArray[Any]:
         texts = [text or "" for text in values.reshape(-1).tolist()]
         encoded_texts = [text.encode("utf-8", "surrogateescape") for text in texts] if dtype.kind == "S" else texts
@@ -146,6 +148,8 @@ def _texts(dtype: np.dtype[Any]) -> Convert:
 
 
 def _lists(dtype: np.dtype[Any]) -> Convert:
+    """Return a conversion of ragged lists to a dtype of their elements."""
+
     def convert(values: NDArray[Any]) -> NDArray[Any]:
         out = np.empty(values.size, object)
         for place, row in enumerate(values.flat):

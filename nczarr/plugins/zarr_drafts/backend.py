@@ -86,6 +86,7 @@ class Draft2019Writer(HiddenAttributes):
         yield keys.group_key("/" + prefix[:-1]), wire.encode({"zarr_format": wire.FORMAT, **ordered})
 
     def array(self, prefix: str, target: PartTarget, axes: Sequence[str], attributes: Json) -> Iterator[Entry]:
+        """Yield the key and the document of one array; `attributes`: members that `finish` made."""
         layout, members = target.layout, attributes or {"attributes": {}, "extensions": []}
         texts = "vlen-utf8" if target.utf8 else "vlen-bytes"
         separated = {} if target.separator is None else {"separator": target.separator}
@@ -107,6 +108,7 @@ class Draft2019Writer(HiddenAttributes):
         yield keys.array_key("/" + prefix[:-1]), wire.encode(document)
 
     def finish(self, path: str, shown: Json, hidden: Json) -> Json:
+        """Return attributes and extensions of a node's document, with hidden attributes in our extension."""
         checked = self.plan.checked
         foreign = checked.foreign.get(path, Foreign())
         node = checked.variables.get(path) or checked.groups[path]

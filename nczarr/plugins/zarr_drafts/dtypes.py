@@ -143,6 +143,7 @@ def configs(steps: Sequence[Json]) -> tuple[Step, ...]:
 
 
 def _config(step: Json) -> Step:
+    """Return a codec object of the draft as a decoding step, whose `id` is a known name, or the URI."""
     from nczarr.arrays.codecs.table import is_decoded
 
     uri = step["codec"]

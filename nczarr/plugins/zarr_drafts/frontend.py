@@ -56,6 +56,7 @@ class NodeDocuments(StrictDocuments):
         return self._discover()
 
     def _discover(self) -> Nodes:
+        """Return the nodes of the store: listed, or those given in the options with their ancestors and members."""
         hierarchy = Hierarchy(operations(self.store))
         if hierarchy.store.lists:
             return hierarchy.discover()
@@ -147,6 +148,7 @@ class NodeDocuments(StrictDocuments):
         return self._valid[key]
 
     def _validate(self, key: str, path: str) -> Json | None:
+        """Return a node's document after reporting its faults; None if it is missing or cannot be read."""
         if not self.nodes.documents.get(path):
             return None
         document = self.get(key)

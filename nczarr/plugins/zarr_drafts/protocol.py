@@ -144,7 +144,7 @@ class Hierarchy:
         OSError
             If the store fails.
         """
-        self._create(path, "group", document)
+        self._create_node(path, "group", document)
 
     def create_array(self, path: str, document: Mapping[str, Any]) -> None:
         """Create an array. Its ancestors are implied.
@@ -167,9 +167,9 @@ class Hierarchy:
         OSError
             If the store fails.
         """
-        self._create(path, "array", document)
+        self._create_node(path, "array", document)
 
-    def _create(self, path: str, kind: Kind, document: Mapping[str, Any]) -> None:
+    def _create_node(self, path: str, kind: Kind, document: Mapping[str, Any]) -> None:
         wrong = keys.path_problem(path)
         if wrong is not None:
             raise ValueError(f"`{path}` is not the path of a node: {wrong}")

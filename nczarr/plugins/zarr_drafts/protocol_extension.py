@@ -147,6 +147,7 @@ def with_fill(extensions: list[Json], fill: bytes) -> list[Json]:
 
 
 def _object(name: str, members: Json, hidden_attributes: Json, inner: Mapping[str, Any]) -> Json:
+    """Make the extension object of a node; empty members of `nczarr` are left out."""
     attributes = hidden_attributes.get("nczarr", {})
     stated = {key: value for key, value in {**inner, "attributes": attributes}.items() if value}
     return {

@@ -155,6 +155,7 @@ class DraftMetadata:
                 self._bad("an item of the list has no name", prefix, place)
 
     def _read_released(self, prefix: str) -> dict[str, Json]:
+        """Return the hidden attributes of a node in the form of released NCZarr, by name without `_nczarr_`."""
         document, attributes = self.node(prefix), self._attributes(prefix)
         for message, where in find_misplaced(document):
             self.documents.report_lost("draft-layout", message, prefix + DOCUMENT, where)

@@ -170,6 +170,7 @@ def _walk(text: str, at: int, where: str, places: Places, depth: int) -> int:
 
 
 def _walk_object(text: str, at: int, where: str, places: Places, depth: int) -> int:
+    """Note the places of an object's members; return the position behind it. Raises StrictError."""
     at = skip_blank(text, at + 1)
     taken: set[str] = set()
     while text[at] != "}":

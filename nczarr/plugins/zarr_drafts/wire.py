@@ -80,9 +80,9 @@ class _Document:
                     self._bad("", f"member `{name}` is missing")
             if not isinstance(document.get("attributes", {}), dict):
                 self._bad("/attributes", "`attributes` is not an object")
-            self._extensions(document.get("extensions", []))
+            self._check_extensions(document.get("extensions", []))
             if kind == "array" and all(name in document for name in ARRAY):
-                self._read_array(document)
+                self._check_array(document)
 
     def _add(self, code: str, weight: Weight, where: str, message: str) -> bool:
         self.faults.append(DocumentFault(weight, code, where, message))
@@ -95,6 +95,7 @@ class _Document:
         return self._add("unreadable-array", "lost", where, message)
 
     def _is_version(self, document: Json, kind: Kind) -> bool:
+        """Return whether the document is of version 3; warn of members that version 3.0 does not have."""
         written = document["zarr_format"]
         version = _VERSION.fullmatch(written) if isinstance(written, str) else None
         if version is None:
@@ -106,7 +107,7 @@ class _Document:
             self._add("foreign-member", "warning", pointer(name), text)
         return True
 
-    def _extensions(self, extensions: Any) -> None:
+    def _check_extensions(self, extensions: Any) -> None:
         if not isinstance(extensions, list):
             self._bad("/extensions", "`extensions` is not a list")
             return
@@ -146,19 +147,19 @@ class _Document:
         return is_named if "type" in point else self._bad(where, f"`type` of {what} is missing")
 
     # ---- members of arrays -----------------------------------------------------------------------------------------
-    def _read_array(self, document: Json) -> None:
+    def _check_array(self, document: Json) -> None:
         shape = lengths(document["shape"])
         if shape is None:
             self._bad("/shape", "`shape` is not a list of integers of at least 0")
         elif not sensible(shape):
             self._unknown("/shape", "the array has too many elements")
             shape = None
-        self._grid(document["chunk_grid"], None if shape is None else len(shape))
-        self._codecs(document["chunk_codecs"])
+        self._check_grid(document["chunk_grid"], None if shape is None else len(shape))
+        self._check_codecs(document["chunk_codecs"])
         if self._is_type(document["data_type"]):
             used = find_used_type(document["data_type"])
-            self._layout(document["chunk_memory_layout"], used)
-            self._fill(document["fill_value"], used)
+            self._check_layout(document["chunk_memory_layout"], used)
+            self._check_fill(document["fill_value"], used)
 
     def _is_type(self, data_type: Any) -> bool:
         where = "/data_type"
@@ -182,7 +183,7 @@ class _Document:
             return self._unknown(where, f"the data type cannot be read: {fault}")
         return True
 
-    def _grid(self, grid: Any, rank: int | None) -> None:
+    def _check_grid(self, grid: Any, rank: int | None) -> None:
         where = "/chunk_grid"
         if not isinstance(grid, dict) or ("extension" not in grid and grid.get("type") != "regular"):
             self._bad(_inside(grid, where, "type") if isinstance(grid, dict) else where, "the grid is not regular")
@@ -203,7 +204,7 @@ class _Document:
         if grid.get("separator", ".") not in (".", "/"):
             self._bad(where + pointer("separator"), "`separator` is neither `.` nor `/`")
 
-    def _layout(self, layout: Any, used: Any) -> None:
+    def _check_layout(self, layout: Any, used: Any) -> None:
         where, fixed = "/chunk_memory_layout", dtypes.descr(used) != "|O"
         if layout in ("C", "F"):
             if not fixed:
@@ -215,7 +216,7 @@ class _Document:
             elif fixed:
                 self._bad(where, "the memory layout is only for strings")
 
-    def _codecs(self, codecs: Any) -> None:
+    def _check_codecs(self, codecs: Any) -> None:
         if not isinstance(codecs, list):
             self._bad("/chunk_codecs", "`chunk_codecs` is not a list")
             return
@@ -226,7 +227,7 @@ class _Document:
             else:
                 self._bad(where, "a codec is not an object")
 
-    def _fill(self, fill: Any, used: Any) -> None:
+    def _check_fill(self, fill: Any, used: Any) -> None:
         where = "/fill_value"
         if fill is None:
             text = "the fill value is undefined: missing chunks are read as zeros"

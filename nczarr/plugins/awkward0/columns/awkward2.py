@@ -97,6 +97,7 @@ class _Columns:
         return self._known[id(layout)][1]
 
     def _column(self, layout: Any, place: str) -> nodes.Column:
+        """Convert a layout to a column, within `Objects` if a parameter names the function that makes objects."""
         self._lose_parameters(layout, place)
         column = self._convert_layout(layout, place)
         function = (layout._parameters or {}).get(FUNCTION)
@@ -122,7 +123,7 @@ class _Columns:
                 starts, stops = layout.starts.data, layout.stops.data
                 return self._as_text(layout, nodes.Spans(starts, stops[: len(starts)], self._items(layout, inner)))
             case kinds.RecordArray():
-                return self._table(layout, place)
+                return self._convert_records(layout, place)
             case kinds.ByteMaskedArray():
                 return nodes.Masked(layout.mask.data, self.column(layout.content, place), not layout.valid_when)
             case kinds.BitMaskedArray():
@@ -165,7 +166,7 @@ class _Columns:
         self._lose(place, f"has {'texts' if text else 'lists'} of {size} items each; the fixed length is lost")
         return self._as_text(layout, nodes.regular(content, count, size))
 
-    def _table(self, layout: Any, place: str) -> nodes.Column:
+    def _convert_records(self, layout: Any, place: str) -> nodes.Column:
         if layout.is_tuple:
             self._lose(place, "has tuples, written as records with the names 0, 1, …")
         names = tuple(layout.fields)
@@ -174,6 +175,7 @@ class _Columns:
         return nodes.TableNode(names, columns, len(layout))
 
     def _lose_parameters(self, layout: Any, place: str) -> None:
+        """Report the layout's parameters that a column does not keep, such as `categorical`, as losses."""
         lists = self._kinds.ListOffsetArray, self._kinds.ListArray, self._kinds.RegularArray
         is_text = isinstance(layout, lists) and layout.parameter("__array__") in ("string", "bytestring")
         for name, value in (layout._parameters or {}).items():

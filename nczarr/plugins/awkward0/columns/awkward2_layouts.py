@@ -81,6 +81,7 @@ class _Layouts:
     # ---- elements ----------------------------------------------------------------------------------------------------
 
     def _flat(self, values: NDArray[Any], place: str) -> Any:
+        """Convert a NumPy array: structured items to records, fixed-length texts to strings, others as they are."""
         dtype, contents = values.dtype, self.contents
         if dtype.names is not None:
             if values.ndim > 1:
@@ -124,6 +125,7 @@ class _Layouts:
         return layout
 
     def _texts(self, column: nodes.TextNode, place: str) -> Any:
+        """Convert strings, recoded to UTF-8 if their encoding is another; without an encoding they are bytestrings."""
         lists, encoding = column.bytes, column.encoding
         inner = self.of(lists.content, place)
         raw = inner.project() if inner.is_indexed and not inner.is_option else inner
@@ -241,6 +243,7 @@ class _Layouts:
         return layout
 
     def _simplify(self, tags: Any, index: Any, parts: list[Any]) -> Any:
+        """Make a union, whose mergeable parts become one, except integers that would lose digits as floats."""
         from inspect import signature
 
         union = self.contents.UnionArray

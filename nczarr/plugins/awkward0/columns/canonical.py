@@ -142,6 +142,7 @@ def _days(values: NDArray[Any]) -> NDArray[Any]:
 def _lists(
     starts: NDArray[Any], stops: NDArray[Any], content: nodes.Column, where: NDArray[Any] | None, deep: Deep
 ) -> nodes.ListNode:
+    """Make lists with offsets from 0 of ranges [start, stop) of the content; `where`: numbers of lists, None: all."""
     if where is not None:
         starts, stops = starts[where], stops[where]
     counts = np.maximum(np.subtract(stops, starts, dtype=np.int64), 0)
@@ -179,6 +180,7 @@ def _mask(
 
 
 def _sparse(column: nodes.Sparse, where: NDArray[Any] | None, deep: Deep) -> nodes.Column:
+    """Make a dense array of a sparse one, with its default between; `where`: numbers of the items, None: all."""
     content = plain(column.content, None, deep)
     if not isinstance(content, nodes.Flat):
         raise NoVariableError("lost-union", "a sparse array of elements without a fixed size")

@@ -47,14 +47,15 @@ class _ItemWalk:
         return objects
 
     def _take(self, column: nodes.Column, where: NDArray[Any]) -> list[Any]:
+        """Return items by number as Python objects: numbers, strings, lists, dicts, None if missing."""
         match column:
             case nodes.Flat():
-                return self._elements(column.values[where])
+                return self._take_elements(column.values[where])
             case nodes.ListNode() | nodes.Spans():
                 starts, stops = nodes.bounds(column)
-                return self._lists(column.content, starts[where], stops[where])
+                return self._take_lists(column.content, starts[where], stops[where])
             case nodes.TextNode():
-                return self._texts(column, where)
+                return self._take_texts(column, where)
             case nodes.TableNode():
                 columns = [self.take(inner, where) for inner in column.columns]
                 rows = zip(*columns, strict=True) if columns else ((),) * len(where)
@@ -69,7 +70,7 @@ class _ItemWalk:
                     return self._present(column.content, index, index >= 0)
                 return self.take(column.content, index)
             case nodes.Sparse():
-                return self._sparse(column, where)
+                return self._take_sparse(column, where)
             case nodes.Union():
                 return self._mix(column.contents, column.tags[where], column.index[where])
             case nodes.ArrayPieces():
@@ -81,21 +82,23 @@ class _ItemWalk:
             case _:
                 assert_never(column)
 
-    def _elements(self, values: NDArray[Any]) -> list[Any]:
+    def _take_elements(self, values: NDArray[Any]) -> list[Any]:
+        """Return an array as nested lists, with dicts for structured items. Raises ValueError beyond the limit."""
         self._left -= values.size
         if self._left < 0:
             raise ValueError("the items exceed the limit")
         if values.dtype.names is not None:
             if values.ndim > 1:
-                return [self._elements(row) for row in values]
-            fields = [self._elements(values[name]) for name in values.dtype.names]
+                return [self._take_elements(row) for row in values]
+            fields = [self._take_elements(values[name]) for name in values.dtype.names]
             rows = zip(*fields, strict=True) if fields else ((),) * len(values)
             return [dict(zip(values.dtype.names, row, strict=True)) for row in rows]
         if values.dtype.kind in "mM":
-            return list(values) if values.ndim == 1 else [self._elements(row) for row in values]
+            return list(values) if values.ndim == 1 else [self._take_elements(row) for row in values]
         return list(values.tolist())
 
-    def _lists(self, content: nodes.Column, starts: NDArray[Any], stops: NDArray[Any]) -> list[Any]:
+    def _take_lists(self, content: nodes.Column, starts: NDArray[Any], stops: NDArray[Any]) -> list[Any]:
+        """Return a list of the content's items [start, stop) for each start. Raises ValueError beyond the limit."""
         counts = np.subtract(stops, starts, dtype=np.int64)
         ends = np.cumsum(counts)
         total = int(ends[-1])
@@ -106,7 +109,7 @@ class _ItemWalk:
         cuts = [0, *ends.tolist()]
         return [inner[start:stop] for start, stop in itertools.pairwise(cuts)]
 
-    def _texts(self, column: nodes.TextNode, where: NDArray[Any]) -> list[Any]:
+    def _take_texts(self, column: nodes.TextNode, where: NDArray[Any]) -> list[Any]:
         inside = column.bytes
         starts, stops = nodes.bounds(inside)
         if not isinstance(inside.content, nodes.Flat):
@@ -122,14 +125,15 @@ class _ItemWalk:
         items = iter(self.take(content, where[present]))
         return [next(items) if there else None for there in present.tolist()]
 
-    def _sparse(self, column: nodes.Sparse, where: NDArray[Any]) -> list[Any]:
+    def _take_sparse(self, column: nodes.Sparse, where: NDArray[Any]) -> list[Any]:
+        """Return items by number: the stored ones, and the default for all others (None of lists: an empty list)."""
         place = np.searchsorted(column.index, where)
         there = place < len(column.index)
         there[there] = column.index[place[there]] == where[there]
         items = iter(self.take(column.content, place[there]))
         default = column.default
         if isinstance(default, np.ndarray | np.generic):
-            default = self._elements(np.asarray(default)[np.newaxis])[0]
+            default = self._take_elements(np.asarray(default)[np.newaxis])[0]
         elif default is None and isinstance(column.content, nodes.ListNode | nodes.Spans):
             default = []
         return [next(items) if is_stored else default for is_stored in there.tolist()]

@@ -272,6 +272,7 @@ class ColumnSlicer:
         return self._known[key][1]
 
     def _cut(self, column: Column, start: int, stop: int) -> Column:
+        """Return items [start, stop) of a column, as views where the form allows it."""
         arrays: dict[str, Any] = {name: getattr(column, name)[start:stop] for name in _BY_ITEM if hasattr(column, name)}
         match column:
             case Flat() | Spans() | Indexed() | Union():
@@ -303,6 +304,7 @@ class ColumnSlicer:
                 assert_never(column)
 
     def _slice_pieces(self, column: ArrayPieces, start: int, stop: int) -> Iterator[Column]:
+        """Yield the parts of the pieces that are within items [start, stop); at least one, which may be empty."""
         at = 0
         is_first = True
         for piece in column.pieces:

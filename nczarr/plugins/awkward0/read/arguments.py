@@ -91,6 +91,7 @@ class Workspace:
         """Replace remaining blobs by their bytes, or by arrays of the storage."""
 
         def change(value: Any) -> Any:
+            """Return the contents of a blob, or the name of a function; other values unchanged."""
             match value:
                 case StoredBlob(array=array) if array is not None:
                     return array_values.elements(array)

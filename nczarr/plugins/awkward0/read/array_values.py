@@ -47,6 +47,7 @@ def elements(values: NDArray[Any]) -> nodes.Flat:
 
 
 def _check_characters(values: NDArray[Any]) -> None:
+    """Refuse code points above U+10FFFF in an array of texts (dtype `U`), also in fields."""
     for name in values.dtype.names or ():
         _check_characters(values[name])
     if values.dtype.kind == "U" and values.size:
@@ -82,6 +83,7 @@ def replace(value: Any, change: Callable[[Any], Any]) -> Any:
     done: dict[int, Any] = {}
 
     def change_in(value: Any) -> Any:
+        """Return the changed value, whose members are changed in turn; each object is changed once."""
         if id(value) not in done:
             result = change(value)
             if isinstance(result, list | tuple):
@@ -111,7 +113,7 @@ def array_of_list(values: list[Any] | tuple[Any, ...], dtype: str) -> nodes.Colu
     if not values:
         return nodes.Flat(np.empty(0, dtype))
     if all(isinstance(value, str) for value in values):
-        return _text_node(values)
+        return _make_text_node(values)
     leaves = _kinds(values)
     if leaves not in ({bool}, {int}, {float}, {int, float}):
         raise _bad("a list used as an array must contain numbers, booleans or strings")
@@ -134,7 +136,7 @@ def _kinds(values: Any) -> set[type]:
     return kinds
 
 
-def _text_node(values: Any) -> nodes.TextNode:
+def _make_text_node(values: Any) -> nodes.TextNode:
     try:
         encoded = [text.encode() for text in values]
     except UnicodeEncodeError:

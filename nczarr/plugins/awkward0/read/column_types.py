@@ -47,6 +47,7 @@ def list_units(column: Column) -> Iterator[tuple[str, str]]:
 
 
 def _list_dtype_units(dtype: np.dtype[Any]) -> Iterator[tuple[str, str]]:
+    """Yield the path of each time or interval in the dtype ("" for the dtype itself), and its CF units."""
     for name in dtype.names or ():
         yield from ((_join(name, path), unit) for path, unit in _list_dtype_units(dtype[name].base))
     if dtype.kind in "mM":
@@ -134,6 +135,7 @@ class ColumnTypes(DeclaredTypes):
         return self.of(column, name), ()
 
     def _compound(self, fields: list[tuple[str, TypeName, tuple[int, ...]]], name: str) -> TypeName:
+        """Declare a compound type with members (name, type, shape), and return its name."""
         if not fields:
             raise NoVariableError("unreadable-array", "records without members")
         for member, _, shape in fields:

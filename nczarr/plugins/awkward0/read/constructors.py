@@ -139,6 +139,7 @@ def _content(arguments: Arguments, *, texts: bool) -> Column:
 
 
 def _finish(arguments: Arguments, lists: nodes.ListNode | nodes.Spans, *, texts: bool) -> Column:
+    """Return the lists, or with `texts` strings of their bytes, in the encoding that the arguments name."""
     if not texts:
         return lists
     encoding = arguments.value("encoding", "utf-8")
@@ -191,6 +192,7 @@ def table_of_pairs(arguments: Arguments) -> nodes.TableNode:
 
 
 def _table(arguments: Arguments, name: str, pairs: Iterable[Any]) -> nodes.TableNode:
+    """Make a table of pairs (name, column); it is as long as the shortest column."""
     pairs = list(pairs)
     names = tuple(column_name for column_name, _ in pairs)
     if len(set(names)) < len(names):
@@ -355,6 +357,7 @@ def _check_tags(arguments: Arguments, tags: NDArray[Any], count: int) -> None:
 
 
 def _union(arguments: Arguments, every: NDArray[Any], index: NDArray[Any], contents: tuple[Column, ...]) -> Column:
+    """Make a union of contents by tags; each content's length is checked against the index as soon as it is known."""
     tags = flat(every)
     _check_tags(arguments, tags, len(contents))
     _check_natural(arguments, "index", "index", index)

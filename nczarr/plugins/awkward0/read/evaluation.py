@@ -44,6 +44,8 @@ class TableFunction(NamedTuple):
 
 
 def _decompress(module: str) -> TableFunction:
+    """Return the constructor of compressed blobs, whose bytes the function of `module` decompresses when needed."""
+
     def made(arguments: Arguments) -> PackedBlob:
         value = arguments.value("data")
         if not isinstance(value, StoredBlob | PackedBlob):
@@ -163,6 +165,7 @@ class Evaluation:
     # values of expressions
 
     def _value(self, expression: Expression) -> Any:
+        """Return the value of an expression, evaluated once if it has an id."""
         number = expression.id
         if number in self._values:  # and not open: only a reference leads to what is in the making
             return self._values[number]
@@ -173,7 +176,7 @@ class Evaluation:
         if number is not None:
             self._values[number] = _OPEN
         try:
-            value = self._make(expression)
+            value = self._evaluate(expression)
             self._workspace.measure(value, expression.at)
         except UnreadableDocumentError as error:
             error.at = error.at or expression.at
@@ -183,7 +186,7 @@ class Evaluation:
             self._values[number] = value
         return value
 
-    def _make(self, expression: Expression) -> Any:
+    def _evaluate(self, expression: Expression) -> Any:
         value, members = expression.value, expression.members
         match expression.kind:
             case "call":
@@ -220,6 +223,7 @@ class Evaluation:
                 return self._refer(value, expression.at)
 
     def _refer(self, number: int, at: At) -> Any:
+        """Return the value of a referenced expression; inside that expression, a reference to be resolved later."""
         values = self._values
         if values.get(number) is not _OPEN:
             return self._value(self._document.ids[number])

@@ -253,6 +253,7 @@ class _AwkwardReader:
             self._add_variable(inner, name, (along, len(table)), into, key)
 
     def _add_variable(self, column: Column, name: str, along: tuple[str, int] | None, into: _Group, key: str) -> None:
+        """Append a variable of a column to a group, or report why it cannot be one; `along`: name and length."""
         fqn, types = names.join(into.path, name), into.types
         before, masks = dict(types.types), len(types.masks)
         where = None if along is None or len(column) == along[1] else np.arange(along[1])

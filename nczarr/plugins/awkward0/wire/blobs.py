@@ -124,6 +124,7 @@ def _stream(begin: Callable[[], tuple[Any, Any]], *, several: bool) -> Any:
     """Return a bounded decompressor from a library's incremental one; `several`: allow consecutive streams."""
 
     def made(data: memoryview, most: int, key: str) -> bytes | bytearray:
+        """Return the first bytes of the decompressed data, at most `most`. Raises UnreadableDocumentError."""
         out: list[bytes] = []
         size, rest = 0, data
         for _ in range(MOST_STREAMS if several else 1):

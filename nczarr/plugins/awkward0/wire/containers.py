@@ -161,7 +161,7 @@ def _fault(archive: ZipFile) -> str | None:
         if info.orig_filename in names or info.filename in names:
             return f"two members have the name {show(info.filename)}"
         names |= {info.orig_filename, info.filename}
-        fault = _member_fault(info)
+        fault = _find_member_fault(info)
         if info.header_offset < 0 or info.header_offset + info.compress_size > size:
             fault = "is outside the file"
         if fault is not None:
@@ -171,7 +171,7 @@ def _fault(archive: ZipFile) -> str | None:
     return None
 
 
-def _member_fault(info: ZipInfo) -> str | None:
+def _find_member_fault(info: ZipInfo) -> str | None:
     if info.filename.endswith("/"):
         return "is a folder"
     if not is_safe(info.orig_filename) or "\\" in info.orig_filename:
@@ -195,13 +195,13 @@ class _GroupStorage(_Storage):
         """Return a dataset as an array. Raises KeyError, UnreadableDocumentError."""
         dataset = follow_links(self._container, key)
         try:
-            return self._values(dataset, key)
+            return self._read_dataset(dataset, key)
         except UnreadableDocumentError:
             raise
         except DAMAGE as error:
             raise _bad(f"dataset {show(key)} cannot be read: {error}") from None
 
-    def _values(self, dataset: Any, key: str) -> Any:
+    def _read_dataset(self, dataset: Any, key: str) -> Any:
         import h5py
 
         if not isinstance(dataset, h5py.Dataset):

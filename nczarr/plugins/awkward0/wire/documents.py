@@ -48,6 +48,8 @@ Faulty = Iterator[tuple[tuple[int, ...], str]]
 
 
 def _check(type_: Any, words: str, least: int | None = None) -> Callable[[Any], Faulty]:
+    """Return a check that yields (path in the value, message) unless a value has the type and is at least `least`."""
+
     def faults(value: Any) -> Faulty:
         if not isinstance(value, type_) or (isinstance(value, bool) and type_ is int):
             yield (), words
@@ -188,6 +190,7 @@ class _ExpressionReader:
         return self._make(keys[0], value, at, depth)
 
     def _make(self, key: str, value: dict[str, Any], at: At, depth: int) -> Expression | None:
+        """Make an expression of kind `key`, such as "call", from JSON; None after reporting invalid members."""
         checks = {"id": _NUMBER, **KINDS[key]}
         before = self._faults.report.errors
         members = {name: self._member(name, value[name], At(at, name), depth + 1) for name in checks if name in value}

@@ -67,11 +67,12 @@ def _shape(value: Any) -> bool:
 
 
 def _describe(value: Any) -> np.dtype[Any]:
+    """Return the dtype of a description: a string, a base and a shape, or a list of fields."""
     match value:
         case str():
             return _simple(value)
         case (str() | list() | tuple() as base, int() | list() | tuple() as shape) if isinstance(value, tuple):
-            return _sub_array(_describe(base), shape)
+            return _make_sub_array(_describe(base), shape)
         case list():
             dtype = np.dtype([_field(field) for field in value])
             if dtype.itemsize > LARGEST_ITEM or dtype.itemsize < 0:
@@ -82,6 +83,7 @@ def _describe(value: Any) -> np.dtype[Any]:
 
 
 def _simple(text: str) -> np.dtype[Any]:
+    """Return the dtype of a string such as "<f8", "int32" or "S5"; little-endian unless it says otherwise."""
     code = _CODE.fullmatch(text)
     if code is None and _NAME.fullmatch(text) is None:
         raise _refuse(f"{show(text)} is unknown")
@@ -92,7 +94,7 @@ def _simple(text: str) -> np.dtype[Any]:
     return dtype if text[0] in "<>" else np.dtype(dtype.newbyteorder("<").str)
 
 
-def _sub_array(base: np.dtype[Any], shape: Any) -> np.dtype[Any]:
+def _make_sub_array(base: np.dtype[Any], shape: Any) -> np.dtype[Any]:
     sizes = (shape,) if _whole(shape) else tuple(shape)
     if not sizes or len(sizes) > MOST_DIMENSIONS or not all(_whole(length) and length >= 0 for length in sizes):
         raise _refuse(f"{show(shape)} is not a shape")
@@ -108,7 +110,7 @@ def _field(value: Any) -> tuple[str, np.dtype[Any]]:
         case (str() as name, base):
             return (name, _describe(base))
         case (str() as name, base, shape) if isinstance(value, tuple):
-            return (name, _sub_array(_describe(base), shape))
+            return (name, _make_sub_array(_describe(base), shape))
         case _:
             raise _refuse(f"{show(value)} is not a field (a name and a description)")
 

@@ -140,6 +140,7 @@ class _Arrays(ExpressionBuilder):
         return SMALLEST <= size <= LARGEST_PACKED and isinstance(element, str) and element[1] in "iu"
 
     def _flat(self, part: str, type_name: str, count: int, rows: tuple[int, ...]) -> Expression:
+        """Encode one part of a variable: strings, records as a table, or an array; `rows`: shape of an item."""
         source = self._sources[part]
         if type_name == "string":
             return self._texts(source, rows)

@@ -117,6 +117,7 @@ def find_rule(rules: Iterable[CompressionRule], array: NDArray[Any], context: st
 
 
 def _rule(rule: Any) -> CompressionRule:
+    """Return the rule for a user's rule, mapping with `pair`, function, or pair. Raises TypeError."""
     if isinstance(rule, CompressionRule):
         return rule
     if not isinstance(rule, Mapping):
@@ -148,6 +149,7 @@ def _is_pair(candidate: Any) -> bool:
 
 
 def _pair(candidate: Any, *, foreign: bool) -> tuple[Compress, tuple[str, ...]]:
+    """Return a compressor and the dotted name of its decompressor in parts; `foreign`: readers need not know it."""
     if isinstance(candidate, list | tuple) and _is_pair(candidate):
         compress, decompress = candidate[0], tuple(candidate[1])
     elif callable(candidate):
@@ -164,6 +166,7 @@ def _pair(candidate: Any, *, foreign: bool) -> tuple[Compress, tuple[str, ...]]:
 
 
 def _partner(compress: Compress) -> tuple[str, ...]:
+    """Return the dotted name, in parts, of the decompressor that belongs to a compressor. Raises ValueError."""
     try:
         inverse = partner.get(compress)
     except TypeError:  # a callable that has no hash

@@ -165,31 +165,31 @@ class ExpressionEncoder:
                     *self._encode_ragged("JaggedArray", bounds, column.content, place, inner), number=number
                 )
             case nodes.TextNode():
-                return self._texts(column, number, place)
+                return self._encode_texts(column, number, place)
             case nodes.TableNode():
-                return self._table(column, number, place)
+                return self._encode_table(column, number, place)
             case nodes.Masked():
-                return self._mask(column, number, place)
+                return self._encode_masked(column, number, place)
             case nodes.BitMasked():
-                return self._bit_masked(column, number, place)
+                return self._encode_bit_masked(column, number, place)
             case nodes.Indexed():
                 return self._encode_indexed(column, number, place)
             case nodes.Sparse():
-                return self._sparse(column, number, place)
+                return self._encode_sparse(column, number, place)
             case nodes.Union():
-                return self._union(column, number, place)
+                return self._encode_union(column, number, place)
             case nodes.ArrayPieces():
                 pieces = [piece for piece in column.pieces if len(piece)]
                 parts = [self.column(piece, "ChunkedArray.chunk", place) for piece in pieces]
                 return made.chunks(parts, map(len, pieces), number)
             case nodes.Objects():
-                return self._objects(column, number, place)
+                return self._encode_objects(column, number, place)
             case nodes.Flat() | nodes.BackReference():
                 raise AssertionError("these have no own number")
             case _:
                 assert_never(column)
 
-    def _texts(self, column: nodes.TextNode, number: int, place: str) -> Expression:
+    def _encode_texts(self, column: nodes.TextNode, number: int, place: str) -> Expression:
         bounds, content = self._bounds(column.bytes, place), column.bytes.content
         if not isinstance(content, nodes.Flat) or content.values.ndim != 1 or content.values.dtype != "u1":
             return self._refuse_unsuited(place, "has strings whose bytes are not a plain uint8 array")
@@ -214,7 +214,8 @@ class ExpressionEncoder:
             yield self._encode_array(stops, f"{kind}.stops", place)
         yield self.column(content, f"{kind}.content", inner)
 
-    def _table(self, column: nodes.TableNode, number: int, place: str) -> Expression:
+    def _encode_table(self, column: nodes.TableNode, number: int, place: str) -> Expression:
+        """Encode a table; one of items without columns becomes a view of an empty table, which keeps its length."""
         names, columns = column.names, column.columns
         if len(set(names)) < len(names) or not all(isinstance(name, str) for name in names):
             return self._refuse_unsuited(place, "has two columns of the same name, or one whose name is not a string")
@@ -233,7 +234,7 @@ class ExpressionEncoder:
         view = {"tuple": [{"json": number} for number in (0, 1, column.length)]}
         return made.call("Table.fromview", view, made.table(()), number=number)
 
-    def _mask(self, column: nodes.Masked, number: int, place: str) -> Expression:
+    def _encode_masked(self, column: nodes.Masked, number: int, place: str) -> Expression:
         length = len(column)
         mask = column.mask[:length] if len(column.mask) > length else column.mask
         return made.call(
@@ -244,7 +245,7 @@ class ExpressionEncoder:
             number=number,
         )
 
-    def _bit_masked(self, column: nodes.BitMasked, number: int, place: str) -> Expression:
+    def _encode_bit_masked(self, column: nodes.BitMasked, number: int, place: str) -> Expression:
         if len(column.mask) * 8 < len(column.content) or column.mask.dtype.itemsize != 1:
             return self._refuse_unsuited(place, f"has a mask of fewer than {len(column.content)} bits, or not of bytes")
         mask = column.mask if column.mask.dtype == "u1" else column.mask.view("u1")
@@ -268,7 +269,7 @@ class ExpressionEncoder:
         missing = [-1] if column.optional else []
         return made.call(kind, array, content, *missing, number=number)
 
-    def _sparse(self, column: nodes.Sparse, number: int, place: str) -> Expression:
+    def _encode_sparse(self, column: nodes.Sparse, number: int, place: str) -> Expression:
         index = self._integers(column.index, place)
         low, high = _range(index)
         if low < 0 or high >= column.length or (index[1:] < index[:-1]).any() or len(index) > len(column.content):
@@ -283,7 +284,7 @@ class ExpressionEncoder:
             number=number,
         )
 
-    def _union(self, column: nodes.Union, number: int, place: str) -> Expression:
+    def _encode_union(self, column: nodes.Union, number: int, place: str) -> Expression:
         length = len(column.tags)
         tags, index = self._integers(column.tags, place), self._integers(column.index, place)[:length]
         low, high = _range(tags)
@@ -305,7 +306,7 @@ class ExpressionEncoder:
         function = "UnionArray.fromtags" if sequential else "UnionArray"
         return made.call(function, *parts, {"list": contents}, number=number)
 
-    def _objects(self, column: nodes.Objects, number: int, place: str) -> Expression:
+    def _encode_objects(self, column: nodes.Objects, number: int, place: str) -> Expression:
         if len(column.function) < 2 or not all(isinstance(name, str) for name in column.function):
             return self._refuse_unsuited(place, "has a function that is not the name of a module and of its member")
         content = self.column(column.content, "ObjectArray.content", place)

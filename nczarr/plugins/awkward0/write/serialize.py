@@ -221,6 +221,7 @@ def extend_object(file: IO[bytes], mode: str, members: Iterable[Member], check: 
 
 
 def _extend_in_place(file: IO[bytes], members: Iterable[Member], check: Check) -> None:
+    """Append members to a ZIP archive in a file; after a failure the file is as before."""
     with _open(file, "r", "the object") as archive:
         check(archive.namelist())
         start = archive.start_dir

@@ -38,12 +38,13 @@ def check_aggregation(dataset: CFDataset) -> Iterator[Breach]:
             parts = {name: dataset.resolve(path, variable.group) for name, path in pairs.items()}
             if None not in axes and all(parts.values()):
                 present = {name: part for name, part in parts.items() if part is not None}
-                yield from _find_parts(dataset, variable, [dataset.length(axis) for axis in axes], present)
+                yield from _check_aggregated_parts(dataset, variable, [dataset.length(axis) for axis in axes], present)
 
 
-def _find_parts(
+def _check_aggregated_parts(
     dataset: CFDataset, variable: CFVariable, lengths: list[int], parts: dict[str, CFVariable]
 ) -> Iterator[Breach]:
+    """Find parts that disagree; `lengths`: of aggregated dimensions, `parts`: by feature, such as `map` or `uris`."""
     node, table = variable.attributes["aggregated_data"], parts["map"]
     wrong = [part for name, part in parts.items() if (name == "map" and part.type not in INTEGERS)
              or (name == "uris" and part.type not in TEXTS)]  # fmt: skip

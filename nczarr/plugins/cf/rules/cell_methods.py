@@ -84,8 +84,8 @@ def check_cell_methods(dataset: CFDataset) -> Iterator[Breach]:
             yield from _find_cell_methods_names(dataset, variable, method, counted)
             if method.is_climatological:
                 yield from _find_climatology(dataset, variable, method)
-            yield from _find_types(dataset, variable, method)
-            yield from _find_intervals(dataset, variable, method)
+            yield from _check_area_types(dataset, variable, method)
+            yield from _check_intervals(dataset, variable, method)
 
 
 def _coordinates(dataset: CFDataset, variable: CFVariable) -> dict[str, CFVariable | None]:
@@ -130,7 +130,7 @@ def _find_climatology(dataset: CFDataset, variable: CFVariable, method: Method) 
         yield Breach("climatology", what, variable.attributes["cell_methods"], named[0].name)
 
 
-def _find_types(dataset: CFDataset, variable: CFVariable, method: Method) -> Iterator[Breach]:
+def _check_area_types(dataset: CFDataset, variable: CFVariable, method: Method) -> Iterator[Breach]:
     for word in method.types:
         other = dataset.resolve(word, variable.group)
         if other is not None and other.standard_name == "area_type":
@@ -143,7 +143,7 @@ def _find_types(dataset: CFDataset, variable: CFVariable, method: Method) -> Ite
             yield Breach("type", what, variable.attributes["cell_methods"], word, tuple(suggest(word, area_types())))
 
 
-def _find_intervals(dataset: CFDataset, variable: CFVariable, method: Method) -> Iterator[Breach]:
+def _check_intervals(dataset: CFDataset, variable: CFVariable, method: Method) -> Iterator[Breach]:
     node, comment = variable.attributes["cell_methods"], method.comment
     intervals = list(_INTERVAL.finditer(comment))
     if comment.count("interval:") not in (0, 1, len(method.names)):
@@ -200,10 +200,11 @@ def check_anomaly(dataset: CFDataset) -> Iterator[Breach]:
         if "anomaly_wrt" in variable.text("cell_methods"):
             for method in parse_methods(variable.text("cell_methods")) or ():
                 if method.method == "anomaly_wrt":
-                    yield from _find_norm(dataset, variable, method)
+                    yield from _check_norm(dataset, variable, method)
 
 
-def _find_norm(dataset: CFDataset, variable: CFVariable, method: Method) -> Iterator[Breach]:
+def _check_norm(dataset: CFDataset, variable: CFVariable, method: Method) -> Iterator[Breach]:
+    """Find faults of the variable that `norm:` names: it has the anomaly's other dimensions, not its coordinates."""
     node, norm = variable.attributes["cell_methods"], dataset.resolve(method.norm, variable.group)
     if norm is None or norm.path not in {other.path for other in dataset.list_named(variable, "ancillary_variables")}:
         what = f"the norm `{method.norm}` of `{variable.path}` is not one of its `ancillary_variables`"

@@ -33,12 +33,14 @@ def check_bounds(dataset: CFDataset) -> Iterator[Breach]:
         yield from find_missing(dataset, variable, "bounds", text.split())
         bounds = dataset.resolve(text, variable.group) if text else None
         if bounds is not None:
-            yield from _find_shape(dataset, variable, bounds)
-            yield from _find_attributes(variable, bounds, INHERITABLE if dataset.version >= (1, 11) else AGREEING)
+            yield from _check_bounds_shape(dataset, variable, bounds)
+            yield from _check_bounds_attributes(
+                variable, bounds, INHERITABLE if dataset.version >= (1, 11) else AGREEING
+            )
             yield from _find_formula(dataset, variable, bounds)
 
 
-def _find_shape(dataset: CFDataset, variable: CFVariable, bounds: CFVariable) -> Iterator[Breach]:
+def _check_bounds_shape(dataset: CFDataset, variable: CFVariable, bounds: CFVariable) -> Iterator[Breach]:
     node = variable.attributes["bounds"]
     if not bounds.is_numeric:
         yield Breach("numeric", f"the bounds `{bounds.path}` have the type `{bounds.type}`", node)
@@ -53,10 +55,11 @@ def _find_shape(dataset: CFDataset, variable: CFVariable, bounds: CFVariable) ->
         shown = "1 vertex" if vertices == 1 else f"{vertices} vertices"
         yield Breach("vertices", f"the bounds `{bounds.path}` have {shown}", node)
     if variable.is_numeric and has_values(dataset, variable) and has_values(dataset, bounds):
-        yield from _find_values(dataset, variable, bounds)
+        yield from _check_bounds_values(dataset, variable, bounds)
 
 
-def _find_values(dataset: CFDataset, variable: CFVariable, bounds: CFVariable) -> Iterator[Breach]:
+def _check_bounds_values(dataset: CFDataset, variable: CFVariable, bounds: CFVariable) -> Iterator[Breach]:
+    """Find bounds that are missing, do not enclose the value of their cell, or are in descending order."""
     node = variable.attributes["bounds"]
     (values, missing), (edges, absent) = read_numbers(dataset, variable), read_numbers(dataset, bounds)
     if absent.any() and (np.diff(absent.astype("i1"), axis=-1) < 0).any():
@@ -91,7 +94,10 @@ def _find_values(dataset: CFDataset, variable: CFVariable, bounds: CFVariable) -
             yield Breach("order", what, node)
 
 
-def _find_attributes(variable: CFVariable, bounds: CFVariable, inheritable: tuple[str, ...]) -> Iterator[Breach]:
+def _check_bounds_attributes(
+    variable: CFVariable, bounds: CFVariable, inheritable: tuple[str, ...]
+) -> Iterator[Breach]:
+    """Find attributes of bounds that the variable lacks, has with another value, or repeats without need."""
     for name in inheritable:
         node = bounds.attributes.get(name)
         if node is None:

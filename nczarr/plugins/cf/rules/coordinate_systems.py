@@ -20,7 +20,7 @@ def check_coordinates(dataset: CFDataset) -> Iterator[Breach]:
     """Find coordinates that are not monotonic, missing, or of other dimensions."""
     for variable in dataset.variables.values():
         if variable.is_coordinate and variable.is_numeric:
-            yield from _find_coordinate(dataset, variable)
+            yield from _check_coordinate_variable(dataset, variable)
         elif variable.name in map(dataset.label, variable.axes) and len(variable.axes) > 1:
             what = f"`{variable.path}` has {len(variable.axes)} dimensions, and the name of one of them"
             yield Breach("multidimensional", what, variable.node)
@@ -28,12 +28,12 @@ def check_coordinates(dataset: CFDataset) -> Iterator[Breach]:
             yield from find_no_text(variable, "coordinates")
             yield from find_missing(dataset, variable, "coordinates", variable.text("coordinates").split())
             if not dataset.is_container(variable):
-                yield from _find_dimensions(dataset, variable)
+                yield from _check_dimensions_of_coordinates(dataset, variable)
     if "featureType" not in dataset.root.attributes:
         yield from _find_absent(dataset)
 
 
-def _find_coordinate(dataset: CFDataset, variable: CFVariable) -> Iterator[Breach]:
+def _check_coordinate_variable(dataset: CFDataset, variable: CFVariable) -> Iterator[Breach]:
     for name in MISSING_MARKS:
         if name in variable.attributes:
             what = f"the coordinate variable `{variable.path}` has `{name}`"
@@ -67,7 +67,8 @@ def find_disorder(dataset: CFDataset, variable: CFVariable) -> str:
     return ""
 
 
-def _find_dimensions(dataset: CFDataset, variable: CFVariable) -> Iterator[Breach]:
+def _check_dimensions_of_coordinates(dataset: CFDataset, variable: CFVariable) -> Iterator[Breach]:
+    """Find names in `coordinates` whose variables have dimensions that the variable does not have."""
     allowed = dataset.find_spanned(variable) | dataset.find_instances(variable)
     for name in variable.text("coordinates").split():
         other = dataset.resolve(name, variable.group)
@@ -116,15 +117,15 @@ def check_grid_mapping(dataset: CFDataset) -> Iterator[Breach]:
     """Find references to grid mappings and parameters that are wrong."""
     for variable in dataset.variables.values():
         if "grid_mapping" in variable.attributes:
-            yield from _find_reference(dataset, variable)
+            yield from _check_grid_mapping(dataset, variable)
         is_unused = "grid_mapping_name" in variable.attributes and not variable.dimensions
         if is_unused or dataset.is_named_by(variable, "grid_mapping"):
-            yield from _find_parameters(dataset, variable)
+            yield from _check_grid_mapping_variable(dataset, variable)
         if variable.standard_name == "healpix_index":
-            yield from _find_indices(dataset, variable)
+            yield from _check_healpix_indices(dataset, variable)
 
 
-def _find_reference(dataset: CFDataset, variable: CFVariable) -> Iterator[Breach]:
+def _check_grid_mapping(dataset: CFDataset, variable: CFVariable) -> Iterator[Breach]:
     node = variable.attributes["grid_mapping"]
     mappings = parse_grid_mapping(variable.text("grid_mapping"))
     if mappings is None:
@@ -143,7 +144,7 @@ def _find_reference(dataset: CFDataset, variable: CFVariable) -> Iterator[Breach
                 yield Breach("listed", what, node, name)
 
 
-def _find_parameters(dataset: CFDataset, variable: CFVariable) -> Iterator[Breach]:
+def _check_grid_mapping_variable(dataset: CFDataset, variable: CFVariable) -> Iterator[Breach]:
     path, attributes = variable.path, variable.attributes
     node, name = attributes.get("grid_mapping_name"), variable.text("grid_mapping_name")
     if node is None:
@@ -175,7 +176,7 @@ def _find_parameters(dataset: CFDataset, variable: CFVariable) -> Iterator[Breac
     if variable.dimensions:
         yield Breach("scalar", f"the grid mapping variable `{path}` has dimensions", variable.node)
     if name == "healpix":
-        yield from _find_refinement(variable)
+        yield from _check_refinement_level(variable)
 
 
 def _is_wkt(text: str) -> bool:
@@ -190,7 +191,7 @@ def _is_wkt(text: str) -> bool:
     )
 
 
-def _find_refinement(variable: CFVariable) -> Iterator[Breach]:
+def _check_refinement_level(variable: CFVariable) -> Iterator[Breach]:
     scheme, node = variable.text("indexing_scheme"), variable.attributes.get("refinement_level")
     if scheme in ("nested", "ring") and node is None:
         yield Breach("refinement", f"`{variable.path}` has no `refinement_level`", variable.node)
@@ -200,7 +201,7 @@ def _find_refinement(variable: CFVariable) -> Iterator[Breach]:
             yield Breach("refinement", f"`refinement_level` of `{variable.path}` is {level}, beside `{scheme}`", node)
 
 
-def _find_indices(dataset: CFDataset, variable: CFVariable) -> Iterator[Breach]:
+def _check_healpix_indices(dataset: CFDataset, variable: CFVariable) -> Iterator[Breach]:
     if variable.type not in INTEGERS:
         yield Breach("healpix-index", f"`{variable.path}` has the type `{variable.type}`", variable.node)
         return

@@ -31,7 +31,7 @@ def check_units(dataset: CFDataset) -> Iterator[Breach]:
     """Find missing, invalid and unsuited units."""
     for variable in dataset.variables.values():
         if not (dataset.is_boundary(variable) or dataset.is_container(variable) or dataset.is_structure(variable)):
-            yield from _find_missing(dataset, variable)
+            yield from _find_missing_units(dataset, variable)
         node, text = variable.attributes.get("units"), variable.text("units")
         if node is not None and variable.kind("units") != "text":
             yield Breach("text", f"`units` of `{variable.path}` is not a text", node)
@@ -41,11 +41,11 @@ def check_units(dataset: CFDataset) -> Iterator[Breach]:
             if text in VOLUME_FRACTIONS and variable.standard_name:
                 yield Breach("volume-fraction", f"the units of `{variable.path}` are `{text}`", node, text)
             if dataset.units is not None:
-                yield from _judge(dataset.units, variable, text)
-        yield from _find_metadata(dataset, variable)
+                yield from _check_units(dataset.units, variable, text)
+        yield from _check_units_metadata(dataset, variable)
 
 
-def _find_missing(dataset: CFDataset, variable: CFVariable) -> Iterator[Breach]:
+def _find_missing_units(dataset: CFDataset, variable: CFVariable) -> Iterator[Breach]:
     if "units" in variable.attributes or not variable.is_numeric:
         return
     entry = find_standard_name(variable.standard_name) if variable.standard_name else None
@@ -61,7 +61,7 @@ def _find_missing(dataset: CFDataset, variable: CFVariable) -> Iterator[Breach]:
         yield Breach("stated", f"`{variable.path}` has no units", variable.node)
 
 
-def _judge(system: UnitSystem, variable: CFVariable, text: str) -> Iterator[Breach]:
+def _check_units(system: UnitSystem, variable: CFVariable, text: str) -> Iterator[Breach]:
     node = variable.attributes["units"]
     unit = unit_of(text)
     if not system.is_valid(unit):
@@ -83,7 +83,7 @@ def _judge(system: UnitSystem, variable: CFVariable, text: str) -> Iterator[Brea
         yield Breach("canonical", f"{what} `{variable.text('standard_name')}`", node)
 
 
-def _find_metadata(dataset: CFDataset, variable: CFVariable) -> Iterator[Breach]:
+def _check_units_metadata(dataset: CFDataset, variable: CFVariable) -> Iterator[Breach]:
     node, text, units = (
         variable.attributes.get("units_metadata"),
         variable.text("units_metadata"),
@@ -179,13 +179,13 @@ def check_flags(dataset: CFDataset) -> Iterator[Breach]:
     for variable in dataset.variables.values():
         for name in ("flag_values", "flag_masks"):
             if name in variable.attributes:
-                yield from _find_values(variable, name)
+                yield from _check_flag_values(variable, name)
         if "flag_meanings" in variable.attributes:
             yield from _find_flags_words(variable)
         yield from _find_flags_outside_masks(variable)
 
 
-def _find_values(variable: CFVariable, name: str) -> Iterator[Breach]:
+def _check_flag_values(variable: CFVariable, name: str) -> Iterator[Breach]:
     node, path = variable.attributes[name], variable.path
     if not variable.has_type(name, variable.type):
         text = f"`{name}` of `{path}` has the type `{node.value.type}`, not `{variable.type}`"

@@ -24,10 +24,10 @@ def check_packed_data(dataset: CFDataset) -> Iterator[Breach]:
     for variable in dataset.variables.values():
         names_of = [name for name in ("scale_factor", "add_offset") if name in variable.attributes]
         if names_of:
-            yield from _find_types(variable, names_of)
+            yield from _check_packing_types(variable, names_of)
 
 
-def _find_types(variable: CFVariable, names_of: Sequence[str]) -> Iterator[Breach]:
+def _check_packing_types(variable: CFVariable, names_of: Sequence[str]) -> Iterator[Breach]:
     node, kinds = variable.attributes[names_of[0]], [variable.kind(name) for name in names_of]
     if not variable.is_typed and "text" not in kinds:
         return  # JSON has no types of numbers
@@ -84,9 +84,9 @@ def check_subsampling(dataset: CFDataset) -> Iterator[Breach]:
     """Find tie points and interpolations that are incomplete."""
     for variable in dataset.variables.values():
         if "coordinate_interpolation" in variable.attributes:
-            yield from _find_ties(dataset, variable)
+            yield from _check_coordinate_interpolation(dataset, variable)
         if {"interpolation_name", "interpolation_description", "tie_point_mapping"} & variable.attributes.keys():
-            yield from _find_interpolation(dataset, variable)
+            yield from _check_interpolation_variable(dataset, variable)
         if "bounds_tie_points" in variable.attributes:
             node, name = variable.attributes["bounds_tie_points"], variable.text("bounds_tie_points")
             yield from find_missing(dataset, variable, "bounds_tie_points", [name])
@@ -97,7 +97,7 @@ def check_subsampling(dataset: CFDataset) -> Iterator[Breach]:
                 yield Breach("bounds", f"the bounds tie points `{other.path}` have a fill value", other.node)
 
 
-def _find_ties(dataset: CFDataset, variable: CFVariable) -> Iterator[Breach]:
+def _check_coordinate_interpolation(dataset: CFDataset, variable: CFVariable) -> Iterator[Breach]:
     node = variable.attributes["coordinate_interpolation"]
     groups = match_all(_GROUP, variable.text("coordinate_interpolation"))
     if groups is None:
@@ -119,7 +119,7 @@ def _find_ties(dataset: CFDataset, variable: CFVariable) -> Iterator[Breach]:
                     yield Breach("dimensions", what, node, word)
 
 
-def _find_interpolation(dataset: CFDataset, variable: CFVariable) -> Iterator[Breach]:
+def _check_interpolation_variable(dataset: CFDataset, variable: CFVariable) -> Iterator[Breach]:
     path, name = variable.path, variable.text("interpolation_name")
     if bool(name) == bool(variable.text("interpolation_description")) or (name and name not in METHODS):
         what = f"`interpolation_name` of `{path}` is `{name}`" if name else f"`{path}` has no `interpolation_name`"
@@ -143,12 +143,13 @@ def _find_interpolation(dataset: CFDataset, variable: CFVariable) -> Iterator[Br
         yield from find_missing(dataset, variable, "tie_point_mapping", [name])
         index = dataset.resolve(name, variable.group)
         if index is not None:
-            yield from _find_index(dataset, variable, index, subsampled, subarea)
+            yield from _check_tie_point_index(dataset, variable, index, subsampled, subarea)
 
 
-def _find_index(
+def _check_tie_point_index(
     dataset: CFDataset, variable: CFVariable, index: CFVariable, subsampled: str, subarea: str
 ) -> Iterator[Breach]:
+    """Check tie point indices: integers from 0 that ascend; two with a step of 0 or 1 begin a new area."""
     node = variable.attributes["tie_point_mapping"]
     if index.type not in INTEGERS or [dataset.label(axis) for axis in index.dimensions] != [subsampled]:
         what = f"`{index.path}` is no list of integers of the dimension `{subsampled}`"
@@ -184,12 +185,12 @@ def check_quantization(dataset: CFDataset) -> Iterator[Breach]:
     """Find quantized variables and containers that are incomplete."""
     for variable in dataset.variables.values():
         if dataset.is_named_by(variable, "quantization"):
-            yield from _find_container(variable)
+            yield from _check_quantization_container(variable)
         if "quantization" in variable.attributes:
-            yield from _find_variable(dataset, variable)
+            yield from _check_quantized_variable(dataset, variable)
 
 
-def _find_container(variable: CFVariable) -> Iterator[Breach]:
+def _check_quantization_container(variable: CFVariable) -> Iterator[Breach]:
     for name in ("algorithm", "implementation"):
         if not variable.text(name):
             yield Breach("container", f"`{variable.path}` has no text `{name}`", variable.node)
@@ -203,7 +204,7 @@ def _find_container(variable: CFVariable) -> Iterator[Breach]:
         yield Breach("implementation", what, variable.attributes["implementation"])
 
 
-def _find_variable(dataset: CFDataset, variable: CFVariable) -> Iterator[Breach]:
+def _check_quantized_variable(dataset: CFDataset, variable: CFVariable) -> Iterator[Breach]:
     node, name = variable.attributes["quantization"], variable.text("quantization")
     yield from find_no_text(variable, "quantization", "exists")
     yield from find_missing(dataset, variable, "quantization", [name] if name else [])

@@ -87,7 +87,7 @@ def _find_terms(
             helps = (f"write units that are equivalent to `{formula.units[term]}`",)
             yield Breach("units", what, node, other.name, helps)
     if variable.standard_name == "ocean_sigma_z_coordinate" and {"sigma", "zlev"} <= terms.keys():
-        yield from _find_levels(dataset, variable, terms)
+        yield from _check_sigma_and_z_levels(dataset, variable, terms)
 
 
 def _find_names(variable: CFVariable, formula: Formula, terms: dict[str, CFVariable]) -> Iterator[Breach]:
@@ -116,7 +116,10 @@ def _find_names(variable: CFVariable, formula: Formula, terms: dict[str, CFVaria
                 return
 
 
-def _find_levels(dataset: CFDataset, variable: CFVariable, terms: dict[str, CFVariable]) -> Iterator[Breach]:
+def _check_sigma_and_z_levels(
+    dataset: CFDataset, variable: CFVariable, terms: dict[str, CFVariable]
+) -> Iterator[Breach]:
+    """Check that at each level either `sigma` or `zlev` is missing, and that `nsigma` counts the missing `zlev`."""
     sigma, level = terms["sigma"], terms["zlev"]
     if sigma.shape != level.shape or not (has_values(dataset, sigma) and has_values(dataset, level)):
         return

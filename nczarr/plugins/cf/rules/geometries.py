@@ -25,7 +25,7 @@ def check_geometries(dataset: CFDataset) -> Iterator[Breach]:
             container = dataset.resolve(name, variable.group) if name else None
             if container is not None:
                 containers[container.path] = container
-                yield from _find_carried(dataset, variable, container)
+                yield from _check_variable_with_geometry(dataset, variable, container)
         elif "geometry_type" in variable.attributes:
             containers[variable.path] = variable
         if "nodes" in variable.attributes:
@@ -34,14 +34,15 @@ def check_geometries(dataset: CFDataset) -> Iterator[Breach]:
             if other is None or not dataset.is_named_by(other, "node_coordinates"):
                 yield Breach("named", f"`nodes` of `{variable.path}` is `{name}`, no node coordinate", node, name)
     for container in containers.values():
-        yield from _find_container(dataset, container)
+        yield from _check_geometry_container(dataset, container)
 
 
 def _one(dataset: CFDataset, container: CFVariable, attribute: str) -> CFVariable | None:
     return next(iter(dataset.list_named(container, attribute)), None)
 
 
-def _find_carried(dataset: CFDataset, variable: CFVariable, container: CFVariable) -> Iterator[Breach]:
+def _check_variable_with_geometry(dataset: CFDataset, variable: CFVariable, container: CFVariable) -> Iterator[Breach]:
+    """Check that a variable with a geometry has the container's grid mapping, coordinates and dimension."""
     for name in ("grid_mapping", "coordinates"):
         if name in container.attributes and name not in variable.attributes:
             what = f"the container `{container.path}` has `{name}`, and `{variable.path}` has not"
@@ -56,7 +57,7 @@ def _find_carried(dataset: CFDataset, variable: CFVariable, container: CFVariabl
         yield Breach("dimension", what, variable.attributes["geometry"])
 
 
-def _find_container(dataset: CFDataset, container: CFVariable) -> Iterator[Breach]:
+def _check_geometry_container(dataset: CFDataset, container: CFVariable) -> Iterator[Breach]:
     path, kind = container.path, container.text("geometry_type").lower()
     for name in ("geometry_type", "node_coordinates"):
         if name not in container.attributes:
@@ -87,7 +88,7 @@ def _find_container(dataset: CFDataset, container: CFVariable) -> Iterator[Breac
         what = f"`{rings.path}` has another dimension than `{parts.path}`"
         yield Breach("ring-dimension", what, container.attributes["interior_ring"])
         return
-    yield from _find_values(dataset, container, counts, parts, rings)
+    yield from _check_geometry_values(dataset, container, counts, parts, rings)
 
 
 def _has_several(dataset: CFDataset, container: CFVariable) -> bool:
@@ -102,7 +103,7 @@ def _read(dataset: CFDataset, variable: CFVariable | None) -> NDArray[np.float64
     return read_numbers(dataset, variable)[0].reshape(-1).astype("f8")
 
 
-def _find_values(
+def _check_geometry_values(
     dataset: CFDataset,
     container: CFVariable,
     counts: CFVariable | None,

@@ -99,10 +99,10 @@ def check_data_types(dataset: CFDataset) -> Iterator[Breach]:
             yield Breach("label", text, variable.node)
     for owner in dataset.owners:
         for attribute in owner.attributes.values():
-            yield from _find_in(attribute, owner)
+            yield from _check_attribute_value(attribute, owner)
 
 
-def _find_in(attribute: Attribute, owner: AttributeOwner) -> Iterator[Breach]:
+def _check_attribute_value(attribute: Attribute, owner: AttributeOwner) -> Iterator[Breach]:
     constant = attribute.value
     is_text = owner.kind(attribute.name) == "text"
     if constant.type == "string" and constant.count > 1 and is_text and attribute.name != "flag_values":
@@ -185,9 +185,9 @@ def check_missing_data(dataset: CFDataset) -> Iterator[Breach]:
             if name in attributes and not variable.has_type(name, variable.type):
                 text = f"`{name}` of `{path}` has the type `{attributes[name].value.type}`, not `{variable.type}`"
                 yield Breach("fill-type", text, attributes[name])
-        yield from _find_fills(variable)
+        yield from _check_fill_value(variable)
         if "actual_range" in attributes:
-            yield from _find_actual(dataset, variable)
+            yield from _check_actual_range(dataset, variable)
 
 
 def _valid_range(variable: CFVariable) -> tuple[float, float]:
@@ -199,7 +199,7 @@ def _valid_range(variable: CFVariable) -> tuple[float, float]:
     return (lowest[0] if lowest else -np.inf), (highest[0] if highest else np.inf)
 
 
-def _find_fills(variable: CFVariable) -> Iterator[Breach]:
+def _check_fill_value(variable: CFVariable) -> Iterator[Breach]:
     fills, marks = variable.numbers("_FillValue"), variable.numbers("missing_value")
     low, high = _valid_range(variable)
     if fills and (low, high) != (-np.inf, np.inf) and low <= fills[0] <= high:
@@ -210,7 +210,7 @@ def _find_fills(variable: CFVariable) -> Iterator[Breach]:
         yield Breach("fill-equal", text, variable.attributes["missing_value"])
 
 
-def _find_actual(dataset: CFDataset, variable: CFVariable) -> Iterator[Breach]:
+def _check_actual_range(dataset: CFDataset, variable: CFVariable) -> Iterator[Breach]:
     node, actual, path = variable.attributes["actual_range"], variable.numbers("actual_range"), variable.path
     packing = variable.kind("scale_factor") or variable.kind("add_offset")
     expected = packing or variable.type

@@ -43,8 +43,8 @@ def check_time_units(dataset: CFDataset) -> Iterator[Breach]:
             continue
         if match["word"].lower() != "since":
             yield Breach("since", f"the units of `{variable.path}` are `{units}`", node, match["word"])
-        yield from _find_units(variable, match["unit"])
-        yield from _find_datetime(variable, match["datetime"])
+        yield from _check_time_unit(variable, match["unit"])
+        yield from _check_reference_datetime(variable, match["datetime"])
         calendar = variable.text("calendar").lower() or "standard"
         is_real, metadata = calendar in REAL_WORLD, variable.attributes.get("units_metadata")
         if metadata is not None and not is_real:
@@ -55,7 +55,7 @@ def check_time_units(dataset: CFDataset) -> Iterator[Breach]:
             yield Breach("leap-metadata", f"`{variable.path}` has no `units_metadata`", variable.node)
 
 
-def _find_units(variable: CFVariable, unit: str) -> Iterator[Breach]:
+def _check_time_unit(variable: CFVariable, unit: str) -> Iterator[Breach]:
     node, what = variable.attributes["units"], f"`{variable.path}` counts `{unit}`"
     if _MONTHS.fullmatch(unit):
         yield Breach("month", what, node, unit)
@@ -65,7 +65,7 @@ def _find_units(variable: CFVariable, unit: str) -> Iterator[Breach]:
         yield Breach("utc-unit", f"{what} in the calendar `utc`", node, unit)
 
 
-def _find_datetime(variable: CFVariable, text: str) -> Iterator[Breach]:
+def _check_reference_datetime(variable: CFVariable, text: str) -> Iterator[Breach]:
     node, match = variable.attributes["units"], _DATETIME.fullmatch(text.strip())
     if match is None:
         yield Breach("datetime", f"`{text}` of `{variable.path}` is not a datetime", node, text)
@@ -111,13 +111,13 @@ def check_calendar(dataset: CFDataset) -> Iterator[Breach]:
             yield Breach("place", what, variable.attributes[names_of[0]])
         if is_time and not {"calendar", "month_lengths"} & variable.attributes.keys():
             yield Breach("present", f"`{variable.path}` has no `calendar`", variable.node)
-        yield from _find_calendar(dataset, variable)
-        yield from _find_definition(variable)
+        yield from _check_calendar(dataset, variable)
+        yield from _check_user_calendar(variable)
         if is_time and is_time_reference(variable) and has_values(dataset, variable):
-            yield from _find_times(dataset, variable)
+            yield from _check_range_of_times(dataset, variable)
 
 
-def _find_calendar(dataset: CFDataset, variable: CFVariable) -> Iterator[Breach]:
+def _check_calendar(dataset: CFDataset, variable: CFVariable) -> Iterator[Breach]:
     node = variable.attributes.get("calendar")
     if node is None:
         return
@@ -134,7 +134,7 @@ def _find_calendar(dataset: CFDataset, variable: CFVariable) -> Iterator[Breach]
         yield Breach("value", what, node, "", tuple(suggest(calendar, allowed)))
 
 
-def _find_definition(variable: CFVariable) -> Iterator[Breach]:
+def _check_user_calendar(variable: CFVariable) -> Iterator[Breach]:
     for name, count, rule in (
         ("month_lengths", 12, "month-lengths"),
         ("leap_year", 1, "leap"),
@@ -156,7 +156,8 @@ FIRST = {"utc": "1972-01-01", "tai": "1958-01-01"}
 SWITCH = date("1582-10-15", "standard")
 
 
-def _find_times(dataset: CFDataset, variable: CFVariable) -> Iterator[Breach]:
+def _check_range_of_times(dataset: CFDataset, variable: CFVariable) -> Iterator[Breach]:
+    """Check that times exist in the calendar, and that they and their reference are on one side of October 1582."""
     calendar = variable.text("calendar").lower() or "standard"
     encoding = dates(variable.text("units"), "proleptic_gregorian" if calendar in ATOMIC else calendar)
     if encoding is None or not (calendar in ATOMIC or CALENDARS[calendar] in ("standard", "julian")):

@@ -156,6 +156,7 @@ class SourceBounds:
         return self._known[0]
 
     def _edges(self, number: int) -> NDArray[np.int64]:
+        """Return the row of `edges` of one source: the number of elements before each index, and of all."""
         source = self.counts[number]
         shape = source.layout.shape
         if self.within is None:

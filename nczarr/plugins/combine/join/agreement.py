@@ -130,6 +130,7 @@ def settle(name: str, checked: Checked, spec: CombineSpec, report: Report) -> Wa
 
 
 def _stack(name: str, checked: Checked, new_dim: str, along: tuple[str, ...], report: Report) -> Way:
+    """Return the way of a combination that stacks along a new dimension; `along`: variables stacked even if equal."""
     simple = names.normal(new_dim.removeprefix("/"))
     problem = names.problem(simple)
     taken = [path for path in checked.dimensions if names.last(path) == simple]
@@ -151,6 +152,7 @@ def _stack(name: str, checked: Checked, new_dim: str, along: tuple[str, ...], re
 
 
 def _along(name: str, checked: Checked, along: tuple[str, ...], report: Report) -> Way:
+    """Return the way of a combination that joins along dimensions which the sources have."""
     if not along:
         helps = ["name a dimension of the sources with `--along`, or a new one with `--new-dim`"]
         report.error("unmatched-dimension", "no dimension is given to combine along", helps=helps)

@@ -242,6 +242,7 @@ class _Survey:
         yield from groups.values()
 
     def _report_difference(self, traits: list[Trait], report: Report) -> None:
+        """Report traits of several owners that differ in the same way; `traits`: (owner, aspect, attribute)."""
         assert self.first is not None
         _, aspect, attribute = traits[0]
         subject = f"attribute `{attribute}`" if aspect is Aspect.ATTRIBUTE else str(aspect)

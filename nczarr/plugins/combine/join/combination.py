@@ -55,7 +55,7 @@ def _stay(path: str, variable: Variable) -> Variable:
     return variable
 
 
-def _element(source: ArraySource, fill: bytes) -> str:
+def _show_fill(source: ArraySource, fill: bytes) -> str:
     from nczarr.pipeline.compare.difference import show
 
     if source.layout.dtype == "|O":
@@ -292,7 +292,7 @@ class Combination:
             return self._place(path, accumulation, self.grid, report)
         if accumulation.unlike is not None:  # missing chunks stand for different values
             one, other, *fills, first = accumulation.unlike
-            texts = [_element(first, fill) for fill in fills]
+            texts = [_show_fill(first, fill) for fill in fills]
             text = f"`{path}` has unwritten chunks, which are read as {texts[0]} in `{self.names[one]}`"
             report.error("unequal-sources", f"{text}, {texts[1]} in `{self.names[other]}`")
         order = accumulation.list_runs()

@@ -209,7 +209,7 @@ def contribution_of(name: str, checked: Checked, model: Model) -> Contribution:
             fault = _read_loose(path, checked, loose)
             faults += [] if fault is None else [(path, f"{fault}, in `{name}`")]
         elif not is_model and not equal(model.checked, checked, path):
-            faults.append((path, _difference(path, name, checked, model)))
+            faults.append((path, _describe_difference(path, name, checked, model)))
     lengths = {path: checked.dimensions[path].size for path in way.dimensions if path in checked.dimensions}
     with_data = frozenset(path for path in pieces if path in checked.parts)
     grid = grid._replace(values=loose)
@@ -235,7 +235,7 @@ def _read_loose(path: str, checked: Checked, loose: dict[str, NDArray[Any]]) -> 
     return None
 
 
-def _difference(path: str, name: str, checked: Checked, model: Model) -> str:
+def _describe_difference(path: str, name: str, checked: Checked, model: Model) -> str:
     from nczarr.pipeline.compare.values import values
 
     difference = values(model.checked, checked, path)

@@ -207,7 +207,7 @@ def _describe_result(result: SourceResult, forms: Mapping[LocatedForm, int]) -> 
         "name": contribution.name,
         "targets": list(facts.items()),
         "lengths": dict(contribution.lengths),
-        "pieces": {path: _piece_members(piece, forms, paths) for path, piece in contribution.pieces.items()},
+        "pieces": {path: _list_piece_members(piece, forms, paths) for path, piece in contribution.pieces.items()},
         "given": sorted(contribution.given),
         "unequal": sorted(contribution.unequal),
         "orders": {path: _order_members(order) for path, order in contribution.orders.items()},
@@ -234,7 +234,7 @@ def _result(members: Mapping[str, Any], forms: list[LocatedForm]) -> SourceResul
     contribution = Contribution(
         members["name"],
         members["lengths"],
-        {path: _piece(piece, forms, paths, facts) for path, piece in members["pieces"].items()},
+        {path: _parse_piece(piece, forms, paths, facts) for path, piece in members["pieces"].items()},
         frozenset(members["given"]),
         frozenset(members["unequal"]),
         {path: _order(order) for path, order in members["orders"].items()},
@@ -249,7 +249,8 @@ def _result(members: Mapping[str, Any], forms: list[LocatedForm]) -> SourceResul
     return SourceResult(contribution, diagnostics, None, members["identity"])
 
 
-def _piece_members(piece: VariablePiece, forms: Mapping[LocatedForm, int], paths: Mapping[str, int]) -> list[Any]:
+def _list_piece_members(piece: VariablePiece, forms: Mapping[LocatedForm, int], paths: Mapping[str, int]) -> list[Any]:
+    """Return a variable of one source as JSON values, the inverse of `_parse_piece`."""
     array = piece.located
     assert array is not None
     table = array.table
@@ -260,7 +261,10 @@ def _piece_members(piece: VariablePiece, forms: Mapping[LocatedForm, int], paths
     return [forms[array.form], list(array.shape), _text(rows.astype("<i8").tobytes()), chunk_texts, values]
 
 
-def _piece(members: list[Any], forms: list[LocatedForm], paths: list[str], facts: Mapping[str, Any]) -> VariablePiece:
+def _parse_piece(
+    members: list[Any], forms: list[LocatedForm], paths: list[str], facts: Mapping[str, Any]
+) -> VariablePiece:
+    """Return a variable of one source from JSON values: form, shape, chunks, bytes of chunks, values."""
     number, shape, rows, chunk_texts, values = members
     form = forms[number]
     chunk, source, offset, length, mask = np.frombuffer(_data(rows), "<i8").reshape(5, -1).astype(np.int64)

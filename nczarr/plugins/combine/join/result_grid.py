@@ -378,6 +378,7 @@ class ResultGrid:
         return merged
 
     def _in_memory(self, path: str, values: NDArray[Any]) -> Parts:
+        """Return values of a variable of the result as its parts, with its type and fill value."""
         dtype = descr(self.checked.variables[path].type, {})
         layout = Layout(dtype, values.shape, values.shape, fill=whole_parts(self.checked, path)[""].layout.fill)
         return {

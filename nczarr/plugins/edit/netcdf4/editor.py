@@ -62,6 +62,7 @@ class HeaderEditor:
 
     # ---- attributes ----------------------------------------------------------------------------------------------
     def _change_attributes(self) -> None:
+        """Apply changes and orders of attributes, owner by owner, in the order of their positions."""
         owners: dict[str, list[AttributeChange]] = {}
         for change in self.work.changes:
             if isinstance(change, AttributeChange | AttributeOrder):
@@ -100,6 +101,7 @@ class HeaderEditor:
 
     # ---- links ---------------------------------------------------------------------------------------------------
     def _detach_removed(self) -> None:
+        """Detach dimension scales from the variables that are removed."""
         from h5py import h5ds
 
         for path in self.objects.gone["variable"]:

@@ -147,6 +147,7 @@ class EditedObjects:
             self.group(path)
 
     def _is_gone(self, kind: NodeKind, path: str) -> bool:
+        """Return whether a node is removed, itself or with a group around it; `path`: before the edit."""
         tables = {
             "group": self.after.groups,
             "type": self.after.types,

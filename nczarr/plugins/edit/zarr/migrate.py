@@ -177,6 +177,7 @@ class DocumentMigration:
 
     # ---- arrays ----------------------------------------------------------------------------------------------------
     def _write_array(self, prefix: str) -> None:
+        """Write the documents of one array in the target's format, or refuse those that are invalid."""
         try:
             metadata = self.reader.describe(prefix)
             assert metadata is not None

@@ -64,6 +64,7 @@ def write(checked: Checked, report: Report, path: str | None = None) -> Iterator
 
 
 def _choose(checked: Checked, report: Report) -> str | None:
+    """Return the only variable of records along one dimension; None after reporting that there is not exactly one."""
     suited = [
         path
         for path, variable in checked.variables.items()
@@ -79,6 +80,7 @@ def _choose(checked: Checked, report: Report) -> str | None:
 
 
 def _plan(checked: Checked, path: str, report: Report) -> _Plan | None:
+    """Return the members to write and those that are time, latitude, longitude…; None after a reported error."""
     variable = checked.variables.get(path)
     if variable is None:
         report.error("unsuited-points", f"there is no variable `{path}`")
@@ -142,7 +144,8 @@ def _text(variable: Variable, name: str) -> bytes:
 
 
 def _write_pieces(checked: Checked, plan: _Plan) -> Iterator[bytes]:
-    yield frame(COLLECTION, _header(plan))
+    """Yield the messages of a stream: the header, blocks of points, and the end."""
+    yield frame(COLLECTION, _make_header(plan))
     [length] = checked.shapes[plan.path]
     sources = checked.parts.get(plan.path) or all_fill(
         checked.fills[plan.path], plan.variable.type, (length,), checked.types
@@ -158,7 +161,8 @@ def _write_pieces(checked: Checked, plan: _Plan) -> Iterator[bytes]:
     yield END
 
 
-def _header(plan: _Plan) -> points_pb.PointFeatureCollection:
+def _make_header(plan: _Plan) -> points_pb.PointFeatureCollection:
+    """Return the message that declares the collection: its units and members."""
     variable = plan.variable
     collection = points_pb.PointFeatureCollection(name=_text(variable, "long_name") or variable.name.encode())
     for name, place in (("timeUnit", 0), ("altUnit", 3)):

@@ -73,6 +73,7 @@ def _check_type(message: Any, declared: Declared, entry: StreamEntry) -> None:
 
 
 def _are_alike(here: int, there: int, *, unsigned: bool) -> bool:
+    """Return whether two data types of the protocol can hold the same values; `unsigned`: by the header's flag."""
     if here == there or (here in _RECORDS and there in _RECORDS):
         return True
     if here not in NUMPY or there not in NUMPY or _width(here) != _width(there):

@@ -213,6 +213,7 @@ class ColumnDecoder:
                 return self._numbers(column, count)
 
     def _numbers(self, column: MessageColumn, count: int) -> FixedNumbers:
+        """Return `count` values of a column as a view of the buffer. Raises an error if its length differs."""
         dtype = dtype_of(column.message.dataType, big=self._big)
         start, end = column.payload or (column.start, column.start)
         if count * dtype.itemsize != end - start:
@@ -238,6 +239,7 @@ class ColumnDecoder:
         return memoryview(self._buffer)[start:end]
 
     def _records(self, column: MessageColumn, count: int) -> Records:
+        """Return `count` records with the columns of their members."""
         offset = self._base + column.start
         names = tuple(member.name for member in column.members)
         if not names and count:

@@ -83,7 +83,7 @@ def column_tree(
     `by_flag`: the numbers of `data` messages have the byte order that the message states.
     """
     if entry.column is not None:
-        return _column(entry, buffer, definitions, base)
+        return _decode_column(entry, buffer, definitions, base)
     return _DataReader(entry, buffer, definitions, limits, base, big=is_big(entry.message, by_flag=by_flag)).read()
 
 
@@ -92,7 +92,7 @@ def is_big(message: pb.Data, *, by_flag: bool) -> bool:
     return not by_flag or not message.HasField("bigend") or message.bigend
 
 
-def _column(entry: StreamEntry, buffer: Buffer, definitions: Definitions, base: int) -> Decoded:
+def _decode_column(entry: StreamEntry, buffer: Buffer, definitions: Definitions, base: int) -> Decoded:
     assert entry.column is not None
     declared = definitions.find(entry.message.name)
     place = None if declared is None else known.find_ragged_place(declared)
@@ -163,6 +163,7 @@ class _DataReader:
         return Decoded(self._section, shape_of(self._section), tree, self._ragged)
 
     def _numbers(self, count: int | None) -> Tree:
+        """Return the message's numbers, inflated if need be; `count`: None without a section, which is all of them."""
         dtype = dtype_of(self._message.dataType, big=self._big)
         buffer, start, size = self._buffer, self._start, self._end - self._start
         if self._message.compress == pb.Data.DEFLATE:
@@ -190,6 +191,7 @@ class _DataReader:
     # ---- counted blocks: strings, opaque values, lists ---------------------------------------------------------------
 
     def _read_counted(self) -> Decoded:
+        """Decode a message whose values have each a length: lists of numbers, strings or opaque values."""
         if self._message.dataType in NUMPY:
             return self._lists(*self._bounds())
         items = self._items()
@@ -240,6 +242,7 @@ class _DataReader:
         return np.concatenate([np.array(self._message.nil, np.uint64), *pieces])
 
     def _lists(self, buffer: Buffer, bounds: BlockRanges) -> Decoded:
+        """Make ragged lists from the ranges of bytes of their elements in a buffer."""
         starts, lengths = bounds
         dtype = dtype_of(self._message.dataType, big=self._big)
         shape, inner = self._cells(len(starts))
@@ -270,6 +273,7 @@ class _DataReader:
     # ---- rows --------------------------------------------------------------------------------------------------------
 
     def _rows(self) -> Decoded:
+        """Decode a message of records, whose number is that of the section's cells or of the rows themselves."""
         reader = RowReader(self._entry, self._buffer, self._declared, self._limits, self._base)
         if self._message.dataType == pb.SEQUENCE:
             tree = reader.sequence(self._nil())

@@ -180,6 +180,7 @@ class _StreamReader(HeaderReader):
     def _build_parts(
         self, path: str, shape: tuple[int, ...] | None, declarations: Tables, fills: Mapping[str, bytes]
     ) -> Parts | None:
+        """Return a variable's parts, from its messages or from the header's values; None without data."""
         variable, types = declarations.variables[path], dict(declarations.types)
         if self._remote is not None and shape is not None and not self._is_immediate(path):
             if not (variable.type in ATOMIC or variable.type in types):
@@ -212,6 +213,7 @@ class _StreamReader(HeaderReader):
         return sources(MessageDecoder(variable.type, shape, types, fill, tuple(pieces), self._file.name), fills)
 
     def _absent_members(self, path: str, declared: pb.Structure) -> frozenset[tuple[str, ...]]:
+        """Return the members (as paths) of a structure that its data messages lack."""
         absent: set[tuple[str, ...]] = set()
         for entry in self._entries(path):
             try:
@@ -221,6 +223,7 @@ class _StreamReader(HeaderReader):
         return frozenset(absent)
 
     def _opaque_size(self, path: str, members: tuple[str, ...]) -> int | None:
+        """Return the one size of all opaque values of a member; None if sizes differ or are unknown."""
         sizes: set[int] = set()
         for entry in self._entries(path):
             try:

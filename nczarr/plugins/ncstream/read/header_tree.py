@@ -122,18 +122,18 @@ class _TreeReader:
         scope.enums |= self._read_enums(source, path)
         scope.types |= {enum.name: enum for fqn, enum in scope.enums.values() if names.parent(fqn) == path}
         scope.taken |= {*scope.types, *(inner.name for inner in dimensions)}
-        variables = list(self._variables(source, scope))
+        variables = list(self._read_variables(source, scope))
         return Group(
             name=name,
             types=tuple(scope.types.values()),
             dimensions=tuple(dimensions),
             variables=tuple(variables),
             attributes=self._attributes(source.atts, path),
-            groups=tuple(self._groups(source, scope, depth)),
+            groups=tuple(self._read_groups(source, scope, depth)),
             span=self._asked.span,
         )
 
-    def _groups(self, source: pb.Group, scope: StreamScope, depth: int) -> Iterator[Group]:
+    def _read_groups(self, source: pb.Group, scope: StreamScope, depth: int) -> Iterator[Group]:
         if source.groups and depth >= MAX_DEPTH:
             text = f"groups are nested more than {MAX_DEPTH} deep below `{scope.path}`"
             self._asked.report_lost("unreadable-array", text)
@@ -203,7 +203,8 @@ class _TreeReader:
         return tuple(attributes)
 
     # ---- variables ---------------------------------------------------------------------------------------------------
-    def _variables(self, source: pb.Group, scope: StreamScope) -> Iterator[Variable]:
+    def _read_variables(self, source: pb.Group, scope: StreamScope) -> Iterator[Variable]:
+        """Yield the variables of a group; report unreadable ones and drop the types that they declared."""
         for declared in _list_declarations(source):
             called = self._name(declared.name, f"a variable of `{scope.path}`")
             if called is None:
@@ -218,6 +219,7 @@ class _TreeReader:
                 self._asked.report_lost("unreadable-array", f"`{fqn}` cannot be a variable: {fault}")
 
     def _read_variable(self, declared: pb.Variable | pb.Structure, name: str, scope: StreamScope) -> Variable:
+        """Return a variable of a header; types that it needs are declared in the scope."""
         fqn = names.join(scope.path, name)
         attributes = list(self._attributes(declared.atts, fqn))
         outer, stars, inner = _split(declared)

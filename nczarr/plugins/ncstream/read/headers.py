@@ -37,6 +37,7 @@ def merge(headers: Sequence[pb.Header]) -> pb.Header:
                     index(declared)
 
     def add(group: pb.Group, more: pb.Group) -> None:
+        """Add the declarations of a later header to a group; one with a known name replaces it, groups are merged."""
         for kind in (*_KINDS, "groups"):
             for declared in getattr(more, kind):
                 key = (id(group), kind, declared.name)

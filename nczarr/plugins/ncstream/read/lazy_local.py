@@ -341,6 +341,7 @@ class MessageDecoder(VariableSections):
         return shape_parts(take(joined, last.astype(np.int64), self.type, self.types), ragged)
 
     def meeting(self, region: Region) -> Iterator[tuple[int | tuple[AffineArray, Selection], Region]]:
+        """Yield what `decode` takes to read the region's cells of each message, and the indices of these cells."""
         for number, message in enumerate(self.messages):
             inside, _ = overlap(message.ranges, region)
             if not all(part.start < part.stop for part in inside):
@@ -375,6 +376,7 @@ class MessageDecoder(VariableSections):
         return self._ends[part]
 
     def list_occupied(self, chunks: tuple[int, ...], region: Region) -> Iterator[Index]:
+        """Yield the indices of chunks within a region that have values of any message."""
         if self.is_consecutive:
             return super().list_occupied(chunks, region)
         boxes = (

@@ -136,6 +136,7 @@ class _RemoteReader(HeaderReader):
     def _build_parts(
         self, path: str, shape: tuple[int, ...] | None, declarations: Tables, fills: Mapping[str, bytes]
     ) -> Parts | None:
+        """Return a variable's parts: the header's values, or regions to request; None without a shape."""
         if shape is None:
             return None
         declaration, types = declarations.variables[path], dict(declarations.types)
@@ -155,6 +156,7 @@ class _RemoteReader(HeaderReader):
         return RemoteVariable(self._service, codec).parts(filled, keep=keep)
 
     def _opaque_size(self, path: str, members: tuple[str, ...]) -> int | None:
+        """Return the one size of all opaque values of a member, of a variable small enough to request; else None."""
         declared = self._find_declaration(path)
         if declared is None or any(dimension.isVlen for dimension in declared.shape):
             return None

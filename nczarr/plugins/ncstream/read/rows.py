@@ -389,6 +389,7 @@ class _Members:
         return Records(int(rows.size), member_names, shapes, tuple(members), rows)  # type: ignore[arg-type]
 
     def _texts(self, indices: NDArray[Any], shape: tuple[int, ...], heaps: NDArray[np.int64] | None) -> RawStrings:
+        """Return strings of the heap; `indices`: of each row's first string, `heaps`: where its own heap begins."""
         places = indices.astype(np.int64)
         if heaps is not None:
             places += heaps

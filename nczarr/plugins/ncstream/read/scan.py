@@ -118,14 +118,15 @@ def entries(incoming: Incoming, *, values: bool = False) -> Iterator[StreamEntry
         kind = MAGICS.get(magic)
         if kind is None:
             raise bad(f"unknown magic number {magic.hex(' ')}", incoming.base + at, incoming.base + at + 4)
-        entry, after = _entry(incoming, kind, at, values=values)
+        entry, after = _read_entry(incoming, kind, at, values=values)
         yield entry
         if kind == "end":
             return
         at = after
 
 
-def _entry(incoming: Incoming, kind: str, at: int, *, values: bool) -> tuple[StreamEntry, int]:
+def _read_entry(incoming: Incoming, kind: str, at: int, *, values: bool) -> tuple[StreamEntry, int]:
+    """Return the message at an offset of the buffer, and the offset of its end; `values`: locate those in it too."""
     offset, base = incoming.base + at, incoming.base
     if kind in BARE:
         return StreamEntry(kind, offset, offset + 4), at + 4

@@ -29,6 +29,7 @@ class Definitions:
 
 
 def _declare(group: pb.Group, path: bytes) -> Iterator[tuple[bytes, Declared]]:
+    """Yield the declarations of a group and its groups by full name, both plain and escaped."""
     for kind in (group.vars, group.structs):
         for declared in kind:
             yield path + declared.name, declared

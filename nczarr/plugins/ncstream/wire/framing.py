@@ -83,6 +83,7 @@ class _RangedBuffer:
         return self._file.size
 
     def __getitem__(self, key: int | slice) -> int | bytes:
+        """Return a byte, or a slice of bytes, requesting blocks of the file that are not at hand."""
         if isinstance(key, slice):
             return self._read(key.start, key.stop)
         at = key - self._start

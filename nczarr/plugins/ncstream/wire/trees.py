@@ -168,10 +168,11 @@ def _texts(items: Sequence[bytes | None]) -> list[Any]:
     try:
         return list(map(bytes.decode, items))  # type: ignore[arg-type]
     except (UnicodeDecodeError, TypeError):
-        return [_text(text) for text in items]
+        return [_decode_text(text) for text in items]
 
 
-def _text(item: bytes | None) -> str | bytes | None:
+def _decode_text(item: bytes | None) -> str | bytes | None:
+    """Return a string's bytes as text, or as they are if they are not UTF-8; None stays None."""
     if item is None:
         return None
     try:
@@ -245,7 +246,7 @@ def tree_of(array: NDArray[Any], data_type: int | None = None) -> Tree:
     if array.dtype.kind == "V":
         return UnknownRows(array.reshape(-1), big=True)
     if array.dtype.kind == "O":
-        return _of_objects(array.reshape(-1).tolist(), data_type)
+        return _tree_of_objects(array.reshape(-1).tolist(), data_type)
     if array.dtype.kind == "U":
         return RawStrings([text.encode("utf-8", "surrogatepass") for text in array.reshape(-1).tolist()])
     if array.dtype.kind == "S" and array.dtype.itemsize != 1:
@@ -253,7 +254,8 @@ def tree_of(array: NDArray[Any], data_type: int | None = None) -> Tree:
     return FixedNumbers(data_type_of(array.dtype) if data_type is None else data_type, array)
 
 
-def _of_objects(items: list[Any], data_type: int | None) -> Tree:
+def _tree_of_objects(items: list[Any], data_type: int | None) -> Tree:
+    """Return Python objects as a tree: arrays as ragged lists, bytes as opaque values, others as strings."""
     some = next((value for value in items if value is not None), None)
     if isinstance(some, np.ndarray):
         if not all(isinstance(value, np.ndarray) and value.ndim for value in items):
@@ -334,6 +336,7 @@ class Cursor:
         return self._read_tree(self._parts, region)
 
     def _read_tree(self, parts: PartTree, region: Selection) -> Tree:
+        """Read the values of a region; a ragged part goes on where its last read ended."""
         match parts:
             case ListTree(counts=PartLeaf(path=path)):
                 counts = self._sources[path].read(region).reshape(-1).astype(np.int64)

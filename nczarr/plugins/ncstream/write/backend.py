@@ -111,6 +111,7 @@ class MessageValues(NamedTuple):
     def _message(
         self, tree: Tree, section: tuple[range, ...], profile: Profile, deflate: int | None
     ) -> Iterator[Piece]:
+        """Yield a data message, or a column message if the profile or the form of the values asks for it."""
         if isinstance(tree, RaggedLists) and is_sequence(self.type, self.shape, self.types) and profile != "second":
             return data_message(self.name, tree.content, None)
         first = isinstance(tree, RawStrings | Opaque | FixedNumbers) or (profile == "first" and has_first_form(tree))

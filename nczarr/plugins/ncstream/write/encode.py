@@ -121,6 +121,7 @@ def add_prefixes(items: Sequence[bytes | memoryview | None], tag: bytes = b"") -
 
 
 def _lists_message(name: bytes, tree: RaggedLists, section: Section | None, ragged_axis: int | None) -> Iterator[Piece]:
+    """Yield a `Data` message of ragged lists, each with its length before it; `ragged_axis`: that of the lists."""
     content = tree.content
     if not isinstance(content, FixedNumbers):
         raise UnwritableError("lists in a message without columns must contain numbers")

@@ -175,6 +175,7 @@ def _texts(name: bytes, texts: list[bytes]) -> pb.Attribute:
 
 
 def _numbers(name: bytes, type_name: str, count: int, data: bytes) -> pb.Attribute:
+    """Make an attribute of numbers, which are big-endian in the message, from little-endian bytes."""
     return pb.Attribute(
         name=name,
         type=OLD_ATTRIBUTE[type_name],

@@ -240,6 +240,7 @@ class _Heap:
 
 
 def _dtype(tree: Records) -> Any:
+    """Return the big-endian dtype of a row; strings are indices into the heap."""
     fields: list[tuple[str, Any, tuple[int, ...]]] = []
     for name, shape, member in zip(tree.names, tree.shapes, tree.members, strict=True):
         match member:
@@ -255,6 +256,7 @@ def _dtype(tree: Records) -> Any:
 
 
 def _pack_rows(tree: Records, rows: NDArray[Any], strings: list[Any], heap: _Heap) -> None:
+    """Fill rows with values of the members; strings are appended to `strings`, to be written to the heap."""
     for name, shape, member in zip(tree.names, tree.shapes, tree.members, strict=True):
         into = rows[name]
         if isinstance(member, Records):

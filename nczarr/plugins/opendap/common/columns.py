@@ -118,6 +118,7 @@ class Wire:
         return form
 
     def _record(self, declared: CompoundType, type_name: TypeName) -> SentValues:
+        """Return the form of a record: how it is sent, and its conversion to the model's dtype."""
         fields = [self.field(member.type, member.shape) for member in declared.fields]
         record_dtype = numpy_dtype(descr(type_name, self.types))
 

@@ -93,6 +93,7 @@ class DmrScope:
         return self._find(written, lambda scope: scope.types)
 
     def _find(self, written: str, declared: Callable[[DmrScope], list[Declared]]) -> tuple[str, Declared] | None:
+        """Return the FQN and the declaration that a name or path means, in this group or those around it; else None."""
         scope: DmrScope | None = self
         while scope is not None:
             home = scope.home_of(written)

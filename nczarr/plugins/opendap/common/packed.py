@@ -60,6 +60,7 @@ class PackedWire(Wire):
         return NUMPY[type_name].replace("<", self._order)
 
     def atom(self, type_name: TypeName, declared: EnumType | OpaqueType | None) -> SentValues:
+        """Return the form of a number, or of an opaque value, which has its size before it."""
         if not isinstance(declared, OpaqueType):
             number = np.dtype(self.dtype(type_name if declared is None else declared.base))
             return SentValues(number, lambda values: values.astype(number.newbyteorder("<")))
@@ -90,6 +91,7 @@ def pack(values: NDArray[Any], type_name: TypeName, types: Types) -> NDArray[Any
 
 
 def _send(type_name: TypeName, types: Types) -> Descr:
+    """Return the dtype of values as they are sent: opaque ones are records of size and value."""
     declared = types.get(type_name)
     if isinstance(declared, OpaqueType):
         return (("size", "<u8", ()), ("value", f"|V{declared.size}", ()))
@@ -99,6 +101,7 @@ def _send(type_name: TypeName, types: Types) -> Descr:
 
 
 def _fill(sized: NDArray[Any], values: NDArray[Any]) -> None:
+    """Copy values into records of `_send`'s dtype, with the sizes of opaque ones."""
     if values.dtype.names is not None:
         for name in values.dtype.names:
             _fill(sized[name], values[name])

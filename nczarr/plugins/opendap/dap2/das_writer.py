@@ -71,6 +71,7 @@ class _DasWriter:
             yield from _container(name, lines)
 
     def _write_variable(self, name: str) -> Iterator[str]:
+        """Yield the lines of a variable's container in the DAS; a grid has the attributes of its array."""
         node = self.mapped.nodes[name]
         leaf = node.members[0] if node.kind == "grid" else node
         variable = self.checked.variables[leaf.fqn]
@@ -113,9 +114,9 @@ class _DasWriter:
             if attribute.name == NAMES:
                 self.left_out.append(f"{owner}@{NAMES}: the server has an attribute of this name")
                 continue
-            yield from self._attribute(wire_name((attribute.name,)), attribute.value, f"{owner}@{attribute.name}")
+            yield from self._write_attribute(wire_name((attribute.name,)), attribute.value, f"{owner}@{attribute.name}")
 
-    def _attribute(self, name: str, value: Constant, place: str) -> Iterator[str]:
+    def _write_attribute(self, name: str, value: Constant, place: str) -> Iterator[str]:
         declared = self.types.get(value.type)
         match declared:
             case EnumType():

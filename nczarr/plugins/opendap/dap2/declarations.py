@@ -184,11 +184,11 @@ def _as_grid(node: DdsNode, nodes: dict[str, DdsNode]) -> DdsNode:
 
 def dds(mapped: Mapping, nodes: tuple[DdsNode, ...]) -> str:
     """Return the declarations of nodes."""
-    lines = [f"{STEP}{line}" for node in nodes for line in _lines(node)]
+    lines = [f"{STEP}{line}" for node in nodes for line in _write_lines(node)]
     return "\n".join(["Dataset {", *lines, f"}} {mapped.name};", ""])
 
 
-def _lines(node: DdsNode) -> Iterator[str]:
+def _write_lines(node: DdsNode) -> Iterator[str]:
     lengths = ((f"{axis.name} = " if axis.name is not None else "", len(axis.indices)) for axis in node.axes)
     brackets = "".join(f"[{name}{length}]" for name, length in lengths)
     if node.kind == "element":
@@ -198,7 +198,7 @@ def _lines(node: DdsNode) -> Iterator[str]:
     for number, member in enumerate(node.members):
         if node.kind == "grid" and number < 2:
             yield "  Maps:" if number else "  Array:"
-        yield from (STEP + line for line in _lines(member))
+        yield from (STEP + line for line in _write_lines(member))
     yield f"}} {node.name}{brackets};"
 
 

@@ -217,6 +217,7 @@ class Dap2Codec:
         return ".dods?" + encode(expression)
 
     def decode(self, data: bytes, region: Region) -> dict[str, NDArray[Any]]:
+        """Return the values of a region from a response, by part; texts become chars if the variable has these."""
         values = self._decode(data, tuple(map(len, self._send(region))))
         if self.chars is None:
             return values

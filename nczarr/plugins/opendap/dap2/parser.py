@@ -165,18 +165,19 @@ class _Strict(DefaultErrorStrategy):  # type: ignore[misc]
 
     def recover(self, recognizer: Any, e: Any) -> None:
         """Raise for a token that begins no alternative."""
-        raise self._fault(recognizer)
+        raise self._make_fault(recognizer)
 
     reportError = recover  # noqa: N815
 
     def recoverInline(self, recognizer: Any) -> Token:  # noqa: N802
         """Raise for a token other than the expected one."""
-        raise self._fault(recognizer)
+        raise self._make_fault(recognizer)
 
     def sync(self, recognizer: Any) -> None:
         """Leave faults to the next match."""
 
-    def _fault(self, recognizer: Any) -> TextFaultError:
+    def _make_fault(self, recognizer: Any) -> TextFaultError:
+        """Return the error for the token at hand, with the words that could stand there."""
         token = recognizer.getCurrentToken()
         literals = [P.literalNames[kind] if kind < len(P.literalNames) else "" for kind in _list_types(recognizer)]
         words = sorted({word.strip("'") for word in literals if word and word != "<INVALID>"})

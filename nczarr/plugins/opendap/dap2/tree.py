@@ -213,6 +213,7 @@ class Tree:
         return variable
 
     def _same(self, existing: TreeVariable, slot: DataSlot, dimension: str) -> bool:
+        """Return whether a slot repeats a variable: the same type, shape, dimension and values."""
         other = existing.slot
         if (other.type, other.shape) != (slot.type, slot.shape) or existing.slot.declared.kind != "plain":
             return False

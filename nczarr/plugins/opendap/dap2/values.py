@@ -222,6 +222,7 @@ def error_document(code: int, message: str) -> str:
 
 
 def _arrays(node: DdsNode) -> Iterator[tuple[str, DdsNode]]:
+    """Yield the arrays of a node with their names in the text form. Raises UnprintableError for structures."""
     if node.kind == "structure":
         raise UnprintableError(f"`{node.name}` is a structure, which has no text; ask for `.dods`")
     if node.kind == "element":
@@ -231,6 +232,7 @@ def _arrays(node: DdsNode) -> Iterator[tuple[str, DdsNode]]:
 
 
 def _array_lines(mapped: Mapping, name: str, leaf: DdsNode) -> Iterator[bytes]:
+    """Yield the text form of an array: a heading, and a line for each row with its index before it."""
     words = _words(mapped, leaf)
     shape = tuple(len(axis.indices) for axis in leaf.axes)
     if not shape:
@@ -249,6 +251,7 @@ def _array_lines(mapped: Mapping, name: str, leaf: DdsNode) -> Iterator[bytes]:
 
 
 def _words(mapped: Mapping, leaf: DdsNode) -> Iterator[str]:
+    """Yield the values as text: texts in quotes, numbers in the digits of doubles."""
     source = sources_of(mapped.checked, leaf)[""]
     if not leaf.element.array:
         for texts in text_slabs(leaf, source):

@@ -79,6 +79,7 @@ class Xdr(Wire):
             yield
 
     def row_values(self, type_name: TypeName) -> NDArray[Any]:
+        """Return the values of a sequence of fixed-size rows, many rows at a time."""
         form = self.element(type_name)
         dtype = np.dtype([("mark", ">u4"), ("value", form.dtype)])
         pieces: list[NDArray[Any]] = []
@@ -104,6 +105,7 @@ class Xdr(Wire):
         return SentValues(full, lambda values: values.astype(full.newbyteorder("<")))
 
     def field(self, type_name: TypeName, shape: tuple[int, ...]) -> SentValues:
+        """Return the form of a field; an array has its length before its values, numbers have it twice."""
         form = self.element(type_name)
         if not shape:
             return form

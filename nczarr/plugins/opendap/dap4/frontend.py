@@ -171,6 +171,7 @@ class Dap4Codec:
         return f".dap?dap4.ce={encode(expression)}&dap4.checksum=true"
 
     def decode(self, data: bytes, region: Region) -> dict[str, NDArray[Any]]:
+        """Return the values of a region from a response; raise BrokenValuesError if it holds another variable."""
         answer = response(data)
         if answer.failed:
             words = message(answer.dmr.decode("utf-8", "replace"))

@@ -283,6 +283,7 @@ def error_document(status: int, message: str) -> str:
 
 
 def _values(checked: Checked, projection: Projection, checksums: bool) -> Iterator[bytes | memoryview]:
+    """Yield the values of the variables in the projection, each followed by its CRC-32 if `checksums`."""
     for fqn, ranges in projection.variables.items():
         checksum = 0
         for piece in values(checked, fqn, ranges):

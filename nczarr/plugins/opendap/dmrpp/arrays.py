@@ -202,6 +202,7 @@ class _StoredVariable:
         return {"": source}, storage, missing and source.undefined
 
     def _codecs(self) -> tuple[Codec, ...]:
+        """Return the codecs of the chunks, from the words of `compressionType`, with deflate levels of one digit."""
         attributes, codecs = self.block.attributes, list[Codec]()
         levels = (attributes.get("deflateLevel") or attributes.get("deflate_level") or "").split()
         for word in self.filters:

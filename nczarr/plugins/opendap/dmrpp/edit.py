@@ -201,6 +201,7 @@ class _DocumentEditor:
     def _attribute_text(
         self, attribute: Attribute, owner: str, indent: str, unchanged_elements: Mapping[str, ElementPlace]
     ) -> bytes:
+        """Return an attribute as XML: its element in the document if it is unchanged, else a new one."""
         if attribute.name in unchanged_elements:
             return self._element_bytes(unchanged_elements[attribute.name])
         written = self.writer.attribute(attribute, owner)

@@ -34,6 +34,7 @@ def locate_elements(data: bytes) -> ElementPlace | None:
     parser = expat.ParserCreate()
 
     def start(tag: str, attributes: dict[str, str]) -> None:
+        """Append an element, with the place of its start tag, to the children of the open one."""
         at = parser.CurrentByteIndex
         match = _START_TAG.match(data, at)
         assert match is not None

@@ -60,6 +60,7 @@ class RawElements(DerivedSource):
         return self.source.list_occupied(chunks, region)
 
     def read(self, selection: Selection) -> NDArray[Any]:
+        """Return a selection: strings without padding, or records without gaps between their members."""
         values = np.ascontiguousarray(self.source.read(selection))
         shape = tuple(len(range(*part.indices(size))) for part, size in zip(selection, self.layout.shape, strict=True))
         values = values.reshape(shape)  # numpy makes one dimension of none

@@ -123,6 +123,7 @@ class DmrppReferences:
         self._arrays[prefix] = chunks
 
     def find(self, key: str) -> bytes | Reference | None:
+        """Return inline bytes, or the byte range of a chunk by its store key; None if there is no such chunk."""
         prefix, slash, rest = key.rpartition("/")
         chunks = self._arrays.get(prefix + slash)
         if chunks is None:
@@ -146,6 +147,7 @@ class DmrppReferences:
         return self._entries("")
 
     def _entries(self, prefix: str) -> Iterator[tuple[str, bytes | Reference]]:
+        """Yield the chunks whose keys begin with a prefix, with their bytes or byte ranges."""
         homes = self._arrays if not prefix else folders_with(self._folders, prefix)
         for home in [prefix] if prefix in self._arrays else homes:
             chunks = self._arrays[home]

@@ -94,6 +94,7 @@ def find_members(view: NetcdfView) -> Iterator[Finding]:
 
 
 def _codecs(array: StoreNode) -> Iterator[tuple[str, Any]]:
+    """Yield the pointer and value of each codec in `.zarray`; None for filters that are not a list."""
     compressor, filters = array.meta.get("compressor"), array.meta.get("filters")
     if compressor is not None:
         yield "/compressor", compressor
@@ -189,6 +190,7 @@ def _effect_of_fill(value: Any, kind: str, *, is_char: bool) -> str | None:
 
 
 def _lacks_chunks(view: NetcdfView, array: StoreNode) -> bool:
+    """Return whether some chunks of an array are missing; False at URLs, where counting costs requests."""
     shape, lengths = array.shape, integers(array.meta.get("chunks"))
     if view.documents.store.distant or shape is None or lengths is None:
         return False

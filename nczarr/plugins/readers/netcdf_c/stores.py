@@ -101,6 +101,7 @@ class NetcdfView:
             self._enter(self.root)
 
     def _enter(self, node: StoreNode) -> None:
+        """Open a node and all groups below it as the library does, in its order."""
         opened = self._open(node) if self.nczarr else self._pure(node)
         self.groups.append(opened)
         stored = [(entry.is_array, entry.node) for entry in opened.listed if entry.node is not None and entry.is_stored]
@@ -117,6 +118,7 @@ class NetcdfView:
         return OpenedGroup(node, {}, node.key, "", listed, lost)
 
     def _open(self, node: StoreNode) -> OpenedGroup:
+        """Open a group by the names in its hidden attribute; members that it does not list are lost."""
         home, key, pointer = node.read_hidden("group")
         home = home if isinstance(home, dict) else {}
         by_name = {member.name: member for member in node.members}

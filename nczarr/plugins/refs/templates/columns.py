@@ -152,6 +152,7 @@ def values(hole: Hole, context: Context, finish: Callable[[Value], Any]) -> Colu
     computed_values: dict[int, Any] = {}
 
     def find(entries: Integers) -> list[Any]:
+        """Return the finished values of entries, each computed once for the same indices of the axes it mentions."""
         place: Any = entries * 0
         for axis in mentioned:
             place = place * axis.length + axis.indices(entries)
@@ -173,6 +174,7 @@ def _formats(hole: Hole, context: Context, finish: Callable[[Value], Any]) -> Co
             return None
 
     def find(entries: Integers) -> list[Any]:
+        """Return the formatted numbers of entries, each distinct number formatted once."""
         different, places = np.unique(_column(number, context, entries), return_inverse=True)
         try:
             texts = [finish(apply_format(form, (number,), context.scope.limits)) for number in different.tolist()]

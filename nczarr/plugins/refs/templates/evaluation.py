@@ -90,6 +90,7 @@ def compute(sign: str, values: list[Value], limits: Limits) -> Value:
 
 
 def _power(first: int | float, second: int | float) -> Value:
+    """Return a power. Raises OverflowError beyond the limit of bits, RefusedTextError for complex numbers."""
     whole = isinstance(first, int) and isinstance(second, int) and abs(first) > 1
     if whole and int(first).bit_length() * second > INTEGER_BITS:
         raise OverflowError
@@ -212,7 +213,7 @@ def evaluate(expression: Expression, scope: NameScope) -> Value:
         case LiteralExpression(value):
             return value
         case Name(text):
-            return _name(text, scope)
+            return _look_up(text, scope)
         case Beyond(render=render):
             return render(scope)
         case TemplateCall(name, arguments):
@@ -227,7 +228,8 @@ def evaluate(expression: Expression, scope: NameScope) -> Value:
             assert_never(expression)
 
 
-def _name(name: str, scope: NameScope) -> Value:
+def _look_up(name: str, scope: NameScope) -> Value:
+    """Return the value of a name, or of a template without arguments; UNDEFINED, and noted, for an unknown name."""
     if name in scope.values:
         return scope.values[name]
     if name not in scope.templates:

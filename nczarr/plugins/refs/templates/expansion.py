@@ -117,6 +117,7 @@ class Refs:
         return self._urls.get(written, written) if self._urls and written is not None else written
 
     def _value(self, value: Any) -> str:
+        """Return an entry of version 0 as JSON text: inline data, or [url, offset, length] with the rendered URL."""
         if isinstance(value, str):
             return quote(value)
         if isinstance(value, dict):

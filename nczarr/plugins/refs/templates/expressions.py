@@ -204,6 +204,7 @@ def _complaint(written: str, at: int | None) -> str:
 
 @functools.cache
 def _parser() -> Lark:
+    """Return the parser of expressions, built once, which makes trees without recursion."""
     from lark import Lark, Transformer, v_args
 
     @v_args(inline=True)

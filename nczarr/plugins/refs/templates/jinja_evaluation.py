@@ -51,36 +51,37 @@ class Evaluator:
         """Run statements in a scope. Raises RefusedTextError, TypeError and the like."""
         for statement in statements:
             self.run.step(1)
-            self._statement(statement, names)
+            self._run_statement(statement, names)
 
-    def _statement(self, node: Any, names: Names) -> None:
+    def _run_statement(self, node: Any, names: Names) -> None:
+        """Execute a statement: append output to `written`, run bodies, or assign names."""
         match node:
             case nodes.Output():
                 parts: list[Any] = node.nodes
                 for part in parts:
                     is_plain = isinstance(part, nodes.TemplateData)
-                    self.written.append(part.data if is_plain else self.run.text(self._value(part, names)))
+                    self.written.append(part.data if is_plain else self.run.text(self._evaluate(part, names)))
                     self._length += len(self.written[-1])
                     check_length(self._length, self.run.limits)
             case nodes.If():
-                bodies = (branch.body for branch in (node, *node.elif_) if self._value(branch.test, names))
+                bodies = (branch.body for branch in (node, *node.elif_) if self._evaluate(branch.test, names))
                 self.body(next(bodies, node.else_), names)
             case nodes.For():
-                self._loop(node, names)
+                self._run_loop(node, names)
             case nodes.With():
                 inner = dict(names)
                 for target, expression in zip(node.targets, node.values, strict=True):
-                    self._assign(target, self._value(expression, names), inner)
+                    self._assign(target, self._evaluate(expression, names), inner)
                 self.body(node.body, inner)
             case _:
-                self._assign(node.target, self._value(node.node, names), names)
+                self._assign(node.target, self._evaluate(node.node, names), names)
 
-    def _loop(self, node: nodes.For, names: Names) -> None:
+    def _run_loop(self, node: nodes.For, names: Names) -> None:
         items = []
-        for item in self._count(self._value(node.iter, names)):
+        for item in self._count(self._evaluate(node.iter, names)):
             inner = dict(names)
             self._assign(node.target, item, inner)
-            if node.test is None or self._value(node.test, inner):
+            if node.test is None or self._evaluate(node.test, inner):
                 items.append(item)
         for item, loop in LoopContext(items, lambda *_: Undefined()):  # type: ignore[arg-type]
             inner = {**names, "loop": loop}
@@ -99,7 +100,7 @@ class Evaluator:
             case nodes.Name():
                 names[target.name] = value
             case nodes.NSRef():
-                namespace = self._name(target.name, names)
+                namespace = self._look_up(target.name, names)
                 if not isinstance(namespace, Namespace):
                     raise RefusedTextError("bad-expression", f"`{target.name}` is not a namespace")
                 namespace[target.attr] = value
@@ -107,7 +108,8 @@ class Evaluator:
                 for inner, item in zip(target.items, value, strict=True):
                     self._assign(inner, item, names)
 
-    def _name(self, name: str, names: Names) -> Any:
+    def _look_up(self, name: str, names: Names) -> Any:
+        """Return the value of a name: a variable, a template, a global function, or `Undefined`."""
         for scope in (names, self.scope.values):
             if name in scope:
                 return scope[name]
@@ -122,13 +124,13 @@ class Evaluator:
             raise RefusedTextError("bad-expression", "positional arguments are not allowed")
         return call(name, {key: self.run.scalar(value) for key, value in arguments.items()}, self.scope)
 
-    def _value(self, node: Any, names: Names) -> Any:
+    def _evaluate(self, node: Any, names: Names) -> Any:
         if isinstance(node, nodes.Const):
             return node.value
         if isinstance(node, nodes.Name):
-            return self._name(node.name, names)
+            return self._look_up(node.name, names)
         self.run.step(1)
-        value = functools.partial(self._value, names=names)
+        value = functools.partial(self._evaluate, names=names)
         match node:
             case nodes.CondExpr():
                 branch = node.expr1 if value(node.test) else node.expr2
@@ -148,16 +150,16 @@ class Evaluator:
             case nodes.Tuple():
                 return tuple(self.run.scalar(value(item)) for item in node.items)
             case nodes.Getattr():
-                return self._attribute(value(node.node), node.attr)
+                return self._get_attribute(value(node.node), node.attr)
             case nodes.Getitem():
-                return self._item(value(node.node), node.arg, value)
+                return self._get_item(value(node.node), node.arg, value)
             case nodes.Filter() | nodes.Test() | nodes.Call():
                 return self._apply(node, value)
             case nodes.UnaryExpr():
                 sign = "neg" if isinstance(node, nodes.Neg) else "pos"
                 return self.run.spend(compute(sign, [self.run.scalar(value(node.node))], self.run.limits))
             case _:
-                return self.run.spend(self._binary(node.operator, value(node.left), value(node.right)))
+                return self.run.spend(self._compute_binary(node.operator, value(node.left), value(node.right)))
 
     def _compare(self, left: Any, operands: list[nodes.Operand], value: Callable[[Any], Any]) -> bool:
         self.run.look(left)
@@ -169,7 +171,8 @@ class Evaluator:
             left = right
         return True
 
-    def _attribute(self, owner: Any, name: str) -> Any:
+    def _get_attribute(self, owner: Any, name: str) -> Any:
+        """Return a method of a text, or a public member of a namespace or of `loop`; all others are refused."""
         if isinstance(owner, str) and not isinstance(owner, Undefined) and name in METHODS:
             return Function(METHODS[name], self.run, owner)
         is_namespace = isinstance(owner, Namespace) and not name.startswith("_")
@@ -178,7 +181,7 @@ class Evaluator:
             return Function(value) if callable(value) else value
         raise RefusedTextError("bad-expression", f"attribute access is not allowed: `{name[:40]}`")
 
-    def _item(self, owner: Any, index: Any, value: Callable[[Any], Any]) -> Any:
+    def _get_item(self, owner: Any, index: Any, value: Callable[[Any], Any]) -> Any:
         if isinstance(owner, str | list | tuple | range) and not isinstance(owner, Undefined):
             if isinstance(index, nodes.Slice):
                 ends = (index.start, index.stop, index.step)
@@ -209,7 +212,7 @@ class Evaluator:
             self.run.look(item)
         return TESTS[node.name](subject, *arguments, **keywords)
 
-    def _binary(self, sign: str, left: Any, right: Any) -> Any:
+    def _compute_binary(self, sign: str, left: Any, right: Any) -> Any:
         if isinstance(left, str) and isinstance(right, tuple) and sign == "%":
             return apply_format(left, right, self.run.limits)
         if isinstance(left, list) and isinstance(right, list) and sign == "+":

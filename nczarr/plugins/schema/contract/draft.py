@@ -105,6 +105,7 @@ G = TypeVar("G", bound=Group)
 
 
 def _merge_groups(one: G, other: Group) -> G:
+    """Unite the declarations of two examples; where both have a node, the first one's stays."""
     return replace(
         one,
         types=_unite(one.types, other.types),
@@ -158,6 +159,7 @@ def _parent(path: str) -> str:
 
 
 def _list_value_rules(attributes: Sequence[Attribute]) -> Iterator[str]:
+    """Yield the rules, such as `one-of "a", "b"`, that the values of an attribute in all examples suggest."""
     values = [attribute.value for attribute in attributes]
     if all(value == values[0] for value in values):
         return

@@ -85,6 +85,7 @@ class _ContractComparison:
                 self._add("extra-element", f"{what} `{path}` is not in the schema", here[path], None)
 
     def _report_missing(self, what: str, path: str, home: Node, wanted: Node, near: str | None) -> None:
+        """Report a node that the dataset lacks, unless it is optional; `near`: a similar name in the dataset."""
         rules = self.contract.of(key_of(path, wanted))
         if rules.presence == "optional":
             return
@@ -144,6 +145,7 @@ class _ContractComparison:
                 self._add("extra-element", f"attribute `{name}` of {owner} is not in the schema", actual[name], None)
 
     def _compare_attribute(self, what: str, rules: Rules, here: Attribute, there: Attribute) -> None:
+        """Compare the value of an attribute, or, if rules free it, its type and its fitness for the rules."""
         if not rules.frees_value:
             if not _is_same(here.value, there.value, rules):
                 self._report_other(what, *show_pair(here.value, there.value, "`"), here, there)

@@ -99,7 +99,7 @@ def parse_rules(text: str, rules: Rules = STRICT) -> Rules:
         if word in _FLAGS:
             rules = _FLAGS[word](rules)
         elif word == "match":
-            rules = rules._replace(pattern=_compile(rest))
+            rules = rules._replace(pattern=_compile_pattern(rest))
         elif word == "one-of":
             rules = rules._replace(one_of=tuple(_list_items(rest)))
         elif word == "range":
@@ -142,7 +142,7 @@ def _unknown(word: str) -> str:
     return f"`{word}` is not a rule{hint(word, known, f'rules: {every}')}"
 
 
-def _compile(text: str) -> re.Pattern[str]:
+def _compile_pattern(text: str) -> re.Pattern[str]:
     if not text:
         raise BadRuleError("`match` takes a regular expression")
     try:

@@ -98,6 +98,7 @@ class _Evolution:
         return inside or None
 
     def _describe_dimension(self, path: str, dimension: Dimension, side: str) -> object:
+        """Return what identifies a renamed dimension: its length (None: unlimited) and the axes that use it."""
         tree = self.old if side == "old" else self.new
         users = [
             (each, axis)
@@ -118,6 +119,7 @@ class _Evolution:
         return self._place("type", variable.type, side), dimensions, stated
 
     def _compare_types(self, path: str, old: UserType, new: UserType) -> Iterator[SchemaChange]:
+        """Yield changes of a type: members removed from or added to an enum, else another definition."""
         before, after = self._define(old, "old"), self._define(new, "new")
         if before == after:
             return

@@ -131,7 +131,8 @@ def space_ticks(ticks: Sequence[Tick], width: float) -> list[Tick]:
     return found
 
 
-def _bottom(ticks: Sequence[Tick]) -> list[AxisLabel]:
+def _label_bottom_axis(ticks: Sequence[Tick]) -> list[AxisLabel]:
+    """Return the labels of the lower axis; `wide`: left out on narrow screens."""
     shown = space_ticks(ticks, WIDE)
     narrow = space_ticks(shown, NARROW)
     return [
@@ -178,7 +179,7 @@ def line(axis: ShownAxis, values: NDArray[np.float64], title: str, label: str) -
         "label": label,
         "width": _wide(ticks),
         "axis": axis.title,
-        "right": _bottom(point_ticks(axis, shares)),
+        "right": _label_bottom_axis(point_ticks(axis, shares)),
         "up": _side(ticks),
         "runs": list(_runs(shares, heights)),
         "marks": marks,
@@ -220,7 +221,7 @@ def plane(
         "label": label,
         "width": _wide(up),
         "axis": x.title,
-        "right": _bottom(right),
+        "right": _label_bottom_axis(right),
         "up_axis": y.title,
         "up": _side(up),
         "scale": _side(value_ticks(low, high)),

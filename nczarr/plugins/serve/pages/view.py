@@ -65,16 +65,17 @@ def _form(opened: CachedDataset, view: PlaneView, form: str) -> tuple[str, bytes
     if not is_numeric(checked, view.path):
         if form != "html":
             raise RefusedRequestError(400, f"the values of `{names.readable(view.path)}` are not numbers")
-        return HTML, _page(opened, view, "texts.html", _texts(checked, view))
-    seen = _view(checked, view)
+        return HTML, _render_page(opened, view, "texts.html", _texts(checked, view))
+    seen = _read_view(checked, view)
     if form == "json":
         return JSON, json.dumps(_describe_members(seen), allow_nan=False).encode("ascii") + b"\n"
     if form == "png":
         return "image/png", _picture(seen)
-    return HTML, _page(opened, view, "picture.html", _picture_values(opened, seen))
+    return HTML, _render_page(opened, view, "picture.html", _describe_picture(opened, seen))
 
 
-def _view(checked: Checked, view: PlaneView) -> ViewedValues:
+def _read_view(checked: Checked, view: PlaneView) -> ViewedValues:
+    """Read the values of a plane, decoded, NaN where missing, with statistics and coordinates."""
     decoding = physical(checked, view.path)
     stored = read(checked, view)
     values, absent = decoding.mask(stored)
@@ -142,7 +143,7 @@ def _picture(seen: ViewedValues) -> bytes:
     return png(indices(seen.values[rows, columns], *scale.range_of(seen.values)), scale.palette)
 
 
-def _page(opened: CachedDataset, view: PlaneView, template: str, values: dict[str, Any]) -> bytes:
+def _render_page(opened: CachedDataset, view: PlaneView, template: str, values: dict[str, Any]) -> bytes:
     name, segments = names.readable(view.path.removeprefix("/")), opened.place.segments
     return page(
         template,
@@ -213,7 +214,7 @@ def _place(checked: Checked, view: PlaneView, number: int) -> str:
     return "" if axis.title.endswith(", index") else axis.text(0) + units
 
 
-def _picture_values(opened: CachedDataset, seen: ViewedValues) -> dict[str, Any]:
+def _describe_picture(opened: CachedDataset, seen: ViewedValues) -> dict[str, Any]:
     view, dimensions = seen.view, opened.checked.variables[seen.view.path].dimensions
     statistics = ", ".join(f"{name.lower()} {value}" for name, value in seen.statistics.items())
     label = f"{seen.physical.axis}: {statistics}"

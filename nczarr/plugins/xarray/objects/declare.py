@@ -313,6 +313,7 @@ class _Declaration:
         types: dict[str, TypeHandle],
         metadata: Mapping[str, Any],
     ) -> TypeHandle | None:
+        """Return the enum that the metadata of a dtype describes, declared once; None after a reported conflict."""
         enum_name, constants = str(metadata["enum_name"]), {str(key): value for key, value in metadata["enum"].items()}
         base = ATOMIC[f"{dtype.kind}{dtype.itemsize}"]
         handle = self._find_type(group, types, enum_name, lambda: group.enum(enum_name, base, constants))

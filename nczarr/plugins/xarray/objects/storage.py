@@ -114,7 +114,7 @@ def storage_of(
         chunks=try_storage(partial(_chunks, unlimited=unlimited), None),
         codecs=try_storage(_codecs, ()) if variable.ndim else (),
         layout="contiguous" if encoding.get("contiguous") and variable.ndim and not _needs_chunks(encoding) else None,
-        endian=try_storage(_endian, None),
+        endian=try_storage(_find_endian, None),
         quantize=try_storage(_quantize, None),
         shards=try_storage(_shards, None),
     )
@@ -196,7 +196,7 @@ def _blocks(variable: Variable) -> tuple[int, ...] | None:
     return tuple(lengths[0] for lengths in chunks)
 
 
-def _endian(encoding: Mapping[Any, Any], variable: Variable) -> str | None:
+def _find_endian(encoding: Mapping[Any, Any], variable: Variable) -> str | None:
     serializer = _config(encoding.get("serializer"))
     byte_order = encoding.get("endian") or serializer.get("endian")
     if byte_order in (None, "native"):
@@ -207,6 +207,7 @@ def _endian(encoding: Mapping[Any, Any], variable: Variable) -> str | None:
 
 
 def _quantize(encoding: Mapping[Any, Any], variable: Variable) -> tuple[str, int] | None:
+    """Return the mode and number of significant digits of a quantization; None without `significant_digits`."""
     digits, mode = encoding.get("significant_digits"), encoding.get("quantize_mode", "BitGroom")
     if digits is None:
         return None
@@ -231,6 +232,7 @@ def _count(key: str, value: Any) -> int:
 
 
 def _codecs(encoding: Mapping[Any, Any], variable: Variable) -> tuple[Codec, ...]:
+    """Return the codecs of an encoding: Zarr's, or netCDF4-python's flags, in the order of the netCDF library."""
     zarr = [key for key in ("filters", "compressors", "compressor") if encoding.get(key) not in (None, "auto", ())]
     if zarr:
         return tuple(step for key in zarr for step in _zarr_codecs(key, encoding[key], variable))

@@ -143,6 +143,7 @@ def _describe_rows(grid: Grid) -> Iterator[Sequence[Cell]]:
 
 
 def _attribute_rows(owner: str, attributes: Sequence[Attribute]) -> Iterator[Sequence[Cell]]:
+    """Yield ("attribute", owner, name, Java type, value) for each attribute of an atomic type."""
     for attribute in attributes:
         value = attribute.value
         if value.type not in ATOMIC:
