@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+import nczarr
 from nczarr.diagnostics.report import Report, Severity
 from nczarr.options import Options
 from nczarr.pipeline import phases
@@ -155,3 +157,12 @@ def test_fill_values_of_zarr_v2_stand_for_missing_values_on_request(dtype: str, 
         attributes = {each.name: each.value for each in checked.variables["/v"].attributes}
         value = attributes["_FillValue"].as_numbers()[0] if "_FillValue" in attributes else None
         assert value == (found if masking else None)
+
+
+@pytest.mark.parametrize("form", ["nczarr", "nczarr3", "zarr2", "zarr3"])
+def test_written_cells_of_the_fill_value_stay_written_under_no_fill(form: str, tmp_path: Path) -> None:
+    attributes = 'v:_FillValue = 7 ; v:_NoFill = "true" ;'
+    schema = f"netcdf a {{ dimensions: x = 3 ; variables: int v(x) ; {attributes} data: v = 7, 7, 7 ; }}"
+    made = nczarr.from_cdl(schema)
+    nczarr.convert(made, tmp_path / "a", form)
+    assert nczarr.digest(tmp_path / "a") == nczarr.digest(made)
