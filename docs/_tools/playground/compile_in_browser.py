@@ -16,6 +16,11 @@ from pathlib import Path
 
 EMISSIONS = ("tokens", "ast", "analysed", "plan", "keys")
 NAME = "schema.cdl"
+ABSENT = re.compile(
+    r"error\[internal-error\]: .*Error: (?:No module named '(?P<name>\w+)|(?P<other>\w+) is not in the playground"
+    r"|module '(?:small_)?numpy' has no attribute|the playground \w+ )"
+)
+"""Message of the compiler where a package is missing that no browser has."""
 
 
 def run_command(arguments: list[str]) -> tuple[int, str, str]:
@@ -28,7 +33,12 @@ def run_command(arguments: list[str]) -> tuple[int, str, str]:
             status = main(arguments)
         except SystemExit as end:
             status = end.code if isinstance(end.code, int) else 1
-    return status, *(_text(stream) for stream in (printed, said))
+    message = _text(said)
+    absent = ABSENT.search(message)
+    if absent is not None:
+        package = absent["name"] or absent["other"] or "numpy"
+        message = f"This needs the package {package}, which this page does not have.\n"
+    return status, _text(printed), message
 
 
 def _text(stream: io.TextIOWrapper) -> str:

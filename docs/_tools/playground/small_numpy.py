@@ -81,7 +81,8 @@ class void(generic):
         return iter(self.values)
 
     def __str__(self) -> str:
-        shown = [str(value) if isinstance(value, number | ndarray | void) else repr(value) for value in self.values]
+        plain = [value.tolist() if isinstance(value, ndarray) else value for value in self.values]
+        shown = [str(value) if isinstance(value, number | void) else repr(value) for value in plain]
         return f"({', '.join(shown)}{',' * (len(shown) == 1)})"
 
     def item(self) -> Any:

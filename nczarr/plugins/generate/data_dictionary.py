@@ -92,6 +92,8 @@ def describe_value(attribute: SchemaAttribute) -> str:
         return names.readable(attribute.text.decode("utf-8", "replace"))
     value = attribute.value
     items = value.tolist() if isinstance(value, np.ndarray) else value if isinstance(value, list | tuple) else [value]
+    if isinstance(items, list):
+        items = [item.tolist() if isinstance(item, np.ndarray) else item for item in items]  # elements of a vlen
     return names.readable(", ".join(map(str, items)) if isinstance(items, list | tuple) else str(items))
 
 
