@@ -49,7 +49,8 @@ options:
   -h, --help      show this help and exit
   --version       show the version and exit
 
-`nczarr help COMMAND` shows the options and two examples of a command.
+`nczarr help COMMAND` shows the usual options and two examples of a command,
+`nczarr help COMMAND all` shows all options.
 `nczarr help TOPIC` explains a topic.
 """
 
@@ -62,7 +63,8 @@ def parser() -> Command:
     subparser = Command(
         "help",
         "[COMMAND | TOPIC]",
-        "Show the help of a command, or explain a topic. Without an argument, list the commands and topics.",
+        "Show the help of a command, or explain a topic. Without an argument, list the commands and topics. With `all` "
+        "behind a command, show every option.",
         (("show the options of a command", "help convert"), ("explain what conversions may lose", "help losses")),
     )
     subparser.option(ARGUMENTS, "name", metavar="COMMAND | TOPIC", nargs="*", help="name of a command or topic")
@@ -71,20 +73,22 @@ def parser() -> Command:
 
 def run(arguments: argparse.Namespace) -> int:
     """Print the help; return 2 for an unknown name."""
-    name = " ".join(arguments.name)
-    pages = list(_pages(name))
+    words = arguments.name
+    everything = words[1:] != [] and words[-1] == "all"
+    name = " ".join(words[:-1] if everything else words)
+    pages = list(_pages(name, everything=everything))
     if not pages:
         return misuse("help", _unknown(name))
     write_product(["\n".join(pages).encode()])
     return DONE
 
 
-def _pages(name: str) -> Iterator[str]:
+def _pages(name: str, *, everything: bool) -> Iterator[str]:
     """Yield the help of a command or family of commands, and the topic of that name."""
     if not name:
         yield overview()
     elif name in list_commands():
-        yield parser_of(name).format_help()
+        yield (parser_of(name).format_help if everything else parser_of(name).format_common_help)()
     elif _family(name):
         yield family(name)
     if name in topics():
@@ -137,7 +141,7 @@ def _family(name: str) -> list[str]:
 def family(name: str) -> str:
     """Return the list of the commands of a family."""
     lines = [_line(command_name, list_commands()[command_name].line, 2) for command_name in _family(name)]
-    tail = f"`nczarr {name} COMMAND --help` shows the options and two examples of a command.\n"
+    tail = f"`nczarr {name} COMMAND --help` shows the usual options and two examples of a command.\n"
     return "\n".join([f"usage: nczarr {name} COMMAND [OPTION]…\n", "commands:", *lines, "", tail])
 
 
