@@ -265,6 +265,8 @@ class Format(NamedTuple):
     """`(way | None) -> None`: make library calls in another process from now on."""
     written_by: str | None = None
     """Command that alone writes this format, whose files name their values in others; None: every one that writes."""
+    label: str = ""
+    """Name in the results of commands, which states the version of Zarr; empty: `name`."""
     after: str = ""
     """Format behind which lists have it; empty, and without that format: at the end."""
 
@@ -396,6 +398,12 @@ def find_format(name: str) -> Format | None:
     row = ROWS.get(name) or own_rows().get(name) or rows().get(name)
     form: Format | None = None if row is None else load(row)
     return form
+
+
+def label_format(name: str) -> str:
+    """Return the name of a format as people are shown it."""
+    form = find_format(name)
+    return name if form is None else form.label or name
 
 
 def list_names_with(field: str) -> tuple[str, ...]:

@@ -109,12 +109,13 @@ def _text_lines(facts: DatasetFacts) -> Iterator[str]:
     from nczarr.arrays.execution.counts import bytes_text
     from nczarr.diagnostics.render import visible
     from nczarr.names import readable
+    from nczarr.registry import label_format
 
     sizes = bytes_text(facts.size)
     if facts.stored is not None and facts.stored != facts.size:
         sizes = f"{bytes_text(facts.stored)} for {sizes} of values{_ratio(facts.size, facts.stored)}"
     kind = f", {facts.kind}" if facts.kind else ""
-    yield f"{show(facts.path)}: {facts.format}{kind}, {sizes}"
+    yield f"{show(facts.path)}: {label_format(facts.format)}{kind}, {sizes}"
     if facts.title:
         yield f"  {visible(facts.title)}"
     axes = (
