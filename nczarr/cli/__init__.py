@@ -73,10 +73,10 @@ def run(arguments: Sequence[str]) -> int:
         if error.filename != "<stdout>":
             raise
         give_up(sys.stdout)
-        lost = f"standard output: {error.strerror or error}"
+        lost = error
     if lost is None:
         return status
-    complain(f"nczarr: {lost}")
+    complain(f"nczarr: standard output: {lost.strerror or lost}")
     return settle(UNREACHABLE)
 
 
@@ -195,15 +195,15 @@ def give_up(stream: TextIO) -> None:
         os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 
 
-def flush_product() -> str | None:
-    """Flush standard output; return the reason of a failure, else None. Raises BrokenPipeError."""
+def flush_product() -> OSError | None:
+    """Flush standard output; return the failure, else None. Raises BrokenPipeError."""
     try:
         sys.stdout.flush()
     except BrokenPipeError:
         raise
     except OSError as error:
         give_up(sys.stdout)
-        return f"standard output: {error.strerror or error}"
+        return error
     return None
 
 

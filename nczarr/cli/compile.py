@@ -15,13 +15,13 @@ from nczarr.ast.values import Constant
 from nczarr.cli import complain, misuse, write_product
 from nczarr.cli.options import open_text, options_of, read_input
 from nczarr.cli.parser import Command
-from nczarr.cli.progress import name_result, print_plan
+from nczarr.cli.progress import print_plan
 from nczarr.cli.shared import Messages
 from nczarr.diagnostics.report import hint
 from nczarr.diagnostics.secrets import show
 from nczarr.names.plugin_index import find_place, list_offered, list_own, load_part
 from nczarr.options import ARGUMENTS, TARGET, Options
-from nczarr.registry import STORE
+from nczarr.registry import STORE, label_format
 
 if TYPE_CHECKING:
     from nczarr.ast import Dataset
@@ -159,8 +159,8 @@ def _compile(arguments: argparse.Namespace, options: Options, messages: Messages
         print_plan(arguments, None if report.errors else steps, ready.target)
     elif not printed:
         done = ready.write(report)
-        if done is not None and name_result(done) != name_result(done, arguments.to):
-            messages.remark(f"`{show(ready.target)}`: {name_result(done, arguments.to)}")
+        if done is not None and arguments.to is None and done.format == STORE:
+            messages.remark(f"`{show(ready.target)}`: {label_format(STORE, ready.target, None)}")
     elif out is None and ready.form.binary:
         text = f"format `{ready.form.name}` is not a text format"
         report.error("unknown-target", text, helps=["name a file with `-o`"])

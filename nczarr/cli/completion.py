@@ -79,8 +79,6 @@ def _prepare(name: str, subparser: Command) -> None:
     for action in subparser.actions():
         if action.metavar in PATHS:
             action.complete = _FILES  # type: ignore[attr-defined]
-        elif action.metavar == "all":
-            action.choices = ["all"]
         elif action.metavar == "FORMAT" and action.choices is None:
             action.choices = [form.name for form in formats()]
         elif action.metavar == "CODE":

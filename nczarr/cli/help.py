@@ -49,8 +49,7 @@ options:
   -h, --help      show this help and exit
   --version       show the version and exit
 
-`nczarr help COMMAND` shows the usual options and two examples of a command,
-`nczarr help COMMAND all` shows all options.
+`nczarr help COMMAND` shows the usual options, with `all` behind it every one.
 `nczarr help TOPIC` explains a topic.
 """
 
@@ -63,8 +62,7 @@ def parser() -> Command:
     subparser = Command(
         "help",
         "[COMMAND | TOPIC]",
-        "Show the help of a command, or explain a topic. Without an argument, list the commands and topics. With `all` "
-        "behind a command, show every option.",
+        "Show the usual options of a command, with `all` every one, or explain a topic. Without arguments, list both.",
         (("show the options of a command", "help convert"), ("explain what conversions may lose", "help losses")),
     )
     subparser.option(ARGUMENTS, "name", metavar="COMMAND | TOPIC", nargs="*", help="name of a command or topic")

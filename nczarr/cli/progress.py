@@ -74,20 +74,13 @@ class CommandResult(NamedTuple):
         }
 
 
-def name_result(conversion: Conversion, to: str | None = "") -> str:
-    """Return the format of a target; with the way to Zarr v3, if the suffix chose v2 and not `--to`."""
-    from nczarr.registry import PLAIN_STORE, STORE, label_format
-
-    is_default = to is None and conversion.format == STORE and conversion.target.lower().endswith(".zarr")
-    return label_format(conversion.format) + (f" (`--to {PLAIN_STORE}` writes v3)" if is_default else "")
-
-
 def summary(done: Sequence[Conversion], to: str | None = "") -> str:
     """Return one line with formats, variables, chunks by route, and bytes; `to`: format that was asked for."""
     from nczarr.arrays.execution.counts import bytes_text
+    from nczarr.registry import label_format
 
     variables = sum(conversion.variables for conversion in done)
-    words = list(dict.fromkeys(name_result(conversion, to) for conversion in done))
+    words = list(dict.fromkeys(label_format(conversion.format, conversion.target, to) for conversion in done))
     words.append(f"{variables} variable{'s' * (variables != 1)}")
     counts = _chunks(done)
     total = sum(counts.values())

@@ -6,6 +6,7 @@ import argparse
 import re
 import sys
 from collections.abc import Callable, Iterable, Iterator
+from errno import EACCES, EDQUOT, ENOSPC, EPERM
 from typing import TYPE_CHECKING, Any, Protocol
 
 from nczarr.cli import (
@@ -89,6 +90,8 @@ STATUS = {
     "bad-edit": MISUSED,
     "bad-section": MISUSED,
     "unreachable-file": UNREACHABLE,
+    "full-disk": UNREACHABLE,
+    "missing-permission": UNREACHABLE,
     "unreachable-target": UNREACHABLE,
     "missing-library": UNREACHABLE,
     "out-of-memory": UNREACHABLE,
@@ -96,6 +99,9 @@ STATUS = {
 }
 """Exit status of codes that are not input errors; all others are FAULTY."""
 
+
+FAILURES = {ENOSPC: "full-disk", EDQUOT: "full-disk", EACCES: "missing-permission", EPERM: "missing-permission"}
+"""Codes of failures by the number of the system's error; all others are `unreachable-file`."""
 
 LASTING = UNREAD | {OMITTED}
 """Codes of losses in reading, which `-q` does not hide when they are accepted."""
@@ -180,7 +186,7 @@ class Messages:
             work()
             lost = flush_product()
             if lost is not None:
-                self._report_failure(None, lost)
+                self._report_failure(lost, f"standard output: {lost.strerror or lost}")
         except BrokenPipeError:
             raise
         except OSError as error:
@@ -201,12 +207,12 @@ class Messages:
         except Exception as error:
             self._report_crash(error)
 
-    def _report_failure(self, error: OSError | None, reason: str) -> None:
+    def _report_failure(self, error: OSError, reason: str) -> None:
         """Report what the system refused, before or after the commit of a target."""
         helps = getattr(error, "__notes__", ())
         target = name_committed()
         if target is None:
-            self.report.error("unreachable-file", reason, helps=helps)
+            self.report.error(FAILURES.get(error.errno or 0, "unreachable-file"), reason, helps=helps)
             return
         is_partial = isinstance(error, CommittedError) and not isinstance(error, OldTargetStaysError)
         place = "not all of it is in its place: " if is_partial else ""
