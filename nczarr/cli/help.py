@@ -71,10 +71,8 @@ def parser() -> Command:
 
 def run(arguments: argparse.Namespace) -> int:
     """Print the help; return 2 for an unknown name."""
-    words = arguments.name
-    everything = words[1:] != [] and words[-1] == "all"
-    name = " ".join(words[:-1] if everything else words)
-    pages = list(_pages(name, everything=everything))
+    name = " ".join(arguments.name)
+    pages = list(_pages(name.removesuffix(" all"), everything=name.endswith(" all")))
     if not pages:
         return misuse("help", _unknown(name))
     write_product(["\n".join(pages).encode()])
