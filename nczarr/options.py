@@ -258,6 +258,8 @@ class Option(NamedTuple):
     """Value without it, of an option that is no field."""
     bytes: bool = True
     """True if it may change a byte of the target."""
+    common: bool = False
+    """True if `--help` shows it; `--help all` shows every option."""
 
 
 _WRITE = ("convert", "compile", "rechunk")
@@ -315,17 +317,17 @@ TABLE: tuple[Option, ...] = (
     Option("source", bytes=False),
     # selection
     Option("subset.variables", _SELECT, SELECTION, "--var", "texts", "NAME,…",
-           "select variables, with the dimensions and types that they use; repeatable"),
+           "select variables, with the dimensions and types that they use; repeatable", common=True),
     Option("subset.exact", _LINK, SELECTION, "--no-coordinates",
            help="select exactly the variables of `--var`, without their coordinates and other related variables"),
     Option("subset.groups", _SELECT, SELECTION, "--group", "texts", "NAME,…",
            "select groups with their content; repeatable"),
     Option("subset.dimensions", _SELECT, SELECTION, "--dim", "texts", "NAME=FIRST:LAST",
            "select indices of a dimension in all variables, such as `time=0:11`, `time=-12:` or `x=0:99:2`; the last "
-           "one is included; negative ones count from the end; repeatable"),
+           "one is included; negative ones count from the end; repeatable", common=True),
     Option("subset.labels", _SELECT, SELECTION, "--sel", "texts", "NAME=LOW:HIGH",
            "select by values of a coordinate, such as `time=2000-01:2000-12`, `lat=-30:30`, `lev=500`, or "
-           "`lat~45.3` for the nearest value; bounds are included; repeatable"),
+           "`lat~45.3` for the nearest value; bounds are included; repeatable", common=True),
     Option("subset.sections", ("convert", *_COMPARE, "check"), SELECTION, "--section", "texts", "SECTION",
            "select a part of one variable, such as `temp(0:9:2,:,5)`; indices start at 0, the last one is "
            "included; repeatable"),
@@ -336,7 +338,7 @@ TABLE: tuple[Option, ...] = (
            "run a function over the tree before it is written, (Dataset, Report) -> Dataset; repeatable"),
     Option("kind", _WRITE, TARGET, "-k --kind", "kind", "KIND",
            "kind of netCDF file: nc3, nc6, nc5, nc4, nc7, or 1 to 5 (default: that of the source, else the smallest "
-           "that holds the dataset)"),
+           "that holds the dataset)", common=True),
     Option("rename_illegal", _WRITE, TARGET, "--rename-illegal",
            help="give items whose names netCDF does not allow other names in netCDF files; their own names are kept in "
            "an attribute, and come back when the file is read"),
@@ -344,9 +346,9 @@ TABLE: tuple[Option, ...] = (
            help="in classic kinds of netCDF file (nc3, nc6, nc5, nc7), write integers as int or short, and strings as "
            "chars with a dimension NAME_strlen; values that do not fit are an error that names the variable"),
     Option("overwrite", (*_WRITE, "refs expand", "refs compact"), TARGET, "--overwrite",
-           help="replace an existing target", bytes=False),
+           help="replace an existing target", bytes=False, common=True),
     Option("allow_loss", (*_WRITE, *_COMPARE, "dump"), TARGET, "--allow-loss", "losses", "CODE",
-           "accept losses with this diagnostic code, or `all`; repeatable"),
+           "accept losses with this diagnostic code, or `all`; repeatable", common=True),
     Option("consolidated", _WRITE, TARGET, "--consolidated", "switch",
            help="write the metadata of all nodes in one key of the root as well (default: in Zarr stores, but not in "
            "references and repositories)"),
@@ -371,7 +373,7 @@ TABLE: tuple[Option, ...] = (
     # chunks and codecs
     Option("chunks", _WRITE, CHUNKS, "--chunks", "chunks", "SPEC",
            "chunk lengths by dimension (time=1,lat=100) or of one variable (/g1/temp=1,12), their size (10MB), or "
-           "auto: at least 4 MiB; repeatable (default: those of the source)"),
+           "auto: at least 4 MiB; repeatable (default: those of the source)", common=True),
     Option("access", _WRITE, CHUNKS, "--access", "text", None,
            "way of reading for which --chunks auto or SIZE chooses lengths: maps of one time, series at one point, or "
            "both (default: map)", ("map", "series", "balanced")),
@@ -387,7 +389,7 @@ TABLE: tuple[Option, ...] = (
            "repeatable (default: none)"),
     Option("codecs", _WRITE, CHUNKS, "--codec", "codecs", "SPEC",
            "codecs of all variables (zlib:5, zstd:3, none) or of one (/g1/temp=zlib:5); numbers are shuffled first, "
-           "not in Zarr v3, or with noshuffle+zlib:5; repeatable (default: those of the source)"),
+           "not in Zarr v3, or with noshuffle+zlib:5; repeatable (default: those of the source)", common=True),
     Option("separator", _WRITE, CHUNKS, "--separator", "text", None,
            "separator of indices in chunk keys, where the format has a choice (default: that of the source)",
            (".", "/")),
@@ -417,7 +419,7 @@ TABLE: tuple[Option, ...] = (
     Option("writing.keep_names"),
     # the run
     Option("verify", _LINK, RUN, "--verify",
-           help="read the target again; publish it only if every value is there", bytes=False),
+           help="read the target again; publish it only if every value is there", bytes=False, common=True),
     Option("progress", (*_LINK, "check"), RUN, "--progress", "switch",
            help="show progress (default: on a terminal, for long runs)"),
     Option("resume", _LINK, RUN, "--resume",
@@ -426,7 +428,7 @@ TABLE: tuple[Option, ...] = (
            "use a dask cluster with the scheduler at this address", bytes=False),
     Option("scratch", ("rechunk",), RUN, "--scratch", "text", "DIR",
            "folder for the values between two passes (default: that of the target)", bytes=False),
-    Option("dry_run", _WRITE, RUN, "--dry-run", help="show what would be written; write nothing"),
+    Option("dry_run", _WRITE, RUN, "--dry-run", help="show what would be written; write nothing", common=True),
     Option("max_size", _WRITE, LIMITS, "--max-size", "size", "SIZE",
            "refuse a netCDF file or archive whose variables are larger (default: 16GiB)", bytes=False),
     Option("memory", (*_WRITE, "digest", "check", "refs verify"), LIMITS, "--memory", "size", "SIZE",
@@ -434,10 +436,10 @@ TABLE: tuple[Option, ...] = (
     Option("workers", (*_WRITE, "digest", "check"), LIMITS, "--workers", "workers", "N",
            "number of threads, and of processes that read sources (default: one per processor)", bytes=False),
     # texts; short options are those of ncdump
-    Option("header_only", ("dump",), SELECTION, "-h", help="print the header only, without data"),
-    Option("coordinates_only", ("dump",), SELECTION, "-c", help="print the data of coordinate variables only"),
+    Option("header_only", ("dump",), SELECTION, "-h", help="print the header only, without data", common=True),
+    Option("coordinates_only", ("dump",), SELECTION, "-c", help="print data of coordinate variables only", common=True),
     Option("variables", ("dump",), SELECTION, "-v", "names", "NAME,…",
-           "print the data of these variables only; repeatable"),
+           "print the data of these variables only; repeatable", common=True),
     Option("groups", ("dump",), SELECTION, "-g", "names", "NAME,…", "print the data of these groups only; repeatable"),
     Option("special", ("dump",), TEXT, "-s", help="print special (virtual) attributes as well"),
     Option("name", ("dump",), TEXT, "-n", "text", "NAME",

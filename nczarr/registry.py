@@ -265,6 +265,8 @@ class Format(NamedTuple):
     """`(way | None) -> None`: make library calls in another process from now on."""
     written_by: str | None = None
     """Command that alone writes this format, whose files name their values in others; None: every one that writes."""
+    label: str = ""
+    """Name in the results of commands, which states the version of Zarr; empty: `name`."""
     after: str = ""
     """Format behind which lists have it; empty, and without that format: at the end."""
 
@@ -396,6 +398,13 @@ def find_format(name: str) -> Format | None:
     row = ROWS.get(name) or own_rows().get(name) or rows().get(name)
     form: Format | None = None if row is None else load(row)
     return form
+
+
+def label_format(name: str, target: str = "", to: str | None = "") -> str:
+    """Return the name of a format for people; with the way to Zarr v3, if `target` chose v2 by its suffix, not `to`."""
+    label = (form.label if (form := find_format(name)) else "") or name
+    is_default = to is None and name == STORE and target.lower().endswith(".zarr")
+    return f"{label} (`--to {PLAIN_STORE}` writes v3)" if is_default else label
 
 
 def list_names_with(field: str) -> tuple[str, ...]:

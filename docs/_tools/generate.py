@@ -21,6 +21,7 @@ sys.path.insert(0, str(ROOT))
 
 sys.path.insert(0, str(ROOT / "docs" / "_tools"))
 
+import info_page  # noqa: E402
 import plugin_pages  # noqa: E402
 import sdk_page  # noqa: E402
 import types_page  # noqa: E402
@@ -72,6 +73,7 @@ def pages() -> Iterator[tuple[Path, str]]:
         module = import_module(f"plugin_pages.{name}")
         yield inserted(module.PAGE, module.MARK, module.text())
     yield inserted(sdk_page.PAGE, "sdk", sdk_page.text())
+    yield inserted(info_page.PAGE, "fields", info_page.text())
     yield inserted("docs/how-to/convert.md", "options", options())
     yield inserted("README.md", "formats", table())
     yield inserted("docs/reference/formats/index.md", "formats", table())

@@ -19,7 +19,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, TextIO
 
 if TYPE_CHECKING:
-    from argparse import ArgumentParser
+    from nczarr.cli.parser import Command
 
     from nczarr.names.plugin_index import CommandRow
 
@@ -73,10 +73,10 @@ def run(arguments: Sequence[str]) -> int:
         if error.filename != "<stdout>":
             raise
         give_up(sys.stdout)
-        lost = f"standard output: {error.strerror or error}"
+        lost = error
     if lost is None:
         return status
-    complain(f"nczarr: {lost}")
+    complain(f"nczarr: standard output: {lost.strerror or lost}")
     return settle(UNREACHABLE)
 
 
@@ -161,16 +161,16 @@ def _dispatch(arguments: list[str]) -> int:
     return status
 
 
-def parser_of(name: str) -> ArgumentParser:
+def parser_of(name: str) -> Command:
     """Return the parser of a command, `convert` or `refs combine`."""
     known = _find_command(name)
     assert known is not None
     return _make_parser(known[1])
 
 
-def _make_parser(place: str) -> ArgumentParser:
+def _make_parser(place: str) -> Command:
     module, _, function = place.partition(":")
-    subparser: ArgumentParser = getattr(import_module(module), function)()
+    subparser: Command = getattr(import_module(module), function)()
     return subparser
 
 
@@ -196,15 +196,15 @@ def give_up(stream: TextIO) -> None:
         os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 
 
-def flush_product() -> str | None:
-    """Flush standard output; return the reason of a failure, else None. Raises BrokenPipeError."""
+def flush_product() -> OSError | None:
+    """Flush standard output; return the failure, else None. Raises BrokenPipeError."""
     try:
         sys.stdout.flush()
     except BrokenPipeError:
         raise
     except OSError as error:
         give_up(sys.stdout)
-        return f"standard output: {error.strerror or error}"
+        return error
     return None
 
 

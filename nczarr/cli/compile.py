@@ -18,9 +18,10 @@ from nczarr.cli.parser import Command
 from nczarr.cli.progress import print_plan
 from nczarr.cli.shared import Messages
 from nczarr.diagnostics.report import hint
+from nczarr.diagnostics.secrets import show
 from nczarr.names.plugin_index import find_place, list_offered, list_own, load_part
 from nczarr.options import ARGUMENTS, TARGET, Options
-from nczarr.registry import STORE
+from nczarr.registry import STORE, label_format
 
 if TYPE_CHECKING:
     from nczarr.ast import Dataset
@@ -158,7 +159,9 @@ def _compile(arguments: argparse.Namespace, options: Options, messages: Messages
         steps = ready.steps(report)
         print_plan(arguments, None if report.errors else steps, ready.target)
     elif not printed:
-        ready.write(report)
+        done = ready.write(report)
+        if done is not None and arguments.to is None and done.format == STORE:
+            messages.remark(f"`{show(ready.target)}`: {label_format(STORE, ready.target, None)}")
     elif out is None and ready.form.binary:
         text = f"format `{ready.form.name}` is not a text format"
         report.error("unknown-target", text, helps=["name a file with `-o`"])

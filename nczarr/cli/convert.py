@@ -321,4 +321,4 @@ class _Conversions:
             where = f"{len(self.done)} of {self.number} in `{show(self.folder)}`"
         target = self.done[0].target if self.folder is None else self.folder
         result = CommandResult("convert", target, self.number, tuple(self.done))
-        self.messages.result(f"{where}: {summary(self.done)}", result)
+        self.messages.result(f"{where}: {summary(self.done, self.arguments.to)}", result)

@@ -14,6 +14,7 @@ from nczarr.cli.parser import Command
 from nczarr.cli.shared import Messages
 from nczarr.diagnostics.report import Report
 from nczarr.diagnostics.secrets import show
+from nczarr.names import list_first
 from nczarr.options import ARGUMENTS, TEXT
 
 if TYPE_CHECKING:
@@ -66,6 +67,7 @@ class _Digests:
         self.arguments = arguments
         self.messages = messages
         self.json = arguments.message_format == "json"
+        self.absent: list[str] = []
 
     def digest(self, path: str) -> Digest | None:
         """Return the digests of a source; None after an error. Raises OSError, CompileError."""
@@ -121,7 +123,12 @@ class _Digests:
                 continue
             works.append(partial(self._repeat, report))
             works += [partial(self._check, name, *item) for item in expected_digests.items()]
-        return works
+        return [*works, self._report_absent]
+
+    def _report_absent(self) -> None:
+        """Report all datasets that do not exist at once."""
+        if self.absent:
+            self.messages.report.error("unreachable-file", f"{list_first(self.absent, 3)}: No such file or directory")
 
     def _repeat(self, report: Report) -> None:
         """Report stored diagnostics again."""
@@ -133,6 +140,10 @@ class _Digests:
         digests = None
         try:
             digests = self._digest_named(dataset)
+        except FileNotFoundError as error:
+            if error.filename != dataset:  # a file that the dataset names
+                raise
+            self.absent.append(show(dataset))
         finally:
             if digests is None:
                 write_product([self._format_verdict(dataset, None, expected.whole, None)])

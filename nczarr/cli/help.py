@@ -49,7 +49,7 @@ options:
   -h, --help      show this help and exit
   --version       show the version and exit
 
-`nczarr help COMMAND` shows the options and two examples of a command.
+`nczarr help COMMAND` shows the usual options, with `all` behind it every one.
 `nczarr help TOPIC` explains a topic.
 """
 
@@ -62,7 +62,7 @@ def parser() -> Command:
     subparser = Command(
         "help",
         "[COMMAND | TOPIC]",
-        "Show the help of a command, or explain a topic. Without an argument, list the commands and topics.",
+        "Show the usual options of a command, with `all` every one, or explain a topic. Without arguments, list both.",
         (("show the options of a command", "help convert"), ("explain what conversions may lose", "help losses")),
     )
     subparser.option(ARGUMENTS, "name", metavar="COMMAND | TOPIC", nargs="*", help="name of a command or topic")
@@ -72,19 +72,19 @@ def parser() -> Command:
 def run(arguments: argparse.Namespace) -> int:
     """Print the help; return 2 for an unknown name."""
     name = " ".join(arguments.name)
-    pages = list(_pages(name))
+    pages = list(_pages(name.removesuffix(" all"), everything=name.endswith(" all")))
     if not pages:
         return misuse("help", _unknown(name))
     write_product(["\n".join(pages).encode()])
     return DONE
 
 
-def _pages(name: str) -> Iterator[str]:
+def _pages(name: str, *, everything: bool) -> Iterator[str]:
     """Yield the help of a command or family of commands, and the topic of that name."""
     if not name:
         yield overview()
     elif name in list_commands():
-        yield parser_of(name).format_help()
+        yield (parser_of(name).format_help if everything else parser_of(name).format_common_help)()
     elif _family(name):
         yield family(name)
     if name in topics():
@@ -137,7 +137,7 @@ def _family(name: str) -> list[str]:
 def family(name: str) -> str:
     """Return the list of the commands of a family."""
     lines = [_line(command_name, list_commands()[command_name].line, 2) for command_name in _family(name)]
-    tail = f"`nczarr {name} COMMAND --help` shows the options and two examples of a command.\n"
+    tail = f"`nczarr {name} COMMAND --help` shows the usual options and two examples of a command.\n"
     return "\n".join([f"usage: nczarr {name} COMMAND [OPTION]…\n", "commands:", *lines, "", tail])
 
 

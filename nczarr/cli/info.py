@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 import shutil
+import sys
 from collections.abc import Iterator
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -17,7 +18,7 @@ from nczarr.diagnostics.report import UNREAD, Source
 from nczarr.diagnostics.secrets import show
 from nczarr.names.plugin_index import list_own
 from nczarr.options import ARGUMENTS, TEXT
-from nczarr.registry import load
+from nczarr.registry import label_format, load
 
 if TYPE_CHECKING:
     from nczarr.pipeline.info import CoordinateFacts, DatasetFacts, VariableFacts
@@ -114,7 +115,7 @@ def _text_lines(facts: DatasetFacts) -> Iterator[str]:
     if facts.stored is not None and facts.stored != facts.size:
         sizes = f"{bytes_text(facts.stored)} for {sizes} of values{_ratio(facts.size, facts.stored)}"
     kind = f", {facts.kind}" if facts.kind else ""
-    yield f"{show(facts.path)}: {facts.format}{kind}, {sizes}"
+    yield f"{show(facts.path)}: {label_format(facts.format)}{kind}, {sizes}"
     if facts.title:
         yield f"  {visible(facts.title)}"
     axes = (
@@ -180,7 +181,7 @@ def _format_coordinate(coordinate: CoordinateFacts, width: int) -> Iterator[str]
 
 
 def _variable_table(variables: tuple[VariableFacts, ...]) -> Iterator[str]:
-    """Yield a line for each variable, in columns; the widest columns are cut so that lines fit the terminal."""
+    """Yield a line for each variable, in columns; on a terminal, the widest ones are cut so that lines fit it."""
     from nczarr.arrays.execution.counts import bytes_text
     from nczarr.diagnostics.render import visible
     from nczarr.names import readable
@@ -198,7 +199,7 @@ def _variable_table(variables: tuple[VariableFacts, ...]) -> Iterator[str]:
         rows.append((name, type_name, axes, chunks, " ".join(variable.codecs), size))
     used = [column for column in range(len(rows[0])) if any(row[column] for row in rows[1:])]
     widths = [max(len(row[column]) for row in rows) for column in used]
-    room = max(80, min(120, shutil.get_terminal_size((80, 24)).columns)) - 2
+    room = max(80, min(120, shutil.get_terminal_size((80, 24)).columns)) - 2 if sys.stdout.isatty() else sys.maxsize
     while sum(widths) + 2 * (len(widths) - 1) > room and max(widths) > SHORTEST:
         widths[widths.index(max(widths))] -= 1
     for row in rows:

@@ -18,6 +18,9 @@ if TYPE_CHECKING:
 WIDTH = 80
 """Maximum columns of a help text."""
 
+FEW = 14
+"""Maximum number of options that `--help` shows without `all`, whether they are common or not."""
+
 EXAMPLES = "examples:\n"
 
 Example = tuple[str, str]
@@ -58,6 +61,7 @@ class Command(argparse.ArgumentParser):
         self.name = name
         self.set_defaults(command=name)
         self.examples = examples
+        self._common: dict[str, bool] = {}
         self._sections = {title: self.add_argument_group(title) for title in SECTIONS}
 
     def complete(self, *shared: Collection[str], own: Sequence[Option] = ()) -> Command:
@@ -76,12 +80,12 @@ class Command(argparse.ArgumentParser):
         for row in (*rows, *owned.values(), *(() if wrapper is None else wrapper.options)):
             self.add(row)
         short = [flag for flag in ("-h",) if flag not in self._option_string_actions]
-        self.option(OUTPUT, *short, "--help", action=Help, help="show this help and exit")
+        self.option(OUTPUT, *short, "--help", action=Help, help="show this help and exit; all: with every option")
         return self
 
     def add(self, row: Option) -> None:
         """Add an option by its row."""
-        self.option(row.section, *row.flags.split(), dest=row.name, **_settings(row))
+        self.option(row.section, *row.flags.split(), common=row.common, dest=row.name, **_settings(row))
 
     def error(self, message: str) -> NoReturn:
         """Print the usage and an error with a remedy, without control characters of arguments, and exit."""
@@ -116,9 +120,24 @@ class Command(argparse.ArgumentParser):
             if shown:
                 yield title, shown
 
-    def option(self, section: str, *flags: str, **settings: Any) -> None:
-        """Add an option or positional argument to a section."""
-        self._sections[section].add_argument(*flags, **settings)
+    def option(self, section: str, *flags: str, common: bool = True, **settings: Any) -> None:
+        """Add an option or positional argument to a section; `common`: `--help` without `all` shows it."""
+        self._common[self._sections[section].add_argument(*flags, **settings).dest] = common
+
+    def format_common_help(self) -> str:
+        """Return the help with common options alone, and a line that names the way to all; all of a few options."""
+        options = [action for action in self.actions() if action.option_strings]
+        if len(options) <= FEW:
+            return self.format_help()
+        formatter = self._get_formatter()
+        formatter.add_usage(self.usage, self._actions, self._mutually_exclusive_groups)
+        formatter.add_text(self.description)
+        for title, actions in self.sections():
+            formatter.start_section(title)
+            formatter.add_arguments(action for action in actions if self._common[action.dest])
+            formatter.end_section()
+        formatter.add_text(self.epilog)
+        return f"{formatter.format_help()}\n`nczarr {self.name} --help all` shows all {len(options)} options.\n"
 
 
 def find_wrapper(command: str) -> RunWrapper | None:
@@ -141,11 +160,12 @@ class Help(argparse.Action):
     """Action that prints the help and exits. Raises OSError, which argparse's own action ignores."""
 
     def __init__(self, option_strings: list[str], dest: str, help: str | None = None) -> None:  # noqa: A002
-        super().__init__(option_strings, argparse.SUPPRESS, nargs=0, default=argparse.SUPPRESS, help=help)
+        super().__init__(option_strings, "help", nargs="?", metavar="all", default=argparse.SUPPRESS, help=help)
 
-    def __call__(self, parser: argparse.ArgumentParser, *parts_of_call: Any) -> None:
-        """Print it."""
-        write_product([parser.format_help().encode()])
+    def __call__(self, parser: argparse.ArgumentParser, namespace: argparse.Namespace, value: Any, *_: object) -> None:
+        """Print it. Another word behind the option than `all` is an argument of the command."""
+        assert isinstance(parser, Command)
+        write_product([(parser.format_help() if value == "all" else parser.format_common_help()).encode()])
         parser.exit()
 
 

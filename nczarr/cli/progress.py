@@ -74,12 +74,13 @@ class CommandResult(NamedTuple):
         }
 
 
-def summary(done: Sequence[Conversion]) -> str:
-    """Return one line with formats, variables, chunks by route, and bytes."""
+def summary(done: Sequence[Conversion], to: str | None = "") -> str:
+    """Return one line with formats, variables, chunks by route, and bytes; `to`: format that was asked for."""
     from nczarr.arrays.execution.counts import bytes_text
+    from nczarr.registry import label_format
 
     variables = sum(conversion.variables for conversion in done)
-    words = list(dict.fromkeys(conversion.format for conversion in done))
+    words = list(dict.fromkeys(label_format(conversion.format, conversion.target, to) for conversion in done))
     words.append(f"{variables} variable{'s' * (variables != 1)}")
     counts = _chunks(done)
     total = sum(counts.values())

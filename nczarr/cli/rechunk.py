@@ -83,7 +83,7 @@ def _rechunk(arguments: argparse.Namespace, options: Options, messages: Messages
         done = ready.write(report, watch, announce)
     if done is not None:
         result = CommandResult("rechunk", arguments.target, 1, (done,))
-        messages.result(f"`{show(arguments.target)}`: {summary([done])}", result)
+        messages.result(f"`{show(arguments.target)}`: {summary([done], arguments.to)}", result)
 
 
 def _text_lines(plan: RechunkPlan) -> Iterator[str]:

@@ -6,6 +6,7 @@ import argparse
 import re
 import sys
 from collections.abc import Callable, Iterable, Iterator
+from errno import EACCES, EDQUOT, ENOSPC, EPERM
 from typing import TYPE_CHECKING, Any, Protocol
 
 from nczarr.cli import (
@@ -74,6 +75,9 @@ class Recordable(Protocol):
         """Return the members of the JSON object."""
 
 
+FAILURES = {ENOSPC: "full-disk", EDQUOT: "full-disk", EACCES: "missing-permission", EPERM: "missing-permission"}
+"""Codes of failures by the number of the system's error; all others are `unreachable-file`."""
+
 STATUS = {
     "unknown-target": MISUSED,
     "target-exists": MISUSED,
@@ -89,6 +93,7 @@ STATUS = {
     "bad-edit": MISUSED,
     "bad-section": MISUSED,
     "unreachable-file": UNREACHABLE,
+    **dict.fromkeys(FAILURES.values(), UNREACHABLE),
     "unreachable-target": UNREACHABLE,
     "missing-library": UNREACHABLE,
     "out-of-memory": UNREACHABLE,
@@ -108,7 +113,11 @@ class Messages:
     document at the end.
     """
 
+    watcher: Callable[[str], None] | None = None
+    """Function that prints a line about a long wait, on a terminal or with `--verbose`."""
+
     def __init__(self, options: argparse.Namespace) -> None:
+        Messages.watcher = self.remark if options.verbose or sys.stderr.isatty() else None
         self._levels = {
             code: None if level == "ignore" else Severity(level) for code, level in getattr(options, "levels", ())
         }
@@ -180,7 +189,7 @@ class Messages:
             work()
             lost = flush_product()
             if lost is not None:
-                self._report_failure(None, lost)
+                self._report_failure(lost, f"standard output: {lost.strerror or lost}")
         except BrokenPipeError:
             raise
         except OSError as error:
@@ -201,12 +210,12 @@ class Messages:
         except Exception as error:
             self._report_crash(error)
 
-    def _report_failure(self, error: OSError | None, reason: str) -> None:
+    def _report_failure(self, error: OSError, reason: str) -> None:
         """Report what the system refused, before or after the commit of a target."""
         helps = getattr(error, "__notes__", ())
         target = name_committed()
         if target is None:
-            self.report.error("unreachable-file", reason, helps=helps)
+            self.report.error(FAILURES.get(error.errno or 0, "unreachable-file"), reason, helps=helps)
             return
         is_partial = isinstance(error, CommittedError) and not isinstance(error, OldTargetStaysError)
         place = "not all of it is in its place: " if is_partial else ""

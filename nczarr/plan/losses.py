@@ -51,19 +51,20 @@ ANNOTATIONS = {
 }
 """Phrases of the summary, by kind of annotation loss."""
 
-_REMEDY = "write the rest with `--allow-loss {}`, or write `nczarr`, which keeps it"
+_REMEDY = "write the rest with `--allow-loss {}`, or {}, which keeps it"
 _REMEDIES = {"unreferable-variable": "embed more values with `--embed SIZE`, or leave it out with `--allow-loss {}`"}
 """Help texts of value losses."""
 
 
 def report_losses(lost: Sequence[Loss], form: Format, options: Options, report: Report) -> None:
     """Report value losses one by one, and annotation losses in one warning."""
-    allowed = options.allow_loss
+    allowed, label = options.allow_loss, form.label or form.name
+    other = "give `--metadata nczarr3`" if form.begins else "write `nczarr`"  # others of references keep no types
     for loss in lost:
         if loss.weight == "value":
             accepted = "all" in allowed or loss.kind in allowed
             severity = Severity.WARNING if accepted else Severity.ERROR
-            helps: tuple[str, ...] = () if accepted else (_REMEDIES.get(loss.kind, _REMEDY).format(loss.kind),)
+            helps: tuple[str, ...] = () if accepted else (_REMEDIES.get(loss.kind, _REMEDY).format(loss.kind, other),)
             report.add(Diagnostic(loss.kind, severity, loss.message, Label(loss.span), helps=helps))
     annotations = [loss for loss in lost if loss.weight == "annotation"]
     if not annotations:
@@ -75,7 +76,7 @@ def report_losses(lost: Sequence[Loss], form: Format, options: Options, report: 
             phrases.append(f"{phrase} ({count})")
     notes = [f"lost: {loss.message}" for loss in annotations] if options.verbose else []
     hints = [] if options.verbose else ["list them with `--verbose`"]
-    report.warning("lost-annotations", f"{form.name} does not keep {', '.join(phrases)}", notes=notes, helps=hints)
+    report.warning("lost-annotations", f"{label} does not keep {', '.join(phrases)}", notes=notes, helps=hints)
 
 
 def losses(checked: Checked, form: Format) -> Iterator[Loss]:
@@ -334,7 +335,7 @@ def _list_losses(fqn: str, variable: Variable, checked: Checked, form: Format) -
         is_record = _find_kept_record(variable, checked, capabilities.arrays) is not None
         problem = None if is_record else _structure(variable.type, checked.types, nested=nested)
         if problem:
-            text = f"variable `{fqn}` is of type `{variable.type}`: {form.name} {problem}"
+            text = f"variable `{fqn}` is of type `{variable.type}`: {form.label or form.name} {problem}"
             yield Loss("lost-type", "value", fqn, text, variable.span)
 
 
@@ -359,8 +360,8 @@ def _structure(type_name: str, types: Types, *, nested: bool) -> str | None:
     """Return how a pure store shows a type, if that changes what a reader computes."""
     if not is_fixed(type_name, types) and type_name != "string":
         return "stores counts and content as separate arrays"
-    if any(isinstance(types.get(inner), EnumType) for inner in inner_types(type_name, types)):
-        return "keeps the integers but not their names"
+    if enums := [inner for inner in inner_types(type_name, types) if isinstance(types.get(inner), EnumType)]:
+        return f"keeps the integers of {names.list_first(dict.fromkeys(enums), 3)} but not their names"
     return "stores fields as raw bytes" if _has_raw_field(type_name, types, nested=nested) else None
 
 

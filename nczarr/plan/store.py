@@ -293,7 +293,7 @@ def _check_shards(
 def _check_masking(
     path: str, variable: Variable, targets: dict[str, PartTarget], checked: Checked, report: Report
 ) -> None:
-    """Report that xarray masks the fill value of missing chunks, which the variable does not call `_FillValue`."""
+    """Report that xarray masks the fill value of unwritten cells, which the variable does not call `_FillValue`."""
     whole, source = targets.get(""), checked.parts.get(path, {}).get("")
     if whole is None or source is None or whole.layout.fill is None or not is_number(whole.layout.dtype):
         return
@@ -301,9 +301,7 @@ def _check_masking(
         return
     if next(iter(source.list_occupied(whole.layout.chunks)), None) is None:  # all cells have the value that is masked
         return
-    text = (
-        f"`{path}` has no `_FillValue`, but its missing chunks need a fill value, which xarray masks wherever it occurs"
-    )
+    text = f"`{path}` has no `_FillValue`, but its unwritten cells need a fill value, which xarray masks in all cells"
     helps = ["give it a `_FillValue`, or open the store with `mask_and_scale=False`"]
     report.warning("masking-fill", text, variable.span, helps=helps)
 

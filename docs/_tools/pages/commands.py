@@ -32,7 +32,7 @@ def _index() -> str:
     )
     return f"""# Commands
 
-Look up a command and its options here. `nczarr COMMAND --help` prints the same text.
+Look up a command and its options here. `nczarr COMMAND --help all` prints the same text.
 
 | command | purpose |
 |---|---|

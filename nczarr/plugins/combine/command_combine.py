@@ -109,7 +109,7 @@ def run(arguments: argparse.Namespace) -> int:
         count = len(arguments.sources)
         result = CommandResult(name, conversion.target, count, (conversion,), lengths)
         sources = f"{count} source{'s' * (count != 1)}"
-        messages.result(f"`{show(conversion.target)}`: {sources}, {summary([conversion])}", result)
+        messages.result(f"`{show(conversion.target)}`: {sources}, {summary([conversion], arguments.to)}", result)
     return status
 
 

@@ -22,7 +22,7 @@ OPTIONS: tuple[Option, ...] = (
     Option("join", (), COMBINATION, "--join", "text", None,
            "exact: variables and coordinates are equal in all sources; outer: variables of any source, on the union of "
            "all coordinates, where cells without a source are fill values; override: coordinates of the first source "
-           "stand for all of the same length (default: exact)", ("exact", "outer", "override"), "exact"),
+           "stand for all of the same length (default: exact)", ("exact", "outer", "override"), "exact", common=True),
     Option("sort", (), COMBINATION, "--sort",
            help="sort by the coordinate of the joined dimension, within sources too"),
     Option("duplicates", (), COMBINATION, "--duplicates", "text", None,

@@ -11,6 +11,7 @@ from nczarr.cli.parser import Command
 from nczarr.cli.shared import Messages
 from nczarr.diagnostics.secrets import show, word
 from nczarr.options import ARGUMENTS, REPORTING, SOURCE, TARGET, Option
+from nczarr.registry import label_format
 
 if TYPE_CHECKING:
     from nczarr.plugins.edit.document_change import DocumentChange
@@ -140,7 +141,7 @@ def _summary(arguments: argparse.Namespace, result: MigrationResult) -> str:
     name = f"`{show(result.change.target)}`"
     if arguments.undo is not None:
         return f"{name}: {what}, as before"
-    formats = f"{result.source} → {result.form}"
+    formats = " → ".join(label_format(name) for name in (result.source, result.form) if name is not None)
     if arguments.dry_run:
         return f"{name}: {formats}, {what}; nothing was written"
     undo = result.change.undo

@@ -6,6 +6,7 @@ from nczarr.registry import Format
 
 FORMAT = Format(
     name="icechunk",
+    label="icechunk, Zarr v3",
     title="icechunk repositories: Zarr version 3 with branches, tags and snapshots",
     suffixes=(),
     spec="https://icechunk.io/en/stable/spec/",

@@ -76,7 +76,7 @@ def _rewriting(verb: str, description: str, examples: tuple[Example, ...]) -> Co
         help="read templates beyond the built-in grammar by jinja2",
     )
     for name, kind, metavar, text in _LIMITS:
-        subparser.option(LIMITS, f"--max-{name}", type=kind, metavar=metavar, help=text)
+        subparser.option(LIMITS, f"--max-{name}", common=False, type=kind, metavar=metavar, help=text)
     return subparser
 
 

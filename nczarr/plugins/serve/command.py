@@ -96,7 +96,9 @@ def parser() -> Command:
         "opens the file again",
     )
     for name, (kind, metavar, text) in _LIMITS.items():
-        subparser.option(LIMITS, f"--{name}", dest=name.removeprefix("max-"), type=kind, metavar=metavar, help=text)
+        subparser.option(
+            LIMITS, f"--{name}", common=False, dest=name.removeprefix("max-"), type=kind, metavar=metavar, help=text
+        )
     return subparser.complete(READING, REPORTING)
 
 

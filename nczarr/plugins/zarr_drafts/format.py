@@ -19,6 +19,7 @@ ARRAYS = Arrays(
 
 FORMAT = Format(
     name="zarr3-2019",
+    label="Zarr v3, draft of 2019",
     title="the 2019 draft of the Zarr v3 core protocol, with the netCDF model in an extension",
     suffixes=(),
     spec="https://github.com/zarr-developers/zarr-specs/tree/core-protocol-v3.0-dev",

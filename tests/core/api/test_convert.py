@@ -48,9 +48,9 @@ def convert(*arguments: str, status: int = 0) -> str:
 
 def test_one_source_and_a_summary(folder: Path) -> None:
     assert convert("t.cdl", "t.nc") == "`t.nc`: netcdf3, 4 variables, 540 B\n"
-    assert (
-        convert("t.nc", "t.zarr")
-        == "`t.zarr`: nczarr, 4 variables, 4 chunks (1 copied, 3 gathered; 1 not decoded), 256 B\n"
+    assert convert("t.nc", "t.zarr") == (
+        "`t.zarr`: NCZarr, Zarr v2 (`--to zarr3` writes v3), 4 variables, 4 chunks (1 copied, 3 gathered; 1 not "
+        "decoded), 256 B\n"
     )
     assert convert("-q", "t.zarr", "u.nc", "--to", "netcdf") == ""
     assert (folder / "t.nc").read_bytes() == (folder / "u.nc").read_bytes()
@@ -120,7 +120,7 @@ def test_names_that_are_not_there(folder: Path) -> None:
 def test_several_sources(folder: Path) -> None:
     convert("t.cdl", "s.zarr")
     assert convert("t.cdl", "s.zarr", "out").startswith(
-        "2 of 2 in `out`: nczarr, netcdf3, 8 variables, 4 chunks (4 encoded), "
+        "2 of 2 in `out`: NCZarr, Zarr v2 (`--to zarr3` writes v3), netcdf3, 8 variables, 4 chunks (4 encoded), "
     )
     assert sorted(path.name for path in (folder / "out").iterdir()) == ["s.nc", "t.zarr"]
     convert("t.cdl", "s.zarr", "out/", "--to", "nczarr3", status=2)  # t.zarr is there
@@ -131,7 +131,9 @@ def test_several_sources(folder: Path) -> None:
 def test_one_bad_source_is_no_loss_to_the_others(folder: Path) -> None:
     (folder / "bad.cdl").write_text("netcdf bad { int ; }")
     said = convert("bad.cdl", "t.cdl", "missing.nc", "out", status=3)
-    assert said.splitlines()[-1].startswith("1 of 3 in `out`: nczarr, 4 variables, 4 chunks")
+    assert said.splitlines()[-1].startswith(
+        "1 of 3 in `out`: NCZarr, Zarr v2 (`--to zarr3` writes v3), 4 variables, 4 chunks"
+    )
     assert [path.name for path in (folder / "out").iterdir()] == ["t.zarr"]
 
 

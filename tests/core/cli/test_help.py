@@ -6,6 +6,7 @@ import argparse
 import ast
 import contextlib
 import io
+import re
 import shlex
 import shutil
 import signal
@@ -18,7 +19,7 @@ import pytest
 
 from nczarr.cli import TASKS, list_commands, parser_of
 from nczarr.cli import help as topics
-from nczarr.cli.parser import WIDTH
+from nczarr.cli.parser import FEW, WIDTH
 from nczarr.options import SECTIONS
 from nczarr.plugins import OFFERS
 from tests.conftest import ROOT, run_command
@@ -86,7 +87,7 @@ METAVARS = {
         "SIZE",
     ),
     *("PATH", "PATH=NEW", "PATH@NAME=VALUES", "TARGET"),
-    *("DOC", "SPEC", "SRC", "STORE", "T", "TEXT", "UNITS", "URL"),
+    *("DOC", "SPEC", "SRC", "STORE", "T", "TEXT", "UNITS", "URL", "all"),
 }
 """One word for each kind of value, in all commands."""
 
@@ -253,6 +254,50 @@ def test_help_command_equals_the_option() -> None:
         assert run_command(*words, "--help").status == 0
     assert run_command("help").text == run_command("--help").text == run_command("-h").text
     assert run_command("help", "refs").text == run_command("refs", "--help").text
+
+
+def list_flags(text: str) -> list[str]:
+    """Return the last spelling of each option that a help text shows."""
+    return re.findall(r"^  (?:-\w(?: \S+)?, )?(--?[\w-]+)", text.partition("\nexamples:")[0], re.MULTILINE)
+
+
+@pytest.mark.parametrize("name", list_commands())
+def test_help_shows_usual_options_and_the_way_to_all(name: str) -> None:
+    words = name.split()
+    text, everything = run_command(*words, "--help").text, run_command(*words, "--help", "all").text
+    assert everything == parser_of(name).format_help()
+    assert everything == run_command(*words, "--help=all").text
+    assert run_command("help", *words, "all").text.startswith(everything)
+    options = [action for action in parser_of(name).actions() if action.option_strings]
+    assert len(list_flags(everything)) == len(options)
+    if len(options) <= FEW:
+        assert text == everything
+        return
+    shown = list_flags(text)
+    assert shown == [flag for flag in list_flags(everything) if flag in shown]
+    assert 4 <= len(shown) <= 16
+    assert shown[-1] == "--help"
+    assert text.splitlines()[-1] == f"`nczarr {name} --help all` shows all {len(options)} options."
+    assert [line for line in text.splitlines() if len(line) > WIDTH] == []
+    head, tail = everything.split("\nexamples:")
+    assert text.startswith(head.partition("\n\n")[0])
+    assert tail in text
+
+
+def test_help_of_convert_has_what_a_first_conversion_needs() -> None:
+    flags = "--var --dim --sel --to --kind --overwrite --allow-loss --chunks --codec --verify --dry-run --help"
+    assert list_flags(run_command("convert", "--help").text) == flags.split()
+
+
+def test_a_plugin_marks_its_usual_options() -> None:
+    skip_without("combine")
+    assert "--join" in list_flags(run_command("combine", "--help").text)
+    assert "--repack" not in list_flags(run_command("combine", "--help").text)
+    assert "--repack" in list_flags(run_command("combine", "--help", "all").text)
+
+
+def test_help_takes_another_word_for_an_argument() -> None:
+    assert run_command("convert", "--help", "a.nc").text == run_command("convert", "a.nc", "--help").text
 
 
 def test_overview_lists_every_command_and_topic() -> None:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import errno
 import os
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -12,9 +14,45 @@ import pytest
 import nczarr
 from nczarr.stores import ranges
 from nczarr.stores.open import add_path_to_errors
-from tests.conftest import run_command
+from tests.conftest import ROOT, run_command
 
 CDL = "netcdf t { dimensions: t = UNLIMITED ; variables: int t(t) ; data: t = 1, 2 ; }"
+
+
+@pytest.mark.parametrize(
+    ("number", "code"),
+    [
+        (errno.ENOSPC, "full-disk"),
+        (errno.EDQUOT, "full-disk"),
+        (errno.EACCES, "missing-permission"),
+        (errno.EPERM, "missing-permission"),
+        (errno.EIO, "unreachable-file"),
+        (errno.ENOENT, "unreachable-file"),
+    ],
+)
+def test_the_code_says_why_the_system_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: int, code: str
+) -> None:
+    (tmp_path / "t.cdl").write_text(CDL)
+
+    def refuse(*arguments: Any) -> None:
+        raise OSError(number, os.strerror(number))
+
+    monkeypatch.setattr(ranges, "write", refuse)
+    done = run_command("compile", str(tmp_path / "t.cdl"), "-o", str(tmp_path / "t.zarr"))
+    assert done.status == 3
+    assert f"error[{code}]: `{tmp_path / 't.zarr'}`: {os.strerror(number)}" in done.err
+    assert os.listdir(tmp_path) == ["t.cdl"]
+
+
+def test_full_standard_output(tmp_path: Path) -> None:
+    (tmp_path / "t.cdl").write_text(CDL)
+    call = [sys.executable, "-m", "nczarr", "dump", str(tmp_path / "t.cdl")]
+    with open("/dev/full", "wb") as target:
+        done = subprocess.run(call, stdout=target, stderr=subprocess.PIPE, text=True, check=False, cwd=ROOT)
+    assert done.returncode == 3
+    assert "error[full-disk]" in done.stderr
+    assert "No space left on device" in done.stderr
 
 
 def full(*arguments: Any) -> None:
@@ -47,7 +85,7 @@ def test_files_on_a_full_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, n
     also = {"t.nc": ["--kind", "nc3"], "t.ncs": ["--to", "ncstream"]}.get(name, [])
     done = run_command("convert", str(source), str(tmp_path / name), *also)
     assert done.status == 3
-    assert f"error[unreachable-file]: `{tmp_path / name}`: No space left on device" in done.err
+    assert f"error[full-disk]: `{tmp_path / name}`: No space left on device" in done.err
     assert os.listdir(tmp_path) == ["s.nc"]
 
 
@@ -61,7 +99,7 @@ def test_stores_on_a_full_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     for command, *also in commands:
         done = run_command(command, str(source), str(target), *also)
         assert done.status == 3
-        assert f"error[unreachable-file]: `{target}`: No space left on device" in done.err
+        assert f"error[full-disk]: `{target}`: No space left on device" in done.err
         assert "Traceback" not in done.err
     monkeypatch.undo()
     assert nczarr.open(target)["t"][:].tolist() == [1, 2]

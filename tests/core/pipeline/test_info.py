@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import re
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +13,8 @@ import pytest
 import nczarr
 from nczarr.pipeline.zarr_checksum import compute_checksum
 from nczarr.stores.memory import MemoryStore
-from tests.conftest import run_command
+from tests.conftest import ROOT, run_command
+from tests.conftest import _Stream as Stream
 from tests.support.dated_grid import make
 from tests.support.plugins import ABSENT
 
@@ -64,10 +67,35 @@ def test_the_screen(tmp_path: Path) -> None:
 def test_lines_fit_the_terminal(columns: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", str(columns))
     path = make(tmp_path, "netcdf4")
-    nczarr.edit(path, rename={"/v": "a_very_long_name_of_a_variable_" * 5})
+    name = "a_very_long_name_of_a_variable_" * 5
+    nczarr.edit(path, rename={"/v": name})
+    piped = run_command("info", str(path)).text
+    assert piped.count(name) == 2  # in the table, and of missing chunks
+    assert "…" not in piped
+    monkeypatch.setattr(Stream, "isatty", lambda stream: True)
     lines = run_command("info", str(path)).out.decode().splitlines()
     start = next(number for number, line in enumerate(lines) if line.startswith("  variable"))
     assert max(map(len, lines[start:])) <= max(80, min(columns, 120))
+
+
+def list_fields(value: Any, lead: str = "") -> Iterator[str]:
+    """Yield the paths of the members of a JSON value, those of objects in lists once for each."""
+    for each in value if isinstance(value, list) else [value] if isinstance(value, dict) else ():
+        for key, member in each.items() if isinstance(each, dict) else ():
+            yield f"{lead}{key}"
+            if key not in ("dimensions", "opening"):  # the page describes these in words
+                yield from list_fields(member, f"{lead}{key}{'[]' * isinstance(member, list)}.")
+
+
+@pytest.mark.parametrize("form", ["netcdf4", "nczarr"])
+def test_the_page_has_the_fields_that_are_printed(form: str, tmp_path: Path) -> None:
+    page = (ROOT / "docs/reference/info.md").read_text()
+    documented = re.findall(r"^\| `(\S+)` \|", page, re.MULTILINE)
+    facts = facts_of(make(tmp_path, form))
+    assert documented == sorted(set(documented), key=documented.index)
+    assert set(documented) == set(list_fields(facts))
+    assert {key for entry in facts["dimensions"].values() for key in entry} == {"length", "unlimited"}
+    assert set(facts["opening"] or {}) <= {"requests", "bytes"}
 
 
 def test_months_have_no_gaps(tmp_path: Path) -> None:

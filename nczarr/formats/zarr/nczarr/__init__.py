@@ -11,6 +11,7 @@ from nczarr.registry import Arrays, Capabilities, Format
 
 FORMAT = Format(
     name="nczarr",
+    label="NCZarr, Zarr v2",
     title="NCZarr: Zarr format 2 with netCDF-C's metadata and our extension",
     suffixes=(".zarr", ".zip"),
     spec="https://docs.unidata.ucar.edu/nug/current/nczarr_head.html",
@@ -25,6 +26,7 @@ FORMAT = Format(
 
 FORMAT3 = Format(
     name="nczarr3",
+    label="NCZarr, Zarr v3",
     title="Zarr version 3 with netCDF-C's attributes and our extension",
     suffixes=(),
     spec=FORMAT.spec,

@@ -9,6 +9,7 @@ CODECS = frozenset({1, 2, 3, 307, 32001, 32015})
 
 FORMAT = Format(
     name="zarr2",
+    label="Zarr v2",
     title="Zarr format 2, with xarray's dimension names",
     suffixes=(),
     spec="https://zarr-specs.readthedocs.io/en/latest/v2/v2.0.html",

@@ -23,6 +23,7 @@ ARRAYS = Arrays(
 
 FORMAT = Format(
     name="zarr3",
+    label="Zarr v3",
     title="Zarr version 3",
     suffixes=(),
     spec="https://zarr-specs.readthedocs.io/en/latest/v3/core/index.html",

@@ -14,6 +14,7 @@ OPTIONS = (
         metavar="SRC",
         help="report deviations from this schema: CDL, notation or any dataset; its comments `// nczarr: RULE` may "
         "allow some (see `nczarr explain bad-rule`)",
+        common=True,
     ),
 )
 
