@@ -251,8 +251,6 @@ class Format(NamedTuple):
     """Times of a file's size that it takes in memory, as long as its dataset; 0: it does not stay in memory."""
     declares: tuple[str, ...] = ()
     """Conventions that a target can declare (`--declare`)."""
-    leads_to: str | None = None
-    """`(path) -> Iterator[str]`: other files that the library opens for a file of this format."""
     watches: str | None = None
     """`(path, Following) -> Iterator[str]`: local files and folders whose changes change the dataset of a document."""
     warms: str | None = None

@@ -20,7 +20,6 @@ from typing import TYPE_CHECKING, TextIO
 
 if TYPE_CHECKING:
     from nczarr.cli.parser import Command
-
     from nczarr.names.plugin_index import CommandRow
 
 

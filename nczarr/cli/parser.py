@@ -286,26 +286,12 @@ PARSERS: dict[str, Callable[[str], Any]] = {
 """Parsers of values by the name that the table of options has for them; all others are texts."""
 
 SYNONYMS = {
-    "--format": ("--to", "--from"),
-    "--output-format": ("--to",),
-    "--input-format": ("--from",),
-    "--variable": ("--var",),
-    "--variables": ("--var",),
-    "--compression": ("--codec",),
-    "--compressor": ("--codec",),
-    "--deflate": ("--codec",),
-    "--filter": ("--codec",),
-    "--force": ("--overwrite",),
-    "--clobber": ("--overwrite",),
-    "--threads": ("--workers",),
-    "--jobs": ("--workers",),
-    "-j": ("--workers",),
-    "-f": ("--to", "--from"),
-    "-v": ("--verbose", "--var"),
-    "-d": ("--dim", "--codec"),
-    "-c": ("--chunks",),
-    "-O": ("--overwrite",),
-}
+    "--format": ("--to", "--from"), "--output-format": ("--to",), "--input-format": ("--from",),
+    "--variable": ("--var",), "--variables": ("--var",), "-v": ("--verbose", "--var"), "-c": ("--chunks",),
+    "--compression": ("--codec",), "--compressor": ("--codec",), "--deflate": ("--codec",), "--filter": ("--codec",),
+    "--force": ("--overwrite",), "--clobber": ("--overwrite",), "-O": ("--overwrite",), "-d": ("--dim", "--codec"),
+    "--threads": ("--workers",), "--jobs": ("--workers",), "-j": ("--workers",),
+}  # fmt: skip
 """Options of other tools, such as ncks, nccopy and ncdump, and what they are called here."""
 
 REPEATABLE = ("chunks", "codecs", "levels", "losses", "names", "shards", "storage options", "texts")

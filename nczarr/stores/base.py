@@ -300,11 +300,6 @@ def next_segments(keys: Iterable[str], prefix: str) -> list[str]:
     return sorted({key[len(prefix) :].split("/", 1)[0] for key in keys if len(key) > len(prefix)})
 
 
-def is_versioned(store: Store) -> bool:
-    """Return whether a store is a repository, of which a revision is read."""
-    return store.versioned
-
-
 def is_node(key: str) -> bool:
     """Return whether a Zarr key is named as the document of an array or group."""
     return key.endswith(NODES)

@@ -18,7 +18,6 @@ FORMAT = Format(
     binary=True,
     ranged=True,
     second_reader="libnetcdf",
-    leads_to="nczarr.formats.netcdf4.external_links:list_external_files",
     warms="nczarr.formats.netcdf4.isolation:prepare",
     isolates="nczarr.formats.netcdf4.isolation:use",
 )

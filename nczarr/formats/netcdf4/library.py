@@ -11,8 +11,7 @@ import ctypes
 import errno
 import os
 import sys
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from ctypes import POINTER, byref, c_char_p, c_int, c_size_t, c_uint, c_void_p
 from functools import cache
 from importlib.machinery import EXTENSION_SUFFIXES
@@ -32,7 +31,6 @@ NETCDF4, CLASSIC_MODEL, NOCLOBBER = 0x1000, 0x0100, 0x0004
 ENDIAN = {"little": 1, "big": 2}
 QUANTIZE = {"bitgroom": 1, "granularbitround": 2, "bitround": 3}
 
-_NC_FORMAT_NETCDF4 = 3
 _UNREACHABLE = range(-108, -100)
 """Status codes about the file rather than the call: NC_EHDFERR to NC_EVARMETA."""
 
@@ -163,16 +161,6 @@ class Library:
         self.calls += 1
         if status:
             self.fail(name, status)
-
-    @contextmanager
-    def prefer_netcdf4(self) -> Iterator[None]:
-        """Make netCDF-4 the default format of the process, which the library takes for files behind a user block."""
-        default = c_int()
-        self.call("nc_set_default_format", c_int(_NC_FORMAT_NETCDF4), byref(default))
-        try:
-            yield
-        finally:
-            self.call("nc_set_default_format", default, None)
 
     def make(self, name: str, *arguments: Any) -> int:
         """Call a function whose last argument returns an id. Raises OSError, CallError."""

@@ -7,7 +7,7 @@ import re
 from nczarr.ast import Attribute
 from nczarr.ast.node import Node
 from nczarr.diagnostics.report import Label, Span
-from nczarr.pipeline.node_label import label_of
+from nczarr.plugins.common.node_label import label_of
 
 _VALUE = re.compile(rb'\s*=\s*((?:"(?:[^"\\]|\\.)*"|/(?!/)|[^";/])*)', re.DOTALL)
 """Value of an attribute in CDL or the notation, behind its name."""

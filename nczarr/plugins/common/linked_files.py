@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from nczarr import registry
 from nczarr.diagnostics.report import HEAD
 from nczarr.options import Following
+from nczarr.plugins.common.external_links import list_external_files
 from nczarr.stores import local_paths
 from nczarr.stores.reference_policy import ForbiddenTargetError, Policy
 from nczarr.stores.url import is_remote
@@ -19,16 +20,19 @@ PREFIXES = ("HDF5_EXT_PREFIX", "HDF5_VDS_PREFIX", "HDF5_EXTFILE_PREFIX")
 """Environment variables with HDF5's search prefixes."""
 
 
-def find_forbidden(path: str, leads_to: str, following: Following) -> str | None:
+LINKING = ("netcdf4",)
+"""Formats whose library opens other files for a file."""
+
+
+def find_forbidden(path: str, following: Following) -> str | None:
     """Return the first name in a file, or in a file it leads to, that may not be read; None if all may.
 
-    `leads_to`: function of the format that lists the names in a file. Raises
-    OSError.
+    Raises OSError.
     """
     pending, seen = [(path, 0)], {local_paths.real(path)}
     while pending:
         place, depth = pending.pop()
-        for name in registry.load(leads_to)(place):
+        for name in list_external_files(place):
             if depth == DEEPEST or "\0" in name or name == "?":
                 return str(name)
             for found in _list_places(place, name):
@@ -65,4 +69,4 @@ def find_forbidden_link(place: str, following: Following) -> str | None:
         return None
     with open(place, "rb") as file:
         form = registry.detect(place, file.read(HEAD))
-    return None if form is None or form.leads_to is None else find_forbidden(place, form.leads_to, following)
+    return None if form is None or form.name not in LINKING else find_forbidden(place, following)

@@ -15,12 +15,12 @@ from nczarr.arrays.execution.thread_pool import DISTANT_WORKERS, Crew, Task
 from nczarr.ast.dataset import BZIP2, CRC32C, DEFLATE, FLETCHER32, GZIP
 from nczarr.ast.rectilinear import varies
 from nczarr.diagnostics.catalog import CODES
-from nczarr.pipeline.node_label import label_of
 from nczarr.pipeline.omissions import DAMAGE, refuse
 from nczarr.pipeline.select.physical import is_numeric
 from nczarr.pipeline.select.sections import ranges_of
 from nczarr.pipeline.select.selection import Subset, place_of
 from nczarr.pipeline.select.subset import dimension_ranges
+from nczarr.plugins.common.node_label import label_of
 from nczarr.plugins.damage.chunk_reader import DamagedChunk, ReadArray, list_tasks
 from nczarr.plugins.damage.values import UnfitValues, find_disorder, find_gaps, find_judge
 from nczarr.sdk import Checked, CheckRequest, CompileError, Diagnostic, Index, Label, Options, Region, Report, phases

@@ -28,3 +28,8 @@ def opens(source: Source | Store, report: Report, options: Options) -> SessionSt
         report.error("bad-url", f"`{repository.path}`: {error}")
         return None
     return store if report.errors == before else None
+
+
+def is_repository(store: Store) -> bool:
+    """Return whether a store is a repository, of which a revision is read."""
+    return store.versioned

@@ -28,8 +28,8 @@ from nczarr import __version__
 from nczarr.ast import walk
 from nczarr.ast.json import dump
 from nczarr.pipeline.emission import CompileProduct, Emission
-from nczarr.pipeline.node_label import label_of
 from nczarr.plugins.common.folder import write_files
+from nczarr.plugins.common.node_label import label_of
 from nczarr.plugins.schema.trees import list_declarations
 from nczarr.sdk import TARGET, Checked, Diagnostic, Label, Option, Severity, show
 

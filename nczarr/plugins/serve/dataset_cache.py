@@ -240,7 +240,7 @@ class Shelf:
 
     def _find_forbidden(self, place: ServedPlace, form: Format) -> str | None:
         """Return a name in a file, or in one that a document names, that the library must not open. Raises OSError."""
-        from nczarr.plugins.common.linked_files import find_forbidden
+        from nczarr.plugins.common.linked_files import LINKING, find_forbidden
 
         following, files = self.options.following, [(place.path, form)]
         for path in _list_watched(place, form, following):
@@ -248,8 +248,7 @@ class Shelf:
                 with open(path, "rb") as file:
                     member = detect(path, file.read(HEAD))
                 files += [] if member is None else [(path, member)]
-        leading = ((path, one.leads_to) for path, one in files if one.leads_to is not None)
-        forbidden = (find_forbidden(path, leads_to, following) for path, leads_to in leading)
+        forbidden = (find_forbidden(path, following) for path, one in files if one.name in LINKING)
         return next((name for name in forbidden if name is not None), None)
 
     def _load(self, source: Source, most: int) -> None:

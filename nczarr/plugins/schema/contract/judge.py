@@ -10,7 +10,7 @@ from nczarr.diagnostics.catalog import CODES
 from nczarr.diagnostics.render import place
 from nczarr.pipeline.compare.diff import definition
 from nczarr.pipeline.compare.difference import show_pair
-from nczarr.pipeline.node_label import label_of
+from nczarr.plugins.common.node_label import label_of
 from nczarr.plugins.schema.contract.places import key_of
 from nczarr.plugins.schema.contract.reading import read_contract
 from nczarr.plugins.schema.contract.rules import Contract, Rules
