@@ -402,8 +402,7 @@ def find_format(name: str) -> Format | None:
 
 def label_format(name: str, target: str = "", to: str | None = "") -> str:
     """Return the name of a format for people; with the way to Zarr v3, if `target` chose v2 by its suffix, not `to`."""
-    form = find_format(name)
-    label = name if form is None else form.label or name
+    label = (form.label if (form := find_format(name)) else "") or name
     is_default = to is None and name == STORE and target.lower().endswith(".zarr")
     return f"{label} (`--to {PLAIN_STORE}` writes v3)" if is_default else label
 

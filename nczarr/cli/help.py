@@ -6,7 +6,7 @@ import sys
 import textwrap
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from nczarr.cli import DONE, MISUSED, complain, list_commands, misuse, parser_of, write_product
 
@@ -71,10 +71,8 @@ def parser() -> Command:
 
 def run(arguments: argparse.Namespace) -> int:
     """Print the help; return 2 for an unknown name."""
-    words = arguments.name
-    everything = words[1:] != [] and words[-1] == "all"
-    name = " ".join(words[:-1] if everything else words)
-    pages = list(_pages(name, everything=everything))
+    name = " ".join(arguments.name)
+    pages = list(_pages(name.removesuffix(" all"), everything=name.endswith(" all")))
     if not pages:
         return misuse("help", _unknown(name))
     write_product(["\n".join(pages).encode()])
@@ -86,7 +84,8 @@ def _pages(name: str, *, everything: bool) -> Iterator[str]:
     if not name:
         yield overview()
     elif name in list_commands():
-        yield (parser_of(name).format_help if everything else parser_of(name).format_common_help)()
+        command: Any = parser_of(name)
+        yield command.format_help() if everything else command.format_common_help()
     elif _family(name):
         yield family(name)
     if name in topics():

@@ -198,8 +198,7 @@ def _variable_table(variables: tuple[VariableFacts, ...]) -> Iterator[str]:
         rows.append((name, type_name, axes, chunks, " ".join(variable.codecs), size))
     used = [column for column in range(len(rows[0])) if any(row[column] for row in rows[1:])]
     widths = [max(len(row[column]) for row in rows) for column in used]
-    columns = shutil.get_terminal_size((80, 24)).columns
-    room = max(80, min(120, columns)) - 2 if sys.stdout.isatty() else sys.maxsize
+    room = max(80, min(120, shutil.get_terminal_size((80, 24)).columns)) - 2 if sys.stdout.isatty() else sys.maxsize
     while sum(widths) + 2 * (len(widths) - 1) > room and max(widths) > SHORTEST:
         widths[widths.index(max(widths))] -= 1
     for row in rows:

@@ -61,7 +61,7 @@ class Command(argparse.ArgumentParser):
         self.name = name
         self.set_defaults(command=name)
         self.examples = examples
-        self._common: set[str] = set()
+        self._common: dict[str, bool] = {}
         self._sections = {title: self.add_argument_group(title) for title in SECTIONS}
 
     def complete(self, *shared: Collection[str], own: Sequence[Option] = ()) -> Command:
@@ -122,9 +122,7 @@ class Command(argparse.ArgumentParser):
 
     def option(self, section: str, *flags: str, common: bool = True, **settings: Any) -> None:
         """Add an option or positional argument to a section; `common`: `--help` without `all` shows it."""
-        action = self._sections[section].add_argument(*flags, **settings)
-        if common:
-            self._common.add(action.dest)
+        self._common[self._sections[section].add_argument(*flags, **settings).dest] = common
 
     def format_common_help(self) -> str:
         """Return the help with common options alone, and a line that names the way to all; all of a few options."""
@@ -136,7 +134,7 @@ class Command(argparse.ArgumentParser):
         formatter.add_text(self.description)
         for title, actions in self.sections():
             formatter.start_section(title)
-            formatter.add_arguments(action for action in actions if action.dest in self._common)
+            formatter.add_arguments(action for action in actions if self._common[action.dest])
             formatter.end_section()
         formatter.add_text(self.epilog)
         return f"{formatter.format_help()}\n`nczarr {self.name} --help all` shows all {len(options)} options.\n"

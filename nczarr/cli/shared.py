@@ -75,6 +75,9 @@ class Recordable(Protocol):
         """Return the members of the JSON object."""
 
 
+FAILURES = {ENOSPC: "full-disk", EDQUOT: "full-disk", EACCES: "missing-permission", EPERM: "missing-permission"}
+"""Codes of failures by the number of the system's error; all others are `unreachable-file`."""
+
 STATUS = {
     "unknown-target": MISUSED,
     "target-exists": MISUSED,
@@ -90,8 +93,7 @@ STATUS = {
     "bad-edit": MISUSED,
     "bad-section": MISUSED,
     "unreachable-file": UNREACHABLE,
-    "full-disk": UNREACHABLE,
-    "missing-permission": UNREACHABLE,
+    **dict.fromkeys(FAILURES.values(), UNREACHABLE),
     "unreachable-target": UNREACHABLE,
     "missing-library": UNREACHABLE,
     "out-of-memory": UNREACHABLE,
@@ -99,9 +101,6 @@ STATUS = {
 }
 """Exit status of codes that are not input errors; all others are FAULTY."""
 
-
-FAILURES = {ENOSPC: "full-disk", EDQUOT: "full-disk", EACCES: "missing-permission", EPERM: "missing-permission"}
-"""Codes of failures by the number of the system's error; all others are `unreachable-file`."""
 
 LASTING = UNREAD | {OMITTED}
 """Codes of losses in reading, which `-q` does not hide when they are accepted."""
@@ -114,7 +113,11 @@ class Messages:
     document at the end.
     """
 
+    watcher: Callable[[str], None] | None = None
+    """Function that prints a line about a long wait, on a terminal or with `--verbose`."""
+
     def __init__(self, options: argparse.Namespace) -> None:
+        Messages.watcher = self.remark if options.verbose or sys.stderr.isatty() else None
         self._levels = {
             code: None if level == "ignore" else Severity(level) for code, level in getattr(options, "levels", ())
         }

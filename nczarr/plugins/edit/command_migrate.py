@@ -141,7 +141,7 @@ def _summary(arguments: argparse.Namespace, result: MigrationResult) -> str:
     name = f"`{show(result.change.target)}`"
     if arguments.undo is not None:
         return f"{name}: {what}, as before"
-    formats = f"{label_format(result.source)} → {label_format(result.form)}"
+    formats = " → ".join(label_format(name) for name in (result.source, result.form) if name is not None)
     if arguments.dry_run:
         return f"{name}: {formats}, {what}; nothing was written"
     undo = result.change.undo

@@ -37,6 +37,7 @@ from nczarr.plugins.remote.range_request import (
     is_interrupted,
 )
 from nczarr.plugins.remote.request_errors import may_pass, number_of
+from nczarr.plugins.remote.waiting import Waiting
 from nczarr.stores.ranges import BoundedCache, ChangedError
 from nczarr.stores.remote_file import Connection
 from nczarr.stores.url import WEB, BadURLError, Location, MissingProtocolError, location
@@ -384,18 +385,20 @@ class FileConnection(Connection):
     def _repeat(self, request: Callable[[float], T], key: str, size: int) -> T:
         """Make a request until it succeeds; its argument is the time limit in seconds. Raises OSError."""
         silent = 0
-        for number in range(self._retries + 1):
-            try:
-                return request(PATIENCE + size / SLOWEST)
-            except (UnrangedError, ChangedError) as error:
-                error.filename = self.shown
-                raise
-            except Exception as error:  # libraries raise classes of their own, not all of them OSErrors
-                silent += isinstance(error, TimeoutError)
-                over = number == self._retries or silent == SILENT or is_interrupted()
-                if over or not may_pass(error):
-                    raise self.failure(error, key) from None
-            time.sleep(random.uniform(0.5, 1) * min(LONGEST_PAUSE, FIRST_PAUSE * 2**number))
+        with Waiting(self.shown, self._retries) as waiting:
+            for number in range(self._retries + 1):
+                try:
+                    return request(PATIENCE + size / SLOWEST)
+                except (UnrangedError, ChangedError) as error:
+                    error.filename = self.shown
+                    raise
+                except Exception as error:  # libraries raise classes of their own, not all of them OSErrors
+                    silent += isinstance(error, TimeoutError)
+                    over = number == self._retries or silent == SILENT or is_interrupted()
+                    if over or not may_pass(error):
+                        raise self.failure(error, key) from None
+                waiting.count(number + 1)
+                time.sleep(random.uniform(0.5, 1) * min(LONGEST_PAUSE, FIRST_PAUSE * 2**number))
         raise AssertionError
 
     def failure(self, error: Exception, key: str = "") -> OSError:

@@ -58,6 +58,9 @@ def lock_object(url: str, storage: StorageOptions, *, checks: bool) -> Lock:
         lock = LockObject(place, holder)
     except PermissionError as error:
         return NoLock(f"the lock `{place.shown}` cannot be created: {error.strerror}")
+    except OSError as error:
+        error.filename = FileConnection(url, storage).shown  # the user named the target, and knows nothing of its lock
+        raise
     finally:
         if lock is None:
             running.discard(holder.run)
