@@ -6,7 +6,7 @@ import sys
 import textwrap
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from nczarr.cli import DONE, MISUSED, complain, list_commands, misuse, parser_of, write_product
 
@@ -84,7 +84,8 @@ def _pages(name: str, *, everything: bool) -> Iterator[str]:
     if not name:
         yield overview()
     elif name in list_commands():
-        yield (parser_of(name).format_help if everything else parser_of(name).format_common_help)()
+        command: Any = parser_of(name)
+        yield command.format_help() if everything else command.format_common_help()
     elif _family(name):
         yield family(name)
     if name in topics():
