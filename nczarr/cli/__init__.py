@@ -19,7 +19,8 @@ from importlib import import_module
 from typing import TYPE_CHECKING, TextIO
 
 if TYPE_CHECKING:
-    from nczarr.cli.parser import Command
+    from argparse import ArgumentParser
+
     from nczarr.names.plugin_index import CommandRow
 
 
@@ -160,16 +161,16 @@ def _dispatch(arguments: list[str]) -> int:
     return status
 
 
-def parser_of(name: str) -> Command:
+def parser_of(name: str) -> ArgumentParser:
     """Return the parser of a command, `convert` or `refs combine`."""
     known = _find_command(name)
     assert known is not None
     return _make_parser(known[1])
 
 
-def _make_parser(place: str) -> Command:
+def _make_parser(place: str) -> ArgumentParser:
     module, _, function = place.partition(":")
-    subparser: Command = getattr(import_module(module), function)()
+    subparser: ArgumentParser = getattr(import_module(module), function)()
     return subparser
 
 
