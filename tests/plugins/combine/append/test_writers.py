@@ -145,7 +145,7 @@ def test_a_closed_folder_is_named(target: str, tmp_path: Path) -> None:
     finally:
         folder.chmod(0o755)
     assert done.returncode == 3, done.stderr
-    assert f"error[unreachable-file]: `{place}`: Permission denied" in done.stderr
+    assert f"error[missing-permission]: `{place}`: Permission denied" in done.stderr
     assert f"the folder `{folder}` cannot be written" in done.stderr
     assert {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()} == before
     assert run_command(*command).status == 0
