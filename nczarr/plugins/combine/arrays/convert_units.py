@@ -3,57 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from fractions import Fraction
-from typing import Any, NamedTuple
+from typing import Any
 
 from nczarr.arrays.lazy_numpy import NDArray, np
 from nczarr.arrays.regions import Index, Region, all_of, cut_along, repeat_chunks
 from nczarr.arrays.sources.source import ArraySource, DerivedSource, Layout, numpy_dtype
 from nczarr.ast.frozen import frozen
 from nczarr.ast.rectilinear import largest
+from nczarr.plugins.cf.unit_conversion import LinearConversion
 from nczarr.plugins.combine.arrays.repack import PIECE, NumberPacking
-
-
-class LinearConversion(NamedTuple):
-    """Conversion of numbers between two units: value × factor + offset."""
-
-    factor: Fraction
-    offset: Fraction
-
-    @property
-    def is_identity(self) -> bool:
-        """True if both units are the same."""
-        return self.factor == 1 and self.offset == 0
-
-    def __str__(self) -> str:
-        sign = "-" if self.offset < 0 else "+"
-        return f"× {_show(self.factor)}" + (f" {sign} {_show(abs(self.offset))}" if self.offset else "")
-
-    def apply(self, number: float) -> Fraction:
-        """Return a number in the other units."""
-        return Fraction(number) * self.factor + self.offset
-
-    def in_floats(self, values: NDArray[Any], dtype: np.dtype[Any]) -> NDArray[Any]:
-        """Return numbers in the other units, rounded once to a floating-point type, in the same shape."""
-        wide = values.astype(np.longdouble)
-        with np.errstate(all="ignore"):
-            wide = wide * self.factor.numerator / self.factor.denominator
-            return np.asarray(wide + np.longdouble(self.offset.numerator) / self.offset.denominator).astype(dtype)
-
-    def in_integers(self, values: NDArray[Any], dtype: np.dtype[Any]) -> tuple[NDArray[Any], NDArray[np.bool_]]:
-        """Return integers in the other units, and where they are no integers of this type, both in the same shape."""
-        whole = self.factor.denominator * self.offset.denominator
-        slope = self.factor.numerator * self.offset.denominator
-        scaled = values.astype(object) * slope + self.offset.numerator * self.factor.denominator
-        limits = np.iinfo(dtype)
-        wrong = np.array((scaled % whole != 0) | (scaled // whole < limits.min) | (scaled // whole > limits.max), bool)
-        return np.where(wrong, 0, scaled // whole).astype(dtype).reshape(values.shape), wrong.reshape(values.shape)
-
-
-def _show(number: Fraction) -> str:
-    """Return a number as a decimal if it is one of few digits, else as a fraction."""
-    decimal = f"{float(number):.15g}"
-    return decimal if Fraction(decimal) == number else str(number)
 
 
 @frozen

@@ -8,11 +8,9 @@ change. Integers must be integers in the new units, or become floats if another 
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from fractions import Fraction
-from functools import lru_cache
 from typing import Any, NamedTuple
 
 from nczarr import names
@@ -22,8 +20,8 @@ from nczarr.ast import Attribute, Constant, Group, Variable
 from nczarr.ast.dataset import MISSING_MARKS, building, map_groups
 from nczarr.ast.types import ATOMIC, is_number
 from nczarr.diagnostics.report import Diagnostic, Report, Severity
-from nczarr.plugins.cf.udunits import UnitSystem, load_units
-from nczarr.plugins.combine.arrays.convert_units import LinearConversion, UnitsConverted
+from nczarr.plugins.cf.unit_conversion import LinearConversion, find_conversion, find_unit_system
+from nczarr.plugins.combine.arrays.convert_units import UnitsConverted
 from nczarr.plugins.combine.join.agreement import WantedUnits
 from nczarr.plugins.combine.join.packing import LIMITS, numbers_of, packing_of
 from nczarr.plugins.combine.join.recode import BOUNDS, find_named, text_of, units_of
@@ -34,48 +32,6 @@ MAJORITY = "majority"
 
 SHOWN = 3
 """Maximum sources in a note."""
-
-TINY = 4e-16
-"""Relative error of the factors of UDUNITS, with which fractions are found again."""
-
-ROUNDING = 1e-13
-"""Relative error of its offsets, which are differences."""
-
-
-@lru_cache(maxsize=1)
-def _system() -> UnitSystem | None:
-    return load_units()
-
-
-@lru_cache(maxsize=256)
-def find_conversion(given: str, wanted: str) -> LinearConversion | None:
-    """Return the conversion between two units; None if UDUNITS has none, or one that is not linear."""
-    system = _system()
-    if system is None or not (system.is_valid(given) and system.is_valid(wanted)):
-        return None
-    if not system.is_equivalent(given, wanted) or system.is_reference(given):
-        return None
-    try:
-        offset, far, *others = (float(system.convert(float(value), given, wanted)) for value in (0, 2.0**70, 1, -3))
-    except ValueError:  # units beside those of UDUNITS
-        return None
-    factor = far / 2.0**70
-    if not (0 < factor < math.inf and math.isfinite(offset)) or any(
-        not abs(factor * value + offset - other) <= 1e-9 * (factor + abs(offset))
-        for value, other in zip((1, -3), others, strict=True)
-    ):
-        return None
-    return LinearConversion(
-        _find_fraction(factor, TINY * factor), _find_fraction(offset, ROUNDING * max(1, abs(offset)))
-    )
-
-
-def _find_fraction(number: float, error: float) -> Fraction:
-    """Return the fraction of few digits that a number with a maximum error stands for: 5/9, 273.15."""
-    for fraction in (Fraction(number).limit_denominator(10**4), Fraction(f"{number:.15g}")):
-        if abs(fraction - Fraction(number)) <= error:
-            return fraction
-    return Fraction(number)
 
 
 def _conversion_of(variable: Variable, given: str, wanted: str) -> LinearConversion | None:
@@ -131,7 +87,7 @@ def plan_units(
                  for text in plan]  # fmt: skip
     if not rows and units != MAJORITY:
         text, helps = f"no variable has units in some sources that convert to `{units}`, and others elsewhere", []
-        system = _system()
+        system = find_unit_system()
         if system is None:
             text, helps = "units are converted by cf-units, which is not installed", ["`pip install 'nczarr[cf]'`"]
         elif not system.is_valid(units):
