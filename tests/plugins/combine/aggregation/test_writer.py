@@ -166,13 +166,13 @@ def write_pieces(folder: Path, *pieces: tuple[list[int], list[int]]) -> list[str
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("option", ["--sort", "--join=outer", "--duplicates=first"])
+@pytest.mark.parametrize("option", ["--sort", "--join=outer", "--unsorted"])
 def test_fragments_have_the_order_of_the_result(tmp_path: Path, option: str) -> None:
     paths = write_pieces(tmp_path, ([4, 5], [1, 2]), ([1], [1, 2]), ([2, 3], [1, 2]))
     ran = run_command("combine", *paths, str(tmp_path / "all.cfa"), "--along", "t", option, "--verify")
     assert ran.status == 0, ran.err
     combined = nczarr.open(tmp_path / "all.cfa")
-    times = [4, 5, 1, 2, 3] if option == "--duplicates=first" else [1, 2, 3, 4, 5]
+    times = [4, 5, 1, 2, 3] if option == "--unsorted" else [1, 2, 3, 4, 5]
     assert combined["t"][...].tolist() == times
     assert combined["v"][:, 0].tolist() == [(10 * time + 1) / 2 for time in times]
 
