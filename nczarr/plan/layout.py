@@ -201,7 +201,7 @@ def _target(
         alone = one.has_fill and one.pad.strip(b"\0") and _has_no_attribute(one.pad, storage, dtype, arrays)
         declared = arrays.fill_needed or alone
         fill, sparse = _find_needed_fill(one, dtype, itemsize) if declared else _fill(one, dtype, itemsize, strings)
-        if storage.no_fill and one.source is not None and math.prod(one.shape) * itemsize <= WHOLE:
+        if storage.no_fill and one.states_fill and one.source is not None and math.prod(one.shape) * itemsize <= WHOLE:
             sparse = False  # cells that equal the fill value were written: without their chunk they would be undefined
         if fill is None and arrays.by_reference and _shows_fill(one, dtype):
             fill, sparse = _find_needed_fill(one, dtype, itemsize)

@@ -68,6 +68,6 @@ def test_a_huge_declaration_costs_nothing(tmp_path: Path) -> None:
     """10^12 bytes declared in 70: a store of a few keys, made by few calls."""
     text = b"netcdf t {dimensions: x = 1000000000000; variables: byte v(x); v:_FillValue = -127b; data: v = 1;}"
     with counted(1_000_000):
-        done = run_command("compile", "-", "-o", str(tmp_path / "t.zarr"), stdin=text)
+        done = run_command("compile", "-", "-o", str(tmp_path / "t.zarr"), "--to", "nczarr", stdin=text)
     assert (done.status, done.err) == (0, "")
     assert len([path for path in (tmp_path / "t.zarr").rglob("*") if path.is_file()]) <= 6
