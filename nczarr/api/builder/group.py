@@ -384,7 +384,7 @@ class GroupBuilder:
             span=caller(),
         )
         if fill_value is not None:
-            pending.attributes.append(PendingAttribute("_FillValue", fill_value, pending.type, caller()))
+            pending.attributes.append(pending_attribute(self._site, self.path, "_FillValue", fill_value, kind))
         self.variables.append(pending)
         return VariableBuilder(self._site, pending)
 
