@@ -9,6 +9,7 @@ from typing import Any
 from nczarr import registry
 from nczarr.arrays.regions import grid_of
 from nczarr.arrays.values.parts import is_fixed, size
+from nczarr.ast.types import is_number
 from nczarr.diagnostics.report import Report, hint
 from nczarr.names import plugin_index
 from nczarr.pipeline import endpoints, phases
@@ -26,8 +27,19 @@ GOOD = 1 << 20
 """Bytes of the chunks that the remedy proposes."""
 
 
+LIMITS = frozenset({"missing_value", "valid_min", "valid_max", "valid_range", "scale_factor", "add_offset"})
+"""Attributes of variables of numbers that are numbers."""
+
+
 def advise(checked: Checked, report: Report) -> None:
-    """Report tiny-chunks for each variable with many chunks of few bytes."""
+    """Report tiny-chunks for each variable with many chunks of few bytes, and limits of numbers that are text."""
+    for path, variable in checked.variables.items():
+        texts = (each for each in variable.attributes if each.name in LIMITS and each.value.type in ("char", "string"))
+        for limit in texts if is_number(variable.type) else ():
+            what = f"`{limit.name}` of `{path}` is text, and its values are numbers: readers ignore it, or fail"
+            report.warning(
+                "text-limit", what, limit.span, helps=["write numbers, such as `NaN` or `1e20`, without quotes"]
+            )
     for path, number, chunks, proposed in _tiny(checked):
         shape = " × ".join(map(str, chunks))
         lengths = ",".join(map(str, proposed))
