@@ -398,7 +398,7 @@ def pending_attribute(site: Site, owner: str, name: str, value: Any, kind: TypeL
     if named is not None and named not in ATOMIC:
         site.require("undefined-type", "type", named, owner)
     try:
-        if (named is None or named in ATOMIC) and not isinstance(value, JsonText):
+        if not site.collects and (named is None or named in ATOMIC) and not isinstance(value, JsonText):
             attribute_constant(value, named, {})
     except UnsuitedValueError as refused:
         site.error(refused.code, f"attribute `{name}`: {refused}", helps=[refused.remedy] if refused.remedy else [])

@@ -148,6 +148,8 @@ class Site:
 
     def __init__(self) -> None:
         self.report = Report()
+        self.collects = False
+        """True: `finish` raises the errors of all calls, and names may be used before they are declared."""
         self.declared: dict[str, dict[str, Span]] = {}
         """Positions of declarations by FQN, by what they declare: `dimension`, `type`, `variable`, …."""
         self.types: set[str] = set()
@@ -161,6 +163,9 @@ class Site:
 
         `path`: FQN of what it declares, empty without a name; `here`: position of the call. Raises CompileError.
         """
+        if self.collects:
+            yield
+            return
         kept, self.report = self.report, Report()
         try:
             first = self.declared.setdefault(what, {}).get(path) if path else None
@@ -180,7 +185,7 @@ class Site:
     def require(self, code: str, what: str, written: str, group: str) -> None:
         """Report a name or path that means nothing declared so far."""
         table = self.declared.get(what, {})
-        if look_up(written, group, table) is None:
+        if not self.collects and look_up(written, group, table) is None:
             helps = suggest(written, [path if written.startswith("/") else names.split(path)[-1] for path in table])
             self.report.error(code, f"{what} `{written}` is not declared", caller(), helps=helps)
 

@@ -98,6 +98,7 @@ def declare(
         if value is not None and not isinstance(value, expected):
             raise TypeError(f"`{what}` is {value!r}, which is not a {expected.__name__}")
     builder = DatasetBuilder(name, kind=kind)
+    builder._site.collects = True
     root: GroupBuilder = builder
     for part in names.split("/" + group.strip("/")) if group else ():
         root = root.group(part)
