@@ -21,7 +21,7 @@ def test_compiles(sample: Path, tmp_path: Path) -> None:
     assert text.count("//") >= 2, "a reader learns from comments"
     checked = run_command("check", str(sample))
     assert (checked.status, checked.err) == (0, "")
-    done = run_command("compile", str(sample), "-o", str(tmp_path / "x.zarr"))
+    done = run_command("compile", str(sample), "-o", str(tmp_path / "x.zarr"), "--to", "nczarr")
     assert (done.status, done.err) == (0, "")
     assert (tmp_path / "x.zarr" / ".zgroup").is_file()
 

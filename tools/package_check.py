@@ -116,7 +116,7 @@ def cases() -> Iterator[tuple[str, str | None]]:
     yield "check s.zarr --schema s.cdl", None
     yield "check s.cdl --cf", None
     yield "digest --check digests.txt", None
-    yield "refs combine s3.nc s3.zarr -o o.json --along time", None
+    yield "refs combine s3.nc s3.zarr -o o.json --along time --unsorted", None
     yield "refs combine s3.nc s3.nc -o o.zarr --new-dim run --along temperature", None
     yield "refs combine s3.nc s3.nc -o o.ncs --new-dim run --along temperature", "ncstream"
     yield "append s3.nc s3.zarr --along time --region auto", None
@@ -130,7 +130,7 @@ def cases() -> Iterator[tuple[str, str | None]]:
     yield "fmt --diff s.cdl", None
     yield "info s.zarr --checksum zarr", None
     yield "refs append first.json rest.nc --along time --dry-run", None
-    yield "combine s3.nc s3.zarr o.json --along time", None
+    yield "combine s3.nc s3.zarr o.json --along time --unsorted", None
     yield "refs verify s3.json", None
     yield "refs verify s4.parq", "references"
     yield "refs expand s3.json", None
