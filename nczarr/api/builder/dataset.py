@@ -26,8 +26,8 @@ if TYPE_CHECKING:
 class DatasetBuilder(GroupBuilder):
     """A dataset under construction: declare its content, then call `finish`.
 
-    Declarations never raise for invalid content: `finish` reports all errors at
-    once, each with the line of the declaration.
+    A declaration with an error raises CompileError and declares nothing; `finish` reports
+    all errors of the data at once.
 
     Parameters
     ----------
@@ -54,6 +54,8 @@ class DatasetBuilder(GroupBuilder):
         self._kind = KIND_SPELLINGS.get(str(kind)) if kind is not None else None
         if kind is not None and self._kind is None:
             site.error("bad-special-value", f"{kind!r} is not a kind of netCDF file; use nc3, nc6, nc5, nc4 or nc7")
+        if site.report.errors:
+            raise CompileError(site.report.list_sorted())
 
     def finish(self, data: Mapping[str, Any] | None = None) -> DatasetHandle:
         """Build and check the dataset.
