@@ -259,8 +259,7 @@ class GroupBuilder:
     def _resolve_type(self, kind: TypeLike) -> str:
         """Return the written form of a declared or atomic type; reports others."""
         written = type_name(self._site, kind)
-        if written not in ATOMIC:
-            self._site.require("undefined-type", "type", written, self.path)
+        self._site.require_type(written, self.path)
         return written
 
     def _declare(self, declared: UserType) -> TypeHandle:
@@ -370,8 +369,7 @@ class GroupBuilder:
         """
         name = self._site.name(name, "a variable")
         kind, order = type_and_order(self._site, type)
-        if kind not in ATOMIC:
-            self._site.require("undefined-type", "type", kind, self.path)
+        self._site.require_type(kind, self.path)
         for reference in (references := dimension_names(self._site, name, dimensions)):
             if isinstance(reference, str):
                 self._site.require("undefined-dimension", "dimension", reference, self.path)
@@ -395,8 +393,8 @@ def pending_attribute(site: Site, owner: str, name: str, value: Any, kind: TypeL
     from nczarr.ast.json_text import JsonText
 
     named = None if kind is None else type_name(site, kind)
-    if named is not None and named not in ATOMIC:
-        site.require("undefined-type", "type", named, owner)
+    if named is not None:
+        site.require_type(named, owner)
     try:
         if not site.collects and (named is None or named in ATOMIC) and not isinstance(value, JsonText):
             attribute_constant(value, named, {})

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from nczarr import names
-from nczarr.ast import Dimension, Storage, UserType
+from nczarr.ast import ATOMIC, Dimension, Storage, UserType
 from nczarr.ast.frozen import frozen
 from nczarr.diagnostics.report import CompileError, Diagnostic, Label, Report, Severity, Source, Span, suggest
 
@@ -181,6 +181,11 @@ class Site:
             kept.add(diagnostic)
         if path:
             self.declared[what][path] = here
+
+    def require_type(self, written: str, group: str) -> None:
+        """Report a type that is neither atomic nor declared so far."""
+        if written not in ATOMIC:
+            self.require("undefined-type", "type", written, group)
 
     def require(self, code: str, what: str, written: str, group: str) -> None:
         """Report a name or path that means nothing declared so far."""
