@@ -1,4 +1,4 @@
-"""What the playground does with a text: the commands of nczarr, run in the Python of a browser.
+"""Run commands of nczarr for the playground, in the Python of a browser.
 
 The page calls `compile_text`; nothing here knows that it runs in a browser, so the tests call it, too.
 """
@@ -16,6 +16,8 @@ from pathlib import Path
 
 EMISSIONS = ("tokens", "ast", "analysed", "plan", "keys")
 NAME = "schema.cdl"
+END = {"text": ""}
+"""Token behind the last one."""
 ABSENT = re.compile(
     r"error\[internal-error\]: .*Error: (?:No module named '(?P<name>\w+)|(?P<other>\w+) is not in the playground"
     r"|module '(?:small_)?numpy' has no attribute|the playground \w+ )"
@@ -54,20 +56,17 @@ def set_values_aside(text: str) -> str:
     failed, printed, _ = run_command(["compile", NAME, "--emit", "tokens"])
     tokens = [] if failed else [json.loads(line) for line in printed.splitlines()]
     data, depth, begin = bytearray(text.encode("utf-8", "surrogatepass")), 0, None
-    for token, following in itertools.pairwise(tokens):
-        first, last = token["span"]["bytes"]
+    for token, following in itertools.pairwise([*tokens, END]):
         opens_section = token["kind"] == "keyword" and following["text"] == ":"
         if begin is None:
             if opens_section and token["text"] == "data":
                 begin, depth = following["span"]["bytes"][1], 0
         elif (token["text"] == "}" and not depth) or (opens_section and token["text"] == "group"):
-            data[begin:first] = re.sub(rb"[^\n]", b" ", bytes(data[begin:first]))
+            end = token["span"]["bytes"][0]
+            data[begin:end] = re.sub(rb"[^\n]", b" ", bytes(data[begin:end]))
             begin = None
         elif token["kind"] == "punctuation":
             depth += {"{": 1, "}": -1}.get(token["text"], 0)
-    if begin is not None and tokens[-1]["text"] == "}":  # the brace of the dataset, which has no token after it
-        last = tokens[-1]["span"]["bytes"][0]
-        data[begin:last] = re.sub(rb"[^\n]", b" ", bytes(data[begin:last]))
     return data.decode("utf-8", "surrogatepass")
 
 
