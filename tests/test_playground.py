@@ -50,7 +50,7 @@ def test_types_are_as_numpy_has_them() -> None:
 
 
 def made_of(numbers: str, paths: list[Path]) -> dict[str, Any]:
-    """What the playground makes of files, with its numbers or NumPy's."""
+    """Results of the playground for files, computed with `small_numpy` or with NumPy."""
     command = [sys.executable, str(OUTPUTS), numbers, *map(str, paths)]
     done = subprocess.run(command, capture_output=True, text=True, check=True, cwd=ROOT)
     return dict(json.loads(done.stdout))

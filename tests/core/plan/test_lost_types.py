@@ -43,7 +43,7 @@ WORDS = {
     "/r": "stores fields as raw bytes",
     "/v": "stores counts and content as separate arrays",
 }
-"""What is said of each variable; nothing of the compound of numbers, which is kept."""
+"""Message about each variable. The compound of numbers has none, because it is kept."""
 
 
 def find_said(err: str) -> dict[str, str]:

@@ -31,9 +31,9 @@ from tests.support.netcdf_java import find_jar
 from tests.support.peers.exactness import declared, same
 
 Word = Literal["refused", "uncompiled", "compiled", "failed", "different", "order", "own", "equal"]
-"""What stopped a program, or how its file compares: `equal` to ncgen's; `own`: equal to that of `nczarr compile`, which
-is not ncgen's; `order`: equal but for `_FillValue`, which is the first attribute; `compiled`: it needs a library that
-is not here."""
+"""Step at which a program failed, or how its file compares: `equal` to ncgen's; `own`: equal to that of `nczarr
+compile`, which is not ncgen's; `order`: equal but for `_FillValue`, which is the first attribute; `compiled`: it needs
+a library that is not here."""
 
 LARGEST = 4 << 20
 """Most bytes that a text may declare: larger files are left out."""
@@ -54,7 +54,7 @@ KINDS: dict[str, Kind] = {
 
 
 class Attempt(NamedTuple):
-    """What came of the program that one tool makes of one text."""
+    """Result of the program that one tool generates from one text."""
 
     word: Word
     reason: str = ""

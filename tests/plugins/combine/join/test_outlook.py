@@ -1,4 +1,4 @@
-"""What a combination says before it is written: its size and time, and what appends rewrite in shards."""
+"""Notes of `combine` before it writes: size, estimated time, and bytes of shards that an append rewrites."""
 
 from __future__ import annotations
 
