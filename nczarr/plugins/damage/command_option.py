@@ -77,7 +77,7 @@ def parse_share(text: str) -> float:
     """Return the part that a percentage names. Raises ValueError for other texts."""
     parts = re.fullmatch(r"(\d+(?:\.\d+)?)%?", text, re.ASCII)
     if parts is None or not 0 < float(parts[1]) <= 100:
-        raise ValueError(f"--sample: `{text}` is not a percentage from 0 to 100")
+        raise ValueError(f"--sample: `{text}` is not a percentage above 0, up to 100")
     return float(parts[1]) / 100
 
 
