@@ -27,6 +27,9 @@ from tests.conftest import missing_peer, run_command
 from tests.support.generated import load_program, write_files
 from tests.support.proof import WHOLE, share
 
+MOST = 2000
+"""Drawn schemas in the whole proof."""
+
 relaxed = settings(deadline=None, suppress_health_check=list(HealthCheck))
 
 
@@ -62,10 +65,6 @@ def test_what_is_emitted_compiles_to_the_same_bytes(dataset: Dataset) -> None:
 @settings(relaxed, max_examples=share(MOST))
 def test_many_schemas(dataset: Dataset) -> None:
     check_emitted(dataset)
-
-
-MOST = 2000
-"""Drawn schemas in the whole proof."""
 
 
 class Program(NamedTuple):
