@@ -183,7 +183,8 @@ def test_each_address_of_a_service_is_shown_once(served: Served) -> None:
     assert form.headers["content-type"].startswith("text/html")
     folder = inert(served.get("/").text)
     linked = [attributes["href"] or "" for tag, attributes in folder.found if tag == "a"]
-    assert {each.split("/")[1].split("?")[0] for each in linked if each.startswith("/")} == {"", "browse", "catalog"}
+    kinds = {each.split("/")[1].split("?")[0] for each in linked if each.startswith("/")}
+    assert kinds == {"", "browse", "catalog", "file"}
 
 
 class Sections(HTMLParser):
