@@ -98,8 +98,8 @@ UNFOLDED = 30
 LONGEST = 300
 """Maximum characters of a shown name."""
 
-_EMPTY = "<p class='nz-dim'>Nothing, or not shown.</p>"
-"""Content of a group without members, or for which there is no room."""
+_CUT = "<p class='nz-dim'>Not shown: the page is long.</p>"
+"""Content of a group for which there is no room."""
 
 
 class More(NamedTuple):
@@ -215,16 +215,16 @@ def _show_type(declared: UserType) -> str:
 
 def _show_group(checked: Checked, path: str, group: Group, budget: list[int], more: More) -> str:
     """Return a group below another one, folded. Its content counts as written."""
-    count = len(group.variables)
-    words = f"{count:,} variable{'' if count == 1 else 's'}"
-    if group.groups:
-        words += f", {len(group.groups):,} group{'' if len(group.groups) == 1 else 's'}"
+    counts = ((len(group.variables), "variable"), (len(group.groups), "group"))
+    words = ", ".join(f"{count:,} {what}{'' if count == 1 else 's'}" for count, what in counts if count)
+    if not (words or group.dimensions or group.types or group.attributes):
+        return f"<li><b class='nz-name'>{_text(group.name)}</b> <span class='nz-dim'>empty</span></li>"
     inner = [budget[0] // 4]
     content = "".join(_sections(checked, path, group, inner, more)) if budget[0] > 2000 else ""
     return (
         f"<li><details><summary><b class='nz-name'>{_text(group.name)}</b> "
         f"<span class='nz-dim'>{words}</span></summary>"
-        f"<div>{content or _EMPTY}</div></details></li>"
+        f"<div>{content or _CUT}</div></details></li>"
     )
 
 
@@ -273,7 +273,7 @@ def _details(checked: Checked, path: str, variable: Variable, budget: list[int])
     rows = [f"<tr><th scope='row'>{title}</th><td>{text}</td></tr>" for title, text in facts]
     attributes = (_show_attribute(checked, attribute) for attribute in variable.attributes)
     shown = _list(attributes, len(variable.attributes), budget)
-    yield f"<ul class='nz-attrs'>{shown}</ul>" if shown else "<p class='nz-dim'>No attributes.</p>"
+    yield f"<ul class='nz-attrs'>{shown}</ul>" if shown else ""
     yield f"<table class='nz-storage'><tbody>{''.join(rows)}</tbody></table>"
 
 

@@ -162,11 +162,87 @@ def test_every_dataset_has_a_page(served: Served) -> None:
         assert reply.status == 200, reply.text
         elements = inert(reply.text)
         words = " ".join(elements.words.split())
-        assert "What zarr2 does not hold" in words or "zarr3" in words
         assert f'xr.open_zarr("{served.url}zarr3/{path}")' in words
         told = json.loads(served.get(f"/browse/{path}?format=json").body)
         assert told["variable_count"] == len(told["variables"])
+        for version, title in (("zarr2", "Zarr v2"), ("zarr3", "Zarr v3")):
+            assert (f"What {title} does not hold" in words) == bool(told["losses"][version])
         assert " ".join(names.readable(told["title"], keep="\t\n").split()) in words
+
+
+def test_each_address_of_a_service_is_shown_once(served: Served) -> None:
+    """A dataset's page lists them; the page of a folder, which would repeat them in each row, does not."""
+    page = served.get("/browse/cmip.nc").text
+    told = json.loads(served.get("/browse/cmip.nc?format=json").body)
+    addresses = [told["links"]["zarr2"], told["links"]["zarr3"], *told["services"].values()]
+    assert [page.count(f"<code>{each}</code>") for each in addresses] == [1] * len(addresses)
+    targets = [attributes["href"] or "" for tag, attributes in inert(page).found if tag == "a"]
+    assert len(set(targets)) == len(targets) - 1  # the root is in the head and in the path
+    assert told["services"]["dap2"] in targets
+    form = served.get(told["services"]["dap2"].removeprefix(served.url.removesuffix("/")))
+    assert form.headers["content-type"].startswith("text/html")
+    folder = inert(served.get("/").text)
+    linked = [attributes["href"] or "" for tag, attributes in folder.found if tag == "a"]
+    kinds = {each.split("/")[1].split("?")[0] for each in linked if each.startswith("/")}
+    assert kinds == {"", "browse", "catalog", "file"}
+
+
+class Sections(HTMLParser):
+    """Texts of the elements of a page that fold or list something, without the summaries."""
+
+    LISTS = frozenset(("details", "section", "table", "ul", "dl"))
+
+    def __init__(self, page: str) -> None:
+        super().__init__()
+        self.open: list[tuple[str, list[str]]] = []
+        self.heads = 0
+        self.texts: list[tuple[str, str]] = []
+        self.feed(page)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.heads += tag in ("summary", "h2", "thead")
+        if tag in self.LISTS:
+            self.open.append((tag, []))
+
+    def handle_endtag(self, tag: str) -> None:
+        self.heads -= tag in ("summary", "h2", "thead")
+        if tag in self.LISTS:
+            kind, words = self.open.pop()
+            self.texts.append((kind, " ".join(words).strip()))
+
+    def handle_data(self, data: str) -> None:
+        for _, words in self.open if not self.heads else ():
+            words.append(data.strip())
+
+
+def test_nothing_empty_is_shown(tmp_path: Path) -> None:
+    members = {
+        "empty": "",
+        "attributes": ':title = "t" ;',
+        "dimensions": "dimensions: a = 5 ;",
+        "groups": "group: hollow { } group: outer { group: inner { variables: int v ; } }",
+        "plain": 'variables: int v ; double w ; w:units = "m" ; data: v = 5 ; w = 2.5 ;',
+        "unwritten": "dimensions: t = UNLIMITED ; n = 3 ; variables: float v(t) ; float w(n) ; float p(n, n) ;",
+    }
+    for name, text in members.items():
+        (tmp_path / f"{name}.cdl").write_text(f"netcdf d {{ {text} }}", encoding="utf-8")
+    paths = [f"/browse/{name}.cdl" for name in members]
+    paths += [f"/view/unwritten.cdl?var={name}" for name in "vwp"] + [f"/view/plain.cdl?var={name}" for name in "vw"]
+    with serving(tmp_path) as served:
+        pages = {path: served.get(path).text for path in paths}
+    for path, page in pages.items():
+        assert [kind for kind, words in Sections(page).texts if not words] == [], path
+        words = " ".join(inert(page).words.replace("\N{NO-BREAK SPACE}", " ").split())
+        assert (
+            re.search(r"(?<![\d.,])0 (variable|attribute|group|dimension|B of values)|\(0\)|No attributes", words)
+            is None
+        )
+    assert "hollow empty" in " ".join(inert(pages["/browse/groups.cdl"]).words.split())
+    assert "Statistics" not in pages["/view/plain.cdl?var=v"] + pages["/view/unwritten.cdl?var=v"]
+    for name in "wp":  # a picture would have neither a scale nor a value
+        page = pages[f"/view/unwritten.cdl?var={name}"]
+        assert ("all are missing" in page, 'class="chart' in page) == (True, False)
+    assert '<p class="value">2.5 m</p>' in pages["/view/plain.cdl?var=w"]
 
 
 def test_sizes(served: Served, datasets: Path) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import itertools
 import json
 import re
 import struct
@@ -24,6 +25,7 @@ from nczarr.pipeline import phases
 from nczarr.pipeline.select.indexing import read_outer
 from nczarr.pipeline.select.physical import Physical, physical
 from nczarr.plugins.serve.pages import chart, picture, plane
+from nczarr.plugins.serve.pages.markup import STATIC_FILES, number_text
 from nczarr.plugins.serve.pages.plane import BUDGET, MOST_CELLS, Scale, ShownAxis, axis_of, read, view_of
 from nczarr.plugins.serve.resources import Limits
 from nczarr.plugins.serve.value_streams import cost
@@ -128,7 +130,7 @@ def test_other_values_are_texts(looked: Served) -> None:
     page = looked.get("/view/p.cdl?var=words").text
     assert "&lt;script&gt;</td>" in page
     assert "hello" in looked.get("/view/p.cdl?var=letters").text
-    assert '<p class="value">7 </p>' in looked.get("/view/p.cdl?var=alone").text
+    assert '<p class="value">7</p>' in looked.get("/view/p.cdl?var=alone").text
     assert looked.get("/view/p.cdl?var=words&format=json").status == 400
 
 
@@ -389,6 +391,177 @@ def test_labels_neither_overlap_nor_vanish() -> None:
     assert [each.share for each in chart.space_ticks(long, 90)] == [0, 0.5, 0.75]
     assert [each.share for each in chart.space_ticks(long, 38)] == [0, 0.75]
     assert [each.label for each in chart.point_ticks(axis([0, 1, 2]), np.array([0, 0.5, 1]))] != []
+
+
+def labels_of(ticks: list[chart.Tick]) -> list[float]:
+    return [float(each.label) for each in ticks]
+
+
+@pytest.mark.parametrize(
+    ("values", "wanted"),
+    [
+        (np.arange(-179, 180, 2), [-180, -120, -60, 0, 60, 120, 180]),
+        (np.arange(0, 360, 2.5), [0, 60, 120, 180, 240, 300]),
+        (np.arange(359.5, 0, -1), [0, 60, 120, 180, 240, 300, 360]),
+        (np.arange(-180, 180.1, 0.25), [-180, -120, -60, 0, 60, 120, 180]),
+        (np.linspace(100, 290, 96), [120, 150, 180, 210, 240, 270]),
+        (np.arange(-89, 90, 2), [-90, -60, -30, 0, 30, 60, 90]),
+        (np.arange(0.5, 90), [0, 15, 30, 45, 60, 75, 90]),
+        (np.linspace(-12.2, 31.7, 200), [-10, 0, 10, 20, 30]),
+        (np.linspace(33.1, 46.3, 50), [34, 36, 38, 40, 42, 44, 46]),
+        (np.linspace(-3.05, 3.05, 50), [-3, -2, -1, 0, 1, 2, 3]),
+        (np.linspace(9.61, 9.92, 60), [9.65, 9.7, 9.75, 9.8, 9.85, 9.9]),
+    ],
+)
+def test_ticks_of_degrees_are_parts_of_a_turn(values: Any, wanted: list[float]) -> None:
+    degrees = axis(values, "degrees_east")
+    found = chart.cell_ticks(degrees)
+    assert sorted(labels_of(found)) == wanted
+    step = values[1] - values[0]
+    for tick, label in zip(found, labels_of(found), strict=True):  # the first cell begins half a step before its value
+        assert tick.share * len(values) == pytest.approx((label - values[0]) / step + 0.5, abs=1e-6)
+    line = labels_of(chart.point_ticks(degrees, np.linspace(0, 1, len(values))))
+    assert set(line) <= set(wanted)
+    assert len(line) >= len(wanted) - 2  # the halves of the outer cells are beyond a line
+    plain = labels_of(chart.cell_ticks(axis(np.arange(-179, 180, 2), "m")))
+    assert plain == [-100, 0, 100]
+
+
+def test_scripts_have_the_steps_of_degrees(tmp_path: Path) -> None:
+    text = 'netcdf d { dimensions: lon = 3 ; z = 2 ; variables: float lon(lon) ; lon:units = "degrees_east" ; '
+    text += "float v(z, lon) ; data: lon = 0, 120, 240 ; v = 1, 2, 3, 4, 5, 6 ; }"
+    (tmp_path / "d.cdl").write_text(text, encoding="utf-8")
+    with serving(tmp_path) as served:
+        told = json.loads(served.get("/view/d.cdl?var=v&format=json").body)
+    assert told["x"]["steps"] == list(chart.DEGREES)
+    assert "steps" not in told["y"]
+
+
+def test_flat_planes_have_few_labels_at_the_side() -> None:
+    x, y = axis(np.arange(-170, 180, 10), "degrees_east"), axis(np.arange(-30, 31, 4), "degrees_north")
+    made = chart.plane(x, y, np.arange(35.0 * 16).reshape(16, 35), Scale(), "", "")
+    places = sorted(float(each["place"].removesuffix("%")) for each in made["up"])
+    assert len(places) >= 2
+    assert np.diff(places).min() / 100 * made["height"] >= chart.LINE
+
+
+def spans(labels: list[dict[str, Any]], width: int, anchor: str) -> list[tuple[float, float]]:
+    """Return the first and last place of labels below a frame of so many characters."""
+    found = []
+    for each in labels:
+        if each[anchor] != "wide":
+            place, length = float(each["place"].removesuffix("%")) / 100 * width, len(each["text"])
+            start = place - {"start": 0, "middle": length / 2, "end": length}[each[anchor]]
+            found.append((start, start + length))
+    return found
+
+
+@pytest.mark.parametrize("values", [np.arange(0, 48) * 3600.0, np.arange(0, 40) * 3590.0, np.arange(500) * 86400.0])
+@pytest.mark.parametrize(("width", "anchor"), [(chart.WIDE, "anchor"), (chart.NARROW, "narrow")])
+def test_labels_of_times_stay_apart_and_below_the_frame(values: Any, width: int, anchor: str) -> None:
+    made = nczarr.from_cdl('netcdf o { variables: double t ; t:units = "seconds since 2024-02-28 12:00" ; }').checked
+    times = ShownAxis("t", values, physical(made, "/t"))
+    labels = chart.plane(times, axis(np.arange(9)), np.zeros((9, len(values))), Scale(), "", "")["right"]
+    found = spans(labels, width, anchor)
+    assert found != []
+    assert all(after[0] - before[1] >= 1 for before, after in itertools.pairwise(found))
+    assert found[0][0] >= -chart.OVERHANG - 1e-9
+    assert found[-1][1] <= width + chart.OVERHANG + 1e-9
+
+
+def test_labels_of_times_are_round() -> None:
+    made = nczarr.from_cdl('netcdf o { variables: double t ; t:units = "hours since 2024-02-28 12:00" ; }').checked
+
+    def labels(values: Any) -> list[str]:
+        return [each.label for each in chart.cell_ticks(ShownAxis("t", np.asarray(values, "f8"), physical(made, "/t")))]
+
+    assert [each for each in labels(np.arange(48)) if each.endswith("12:00") or len(each) == 10] == [
+        "2024-02-28 12:00", "2024-02-29", "2024-02-29 12:00", "2024-03-01",
+    ]  # fmt: skip
+    days = labels(12 + 24 * np.arange(366))
+    assert [each[-5:] for each in days if each.endswith("-01")] == ["03-01", "05-01", "08-01", "10-01", "01-01"]
+
+
+def test_calls_for_round_times_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    made = nczarr.from_cdl('netcdf o { variables: double t ; t:units = "hours since 2024-02-28" ; }').checked
+    calls: list[int] = []
+
+    def text(self: ShownAxis, place: int) -> str:
+        calls.append(place)
+        return f"{place:06}"
+
+    monkeypatch.setattr(ShownAxis, "text", text)
+    times = ShownAxis("t", np.arange(100_000.0), physical(made, "/t"))
+    chart.cell_ticks(times)
+    chart.point_ticks(times, np.linspace(0, 1, 100_000))
+    assert 0 < len(calls) <= 2 * chart.TICKS * (2 * chart.REACH + 2)
+
+
+@pytest.mark.parametrize(("var", "wanted"), [("packed", ["X axis", "Y axis"]), ("words2", ["Axis"])])
+def test_axes_have_their_usual_names(var: str, wanted: list[str], tmp_path: Path) -> None:
+    text = PACKED.replace("string words(n)", "string words2(y, x) ; string words(n)")
+    (tmp_path / "p.cdl").write_text(text, encoding="utf-8")
+    with serving(tmp_path) as served:
+        page = served.get(f"/view/p.cdl?var={var}").text
+    assert re.findall(r'<label for="[xy]">([^<]+)</label>', page) == wanted
+
+
+def test_missing_cells_are_named_where_they_are(looked: Served) -> None:
+    legend = re.compile(r'<p class="missing"><span class="swatch"></span>missing</p>')
+    assert [len(legend.findall(looked.get(f"/view/p.cdl?var=packed&i0={each}").text)) for each in (0, 1, 2)] == [
+        0,
+        1,
+        0,
+    ]
+    assert legend.search(looked.get("/view/p.cdl?var=plain").text) is None  # a line has a gap
+
+
+def luminance(colour: str) -> float:
+    """The relative luminance of a colour (WCAG 2.2)."""
+    shares = np.frombuffer(bytes.fromhex(colour.removeprefix("#")), "u1") / 255
+    linear = np.where(shares <= 0.04045, shares / 12.92, ((shares + 0.055) / 1.055) ** 2.4)
+    return float(linear @ [0.2126, 0.7152, 0.0722])
+
+
+def test_missing_cells_differ_from_palettes_and_pages() -> None:
+    style = (STATIC_FILES / "pages.css").read_text(encoding="utf-8")
+    rule = re.search(r"\.chart\.plane \.frame, \.chart \.swatch \{[^}]*background: ([^;]*);", style)
+    assert rule is not None
+    names = re.findall(r"var\((--[a-z-]+)\)", rule[1])
+    assert len(set(names)) == 2
+    greys = [re.findall(rf"{name}: (#[0-9a-f]{{6}})", style) for name in dict.fromkeys(names)]
+    assert [len(each) for each in greys] == [1, 1]  # one for both schemes
+    backs = re.findall(r"--(?:back|panel): (#[0-9a-f]{6})", style)
+    assert len(backs) == 4
+    ends = [colour for each in picture.PALETTES.values() for colour in (each.split()[0], each.split()[-1])]
+    for grey in (each[0] for each in greys):
+        assert np.ptp(np.frombuffer(bytes.fromhex(grey[1:]), "u1").astype("i4")) <= 16
+        for other in (*backs, *ends):
+            darker, lighter = sorted((luminance(grey), luminance(other)))
+            assert (lighter + 0.05) / (darker + 0.05) >= 1.5, (grey, other)
+
+
+def test_dates_and_missing_values_have_no_units(tmp_path: Path) -> None:
+    text = 'netcdf d { variables: int t ; t:units = "days since 2000-01-01" ; float gone ; gone:units = "m" ; '
+    (tmp_path / "d.cdl").write_text(text + 'float part ; part:units = "1" ; data: t = 31 ; part = 0.5 ; }', "utf-8")
+    with serving(tmp_path) as served:
+        pages = [served.get(f"/view/d.cdl?var={name}").text for name in ("t", "gone", "part")]
+    found = [re.findall(r'<p class="value">([^<]*)</p>', page) for page in pages]
+    assert found == [["2000-02-01"], ["missing"], ["0.5"]]
+
+
+def test_numbers_have_short_exponents() -> None:
+    found = [number_text(each) for each in (2e6, -1.5e13, 3e-12, 1e-5, 1e100, 0.5, 123456.0)]
+    assert found == ["2e6", "-1.5e13", "3e-12", "1e-5", "1e100", "0.5", "123456"]
+    assert [float(number_text(each)) for each in (2e6, 3e-12)] == [2e6, 3e-12]
+
+
+def test_projected_planes_have_one_scale() -> None:
+    x, y = axis(np.arange(100) * 25.0, "km"), axis(np.arange(140) * 25.0, "km")
+    assert chart.plane(x, y, np.zeros((140, 100)), Scale(), "", "")["height"] == 1400
+    deep = axis(np.arange(140) * 0.02, "km")  # a section through the sea
+    assert chart.plane(x, deep, np.zeros((140, 100)), Scale(), "", "")["height"] == 1000
+    assert chart.plane(x, axis(np.arange(140) * 25.0, "m"), np.zeros((140, 100)), Scale(), "", "")["height"] == 1000
 
 
 def test_degrees_have_one_length() -> None:

@@ -22,6 +22,7 @@ const steps = {
   text: (page, selector) => page.textContent(selector),
   selected: page => page.evaluate(() => getSelection().toString()),
   attribute: (page, selector, name) => page.getAttribute(selector, name),
+  style: (page, selector, name) => page.$eval(selector, (element, name) => getComputedStyle(element)[name], name),
   count: (page, selector) => page.locator(selector).count(),
   title: page => page.title(),
   address: page => page.url(),

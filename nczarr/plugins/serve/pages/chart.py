@@ -9,7 +9,7 @@ from __future__ import annotations
 import base64
 import math
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
 from typing import Any, NamedTuple
 
@@ -21,6 +21,12 @@ from nczarr.plugins.serve.pages.plane import Scale, ShownAxis
 TICKS = 5
 """Approximate number of ticks of an axis."""
 
+TURN_TICKS = 7
+"""Approximate number of ticks of an axis of degrees: 60 apart on the whole Earth."""
+
+DEGREES = (1, 2, 5, 10, 15, 30, 60, 90)
+"""Degrees from one tick to the next."""
+
 MARKED = 60
 """Maximum values of a line that are marked by points."""
 
@@ -28,11 +34,20 @@ BINS = 40
 """Bars of a histogram."""
 
 
-WIDE, NARROW = 90, 38
+WIDE, NARROW = 90, 32
 """Characters of labels that fit below a frame, on wide and on narrow pages."""
 
-GAP = 2
-"""Characters between two labels."""
+ENDINGS = ("-01-01", "-01", "12:00")
+"""Ends of round times, the roundest first. Midnights have shorter texts than other times."""
+
+REACH = 40
+"""Maximum places by which the label of a time moves to a rounder time."""
+
+OVERHANG = 2
+"""Characters by which a label may reach over an end of its frame."""
+
+LINE = 66
+"""Height of a label at the side on narrow pages, in thousandths of the width of a plane."""
 
 SHORT, DATE = 7, 10
 """Characters of labels at the left for which a chart has room, and for which it has more room."""
@@ -54,46 +69,70 @@ class Tick(NamedTuple):
     """Text beside it."""
 
 
-def list_round_numbers(low: float, high: float, count: int = TICKS) -> list[float]:
-    """Return round numbers from `low` to `high`, about `count` of them."""
+def list_round_numbers(low: float, high: float, count: int = TICKS, steps: Sequence[float] = ()) -> list[float]:
+    """Return round numbers from `low` to `high`, about `count` of them; `steps`: ascending choices where they do."""
     width = high - low
     if not (math.isfinite(width) and width > 0):
         return [low] if math.isfinite(low) else []
     exact = width / count
     power = 10.0 ** math.floor(math.log10(exact))
-    step = next(factor * power for factor in (1, 2, 2.5, 5, 10) if factor * power >= exact * (1 - 1e-9))
+    choices = [*(each for each in steps if exact > steps[0]), *(power * factor for factor in (1, 2, 2.5, 5, 10))]
+    step = next(each for each in choices if each >= exact * (1 - 1e-9))
     if not step or low + step == low:
         return [low, high]
     first = math.ceil(low / step - 1e-9)
     return [number * step for number in range(first, math.floor(high / step + 1e-9) + 1)]
 
 
-def value_ticks(low: float, high: float) -> list[Tick]:
+def value_ticks(low: float, high: float, count: int = TICKS, steps: Sequence[float] = ()) -> list[Tick]:
     """Return ticks of a scale of values."""
     if not high > low:
         return [Tick(0.5, number_text(low))]
-    return [Tick((value - low) / (high - low), _tick_text(value, low, high)) for value in list_round_numbers(low, high)]
+    rounded = list_round_numbers(low, high, count, steps)
+    return [Tick((value - low) / (high - low), _tick_text(value, low, high)) for value in rounded]
+
+
+def _tick_choice(axis: ShownAxis) -> tuple[int, Sequence[float]]:
+    """Return the number of ticks of an axis, and the steps to choose from."""
+    return (TURN_TICKS, DEGREES) if is_degrees(axis) else (TICKS, ())
 
 
 def _tick_text(value: float, low: float, high: float) -> str:
     return number_text(0.0 if abs(value) < 1e-9 * (high - low) else value)
 
 
-def cell_ticks(axis: ShownAxis) -> list[Tick]:
-    """Return ticks of an axis whose values have cells of equal width, in their order.
+def cell_ticks(axis: ShownAxis, most: int = TURN_TICKS) -> list[Tick]:
+    """Return ticks of an axis whose values have cells of equal width, in their order, about `most` or less.
 
     They are round numbers where the values are even; else, and for times, values.
     """
     count = len(axis.values)
     if axis.monotonic and axis.physical.times is None and _is_even(axis.values):
-        centres = np.arange(count) + 0.5
-        low, high = float(axis.values.min()), float(axis.values.max())
-        order = slice(None) if axis.values[0] < axis.values[-1] else slice(None, None, -1)
-        rounded = list_round_numbers(low, high)
-        shares = np.interp(rounded, axis.values[order], centres[order]) / count
+        low, high = sorted(_edges(axis)) if is_degrees(axis) else (float(axis.values.min()), float(axis.values.max()))
+        wanted, steps = _tick_choice(axis)
+        rounded = list_round_numbers(low, high, min(most, wanted), steps)
+        shares = cell_shares(axis, np.clip(rounded, low, high))
         return [Tick(float(share), _tick_text(value, low, high)) for share, value in zip(shares, rounded, strict=True)]
-    chosen = range(0, count, max(1, -(-count // TICKS)))
+    step = max(1, -(-count // min(most, TICKS)))
+    chosen = _rounder(axis, range(0, count, step), (step - 1) // 2)
     return [Tick((index + 0.5) / count, axis.text(index)) for index in chosen]
+
+
+def _rounder(axis: ShownAxis, places: Iterable[int], reach: int) -> Iterable[int]:
+    """Return the places of times, each moved by at most `reach` to the roundest time."""
+    if axis.physical.times is None:
+        return places
+
+    def rank(place: int, wanted: int) -> tuple[int, int, int]:
+        text = axis.text(place)
+        endings = (number for number, ending in enumerate(ENDINGS) if text.endswith(ending))
+        return len(text), next(endings, len(ENDINGS)), abs(place - wanted)
+
+    reach, last = min(reach, REACH), len(axis.values) - 1
+    return [
+        min(range(max(0, each - reach), min(last, each + reach) + 1), key=lambda place: rank(place, each))
+        for each in places
+    ]
 
 
 def _is_even(values: NDArray[np.float64]) -> bool:
@@ -105,13 +144,14 @@ def _is_even(values: NDArray[np.float64]) -> bool:
 def point_ticks(axis: ShownAxis, shares: NDArray[np.float64]) -> list[Tick]:
     """Return ticks of an axis whose values are points at these shares."""
     if axis.physical.times is None and axis.monotonic:
-        return value_ticks(float(axis.values.min()), float(axis.values.max()))
+        return value_ticks(float(axis.values.min()), float(axis.values.max()), *_tick_choice(axis))
     count = len(shares)
     if count < 2:
         return [Tick(float(shares[each]), axis.text(each)) for each in range(count)]
     wanted = np.linspace(0, 1, TICKS) if axis.monotonic else np.linspace(0, 1, min(count, TICKS))
     nearest = dict.fromkeys(int(np.abs(shares - each).argmin()) for each in wanted)
-    return [Tick(float(shares[each]), axis.text(each)) for each in nearest]
+    chosen = _rounder(axis, nearest, count // TICKS // 3 * axis.monotonic)
+    return [Tick(float(shares[each]), axis.text(each)) for each in chosen]
 
 
 def _percent(share: float) -> str:
@@ -123,27 +163,28 @@ def space_ticks(ticks: Sequence[Tick], width: float) -> list[Tick]:
     found: list[Tick] = []
     end = -math.inf
     for each in sorted(ticks, key=lambda tick: tick.share):
-        half = len(each.label) / 2
-        middle = min(max(each.share * width, half), width - half)
-        if middle - half >= end + GAP:
+        length = len(each.label)
+        start = each.share * width - {"start": 0, "middle": length / 2, "end": length}[_anchor(each, width)]
+        if start >= end + max(1, length / 4):
             found.append(each)
-            end = middle + half
+            end = start + length
     return found
 
 
 def _label_bottom_axis(ticks: Sequence[Tick]) -> list[AxisLabel]:
-    """Return the labels of the lower axis; `wide`: left out on narrow screens."""
+    """Return the labels of the lower axis; `narrow`: the anchor on narrow screens, or `wide` for wide ones alone."""
     shown = space_ticks(ticks, WIDE)
-    narrow = space_ticks(shown, NARROW)
+    narrow = {each: _anchor(each, NARROW) for each in space_ticks(shown, NARROW)}
     return [
-        {"place": _percent(each.share), "text": each.label, "anchor": _anchor(each), "wide": each not in narrow}
+        {"place": _percent(share), "text": text, "anchor": anchor, "narrow": narrow.get(each, "wide")}
         for each in shown
+        for share, text, anchor in [(*each, _anchor(each, WIDE))]
     ]
 
 
-def _anchor(tick: Tick) -> str:
-    """Return the side of a label that stands at its tick, so that it stays below the frame."""
-    half = max(0.04, len(tick.label) / 2 / NARROW)
+def _anchor(tick: Tick, width: float) -> str:
+    """Return the side of a label that stands at its tick, so that it hardly reaches over the ends of the frame."""
+    half = (len(tick.label) / 2 - OVERHANG) / width
     return "start" if tick.share < half else "end" if tick.share > 1 - half else "middle"
 
 
@@ -187,7 +228,7 @@ def line(axis: ShownAxis, values: NDArray[np.float64], title: str, label: str) -
 
 
 def _shares(axis: ShownAxis) -> NDArray[np.float64]:
-    """Return the places of values along the axis to the right, 0 to 1."""
+    """Return the places of values along the horizontal axis, 0 to 1."""
     values = axis.values if axis.monotonic else np.arange(len(axis.values), dtype="f8")
     if len(values) < 2:
         return np.full(len(values), 0.5)
@@ -212,9 +253,10 @@ def plane(
     low, high = scale.range_of(values)
     columns, rows = directions(x, y)
     cells = indices(values[rows, columns], low, high)
-    right = [each._replace(share=1 - each.share) if columns.step == -1 else each for each in cell_ticks(x)]
-    up = [each._replace(share=1 - each.share) if rows.step != -1 else each for each in cell_ticks(y)]
     height = _height(x, y, cells.shape)
+    right = [each._replace(share=1 - each.share) if columns.step == -1 else each for each in cell_ticks(x)]
+    labelled = cell_ticks(y, height // LINE)
+    up = [each._replace(share=1 - each.share) if rows.step != -1 else each for each in labelled]
     return {
         "kind": "plane",
         "title": title,
@@ -225,6 +267,7 @@ def plane(
         "up_axis": y.title,
         "up": _side(up),
         "scale": _side(value_ticks(low, high)),
+        "missing": bool(np.isnan(values).any()),
         "height": height,
         "picture": _data(png(cells, scale.palette)),
         "bar": _data(colour_bar(scale.palette)),
@@ -235,12 +278,15 @@ def plane(
 
 
 def _height(x: ShownAxis, y: ShownAxis, shape: tuple[int, ...]) -> int:
-    """Return the height of a plane of width 1000: a degree has the same length along both axes."""
-    if is_degrees(x) and is_degrees(y):
-        wide, high = (
-            abs(each.values[-1] - each.values[0]) * len(each.values) / (len(each.values) - 1) for each in (x, y)
-        )
-        return round(1000 * min(1.4, max(0.2, float(high / wide))))
+    """Return the height of a plane of width 1000: degrees, and other common units, have one length along both axes.
+
+    Axes of such units and of very different lengths, as those of a section through the sea, are no map.
+    """
+    if x.monotonic and y.monotonic:
+        wide, high = (abs(edges[1] - edges[0]) for edges in map(_edges, (x, y)))
+        ratio = min(1.5, max(0.2, high / wide))
+        if (is_degrees(x) and is_degrees(y)) or (x.physical.units == y.physical.units != "" and ratio == high / wide):
+            return round(1000 * ratio)
     return round(1000 * min(1.0, max(0.35, shape[0] / max(1, shape[1]))))
 
 
@@ -312,13 +358,17 @@ def coast_paths(x: ShownAxis, y: ShownAxis) -> Iterator[NDArray[np.float64]]:
 
 def cell_shares(axis: ShownAxis, values: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return the places of values on an axis whose cells have equal widths: 0 to 1, NaN outside."""
-    count = len(axis.values)
-    known, places = axis.values, np.arange(count) + 0.5
-    edges = known[0] - (known[1] - known[0]) / 2, known[-1] + (known[-1] - known[-2]) / 2
-    known, places = np.array([edges[0], *known, edges[1]]), np.array([0, *places, count]) / count
+    count, edges = len(axis.values), _edges(axis)
+    known, places = np.array([edges[0], *axis.values, edges[1]]), np.array([0, *np.arange(count) + 0.5, count]) / count
     order = slice(None) if known[0] < known[-1] else slice(None, None, -1)
     found: NDArray[np.float64] = np.interp(values, known[order], places[order], left=np.nan, right=np.nan)
     return found
+
+
+def _edges(axis: ShownAxis) -> tuple[float, float]:
+    """Return the outer edges of the first and last cell of a monotonic axis."""
+    known = axis.values
+    return float(known[0] - (known[1] - known[0]) / 2), float(known[-1] + (known[-1] - known[-2]) / 2)
 
 
 def _stretches(points: NDArray[np.float64], least: int) -> Iterator[NDArray[np.float64]]:

@@ -69,7 +69,7 @@ def plain_text(value: Any, *, absent: str, errors: str = "backslashreplace") -> 
 
 def number_text(value: float) -> str:
     """Return a number with up to six significant digits."""
-    return f"{value:.6g}"
+    return f"{value:.6g}".replace("e+0", "e").replace("e+", "e").replace("e-0", "e-")
 
 
 @cache

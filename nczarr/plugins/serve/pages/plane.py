@@ -69,9 +69,9 @@ class PlaneView(NamedTuple):
     path: str
     """Fully qualified name of the variable."""
     x: int | None
-    """Axis to the right; None for a scalar."""
+    """Horizontal axis; None for a scalar."""
     y: int | None
-    """Axis upward; None for a line."""
+    """Vertical axis; None for a line."""
     ranges: tuple[range, ...]
     """Indices along each axis; one index along axes that are not shown."""
     windows: tuple[range, ...]
@@ -191,7 +191,7 @@ def variable_of(checked: Checked, query: Mapping[str, str]) -> str:
 
 
 def _choose_axes(shape: tuple[int, ...], query: Mapping[str, str], *, is_plane: bool) -> tuple[int | None, int | None]:
-    """Return the axes to the right and upward. Raises RefusedRequestError."""
+    """Return the horizontal and the vertical axis. Raises RefusedRequestError."""
     long = [axis for axis, length in enumerate(shape) if length > 1] or list(range(len(shape)))
     if not shape:
         return None, None

@@ -39,9 +39,9 @@ class ViewedValues(NamedTuple):
     statistics: dict[str, str]
     """Statistics in words by name."""
     x: ShownAxis | None
-    """Axis to the right."""
+    """Horizontal axis."""
     y: ShownAxis | None
-    """Axis upward."""
+    """Vertical axis."""
 
 
 @of_dataset
@@ -117,6 +117,7 @@ def _describe_members(seen: ViewedValues) -> dict[str, Any]:
     for name, axis in (("x", seen.x), ("y", seen.y)):
         if axis is not None:
             members[name] = {"title": show(axis.title), "values": _json(axis.values), "down": axis.down}
+            members[name] |= {"steps": chart.DEGREES} if chart.is_degrees(axis) else {}
             if axis.physical.times is not None:
                 members[name]["labels"] = [axis.text(place) for place in range(len(axis.values))]
     if seen.x is not None and seen.y is not None:
@@ -168,10 +169,11 @@ def _controls(checked: Checked, view: PlaneView) -> dict[str, Any]:
             (str(number), f"{name} ({length:,})")
             for number, (name, length) in enumerate(zip(axis_names, shape, strict=True))
         ]
-        axes.append(("x", "To the right", options, str(view.x)))
-        if is_numeric(checked, view.path):
+        numeric = is_numeric(checked, view.path)
+        axes.append(("x", "X axis" if numeric else "Axis", options, str(view.x)))
+        if numeric:
             y = "none" if view.y is None else str(view.y)
-            axes.append(("y", "Upward", [("none", "none: a line"), *options], y))
+            axes.append(("y", "Y axis", [("none", "none: a line"), *options], y))
     windows = [
         {"axis": axis, "name": axis_names[axis], "most": shape[axis] - 1, "first": window[0], "last": window[-1]}
         for axis in view.shown
@@ -210,8 +212,13 @@ def _place(checked: Checked, view: PlaneView, number: int) -> str:
     """Return the coordinate at the index along an axis that is not shown; empty without one."""
     reference, index = checked.variables[view.path].dimensions[number], view.ranges[number][0]
     axis = axis_at(checked, reference, range(index, index + 1), number)
-    units = f" {axis.physical.units}" if axis.physical.times is None else ""
-    return "" if axis.title.endswith(", index") else axis.text(0) + units
+    return "" if axis.title.endswith(", index") else _with_units(axis.physical, float(axis.values[0]))
+
+
+def _with_units(decoding: Physical, value: float) -> str:
+    """Return a value in words with its units, which dates and missing values do not have."""
+    has_units = decoding.times is None and value == value and decoding.units != "1"
+    return f"{decoding.text(value)} {decoding.units if has_units else ''}".rstrip()
 
 
 def _describe_picture(opened: CachedDataset, seen: ViewedValues) -> dict[str, Any]:
@@ -219,7 +226,7 @@ def _describe_picture(opened: CachedDataset, seen: ViewedValues) -> dict[str, An
     statistics = ", ".join(f"{name.lower()} {value}" for name, value in seen.statistics.items())
     label = f"{seen.physical.axis}: {statistics}"
     drawn: dict[str, Any] | None = None
-    if seen.x is not None and seen.values.size:
+    if seen.x is not None and np.isfinite(seen.values).any():
         drawn = (
             chart.line(seen.x, seen.values, seen.physical.axis, label)
             if seen.y is None
@@ -227,7 +234,7 @@ def _describe_picture(opened: CachedDataset, seen: ViewedValues) -> dict[str, An
         )
     steps = [(axis, view.ranges[axis].step) for axis in view.shown if view.ranges[axis].step > 1]
     return {
-        "value": (f"{seen.physical.text(float(seen.values[()]))} {seen.physical.units}" if seen.x is None else None),
+        "value": _with_units(seen.physical, float(seen.values[()])) if seen.x is None else None,
         "chart": drawn,
         "address": _address(opened, view),
         "steps": [(_ordinal(step), _axis_name(dimensions[axis], axis)) for axis, step in steps],

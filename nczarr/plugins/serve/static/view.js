@@ -75,7 +75,8 @@ function color(name) {
 }
 
 function brief(value) {
-  return value === null ? "missing" : String(Number(value.toPrecision(6)));
+  const number = Number(value === null ? NaN : value.toPrecision(6)), size = Math.abs(number);
+  return value === null ? "missing" : size >= 1e6 || (size && size < 1e-4) ? number.toExponential().replace("e+", "e") : String(number);
 }
 
 async function drawLine(drawn) {
@@ -102,7 +103,8 @@ async function drawLine(drawn) {
     legend: { live: true },
     cursor: { drag: { x: true, y: false } },
     axes: [
-      { ...axis, label: told.x.title, space: labels ? 110 : 60,
+      { ...axis, label: told.x.title, space: labels ? 8 * Math.max(...labels.map(each => each.length)) + 16 : 60,
+        ...(told.x.steps && told.x.values.length && { incrs: [0.01, 0.02, 0.05, 0.1, 0.2, 0.5, ...told.x.steps] }),
         values: (_, splits) => splits.map(each => labels ? labels[nearest(each)] : brief(each)) },
       { ...axis, size: 66, values: (_, splits) => splits.map(brief) },
     ],

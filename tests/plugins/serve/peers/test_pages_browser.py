@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import ModuleType
@@ -52,6 +53,7 @@ def served(tmp_path_factory: pytest.TempPathFactory, peer: Callable[[str], Modul
         sst[:] = np.arange(4 * 18 * 36).reshape(4, 18, 36)
         sst[0, 0, 0] = -1
         file.createVariable("mean", "f4", ("time",))[:] = [1, 3, 2, np.nan]
+        file.createVariable("large", "f8", ("time",))[:] = [1e13, 1e13, 2e13, 2e13]
     with serving(root) as found:
         yield found
 
@@ -132,6 +134,21 @@ def test_a_slider_changes_the_plane(browser: Browser, served: Served) -> None:
     )
     assert "i0=1" in answers[2]
     assert answers[5] == "mean"
+
+
+def test_large_numbers_and_missing_cells(browser: Browser, served: Served) -> None:
+    answers = browser.ask(
+        view(served, "var=/large"), ("wait", ".uplot canvas"), ("hover", ".u-over"), ("text", ".u-legend")
+    )
+    assert re.search(r"large[12]e13$", answers[2])
+    shown = (
+        ("style", ".plane .frame", "backgroundImage"),
+        ("style", ".swatch", "backgroundImage"),
+        ("count", ".missing"),
+    )
+    missing, key, entries = browser.ask(view(served, "var=/sst"), *shown)
+    assert (missing.startswith("repeating-linear-gradient"), missing == key, entries) == (True, True, 1)
+    assert browser.ask(view(served, "var=/sst&i0=1"), shown[-1]) == [0]
 
 
 def test_search_as_you_type(browser: Browser, served: Served) -> None:
