@@ -147,3 +147,19 @@ def test_the_groups_of_how_to_pages_are_those_of_the_navigation() -> None:
     listed = re.findall(r"^## (.+)$|^\| .+ \| \[.+\]\(([\w-]+)\.md\) \|$", index, re.MULTILINE)
     assert listed == re.findall(r"^ {6}- (.+):$|^ {10}- .+: how-to/([\w-]+)\.md$", nav, re.MULTILINE)
     assert sorted(name for _, name in listed if name) == sorted(page.stem for page in HOW_TO)
+
+
+def test_the_readme_has_the_figures_of_make_compare() -> None:
+    page = (ROOT / "docs" / "explanation" / "exactness.md").read_text(encoding="utf-8")
+    compared = page[page.index("<!-- compare -->") : page.index("<!-- end -->")]
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    rows = re.findall(
+        r"^\| (\d+) ([a-z].*): identical .* \| (\d+) \| nccopy .*: (\d+), xarray .*: (\d+) \|$", readme, re.MULTILINE
+    )
+    assert len(rows) == 2
+    for total, title, *identical in rows:
+        table = compared[compared.index(f"\n{total} {title} (") :]
+        tools = ("nczarr", "nccopy", "xarray")
+        found = [re.search(rf"^\| {tool} \| {total} \| (\d+) \|", table, re.MULTILINE) for tool in tools]
+        assert [each and each[1] for each in found] == identical
+    assert re.findall(r"measured on ([\d-]+)", readme) == re.findall(r"Measured on ([\d-]+)", compared)
