@@ -394,8 +394,8 @@ TABLE: tuple[Option, ...] = (
            "separator of indices in chunk keys, where the format has a choice (default: that of the source)",
            (".", "/")),
     Option("zarr_names", _WRITE, CHUNKS, "--zarr-names", "text", None,
-           "names of types and codecs in Zarr v3: those that all supported readers know, or registered ones only, "
-           "for which chunks are encoded again (default: common)", ("common", "registered")),
+           "names of types and codecs in Zarr v3: those that zarr-python and xarray know, or registered ones without "
+           "those of numcodecs, for which chunks are encoded again (default: common)", ("common", "registered")),
     Option("order", _WRITE, CHUNKS, "--order", "text", None,
            "order of elements in chunks, where the format has a choice (default: that of the source)", ("C", "F")),
     Option("level", ("convert",), CHUNKS, "-d", "level", "N",

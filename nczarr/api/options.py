@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import functools
 import inspect
+import re
+import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal, TypedDict, TypeVar, Unpack
@@ -29,9 +31,15 @@ class TargetOptions(TypedDict, total=False):
     """Options of a target."""
 
     kind: str | None
-    """Kind of netCDF file, in any spelling of `ncgen -k`. None: the dataset's own, else the smallest that holds it."""
+    """Kind of netCDF file, in any spelling of `ncgen -k`. None: the dataset's own, else the smallest that holds it.
+
+    Example: `kind="nc4"`.
+    """
     chunks: Mapping[str, Sequence[int] | int | str] | str | None
-    """Chunk lengths by path of a variable or name of a dimension; or a size (`10MB`, `auto`) of all or by path."""
+    """Chunk lengths by path of a variable or name of a dimension; or a size (`10MB`, `auto`) of all or by path.
+
+    Example: `chunks={"time": 1, "/g/temp": (1, 100)}`.
+    """
     access: Literal["map", "series", "balanced"]
     """Way of reading for which lengths of a size are chosen: one time, one point, or both."""
     layout: Literal["cloud", "cmip7"] | None
@@ -42,18 +50,23 @@ class TargetOptions(TypedDict, total=False):
     grid: Literal["regular", "rectilinear"]
     """Grid of chunks. `rectilinear`: chunks have the lengths of the source's, in Zarr v3 only."""
     shards: Mapping[str, Sequence[int] | int | str] | str | None
-    """Shard lengths as chunk lengths; `auto` or `none` for all variables, or by path of a variable."""
+    """Shard lengths as chunk lengths; `auto` or `none` for all variables, or by path of a variable.
+
+    Example: `shards={"time": 10}`.
+    """
     codecs: Mapping[str, str] | str | None
     """Codecs (`zlib:5`) for all variables, or by path of a variable.
 
     Before a compressor alone, numbers of several bytes are shuffled, except in Zarr v3; `noshuffle+zlib:5` is exact.
+
+    Example: `codecs="zlib:5"`.
     """
     order: Literal["C", "F"] | None
     """Order of elements in chunks, where the target has a choice. None: that of the source."""
     separator: Literal[".", "/"] | None
     """Separator of indices in keys of chunks, where the target has a choice. None: that of the source."""
     zarr_names: Literal["common", "registered"]
-    """Names in Zarr v3. `registered`: `struct`, and registered codecs instead of those that only zarr-python names."""
+    """Names in Zarr v3. `registered`: `struct`, and registered codecs instead of those of numcodecs."""
     tables: bool
     """Write records as tables in Awkward archives."""
     consolidated: bool | None
@@ -67,59 +80,68 @@ class TargetOptions(TypedDict, total=False):
     overwrite: bool
     """Replace a target that exists."""
     message: str | None
-    """Message of a commit in a repository. None: one that names the source."""
+    """Message of a commit in a repository. None: one that names the source. Example: `message="May is added"`."""
     author: str | None
-    """Author of a commit in a repository."""
+    """Author of a commit in a repository. Example: `author="Ada"`."""
     virtual: bool
     """In a repository, refer to chunks in the files of the source instead of copying them."""
     allow_loss: Iterable[str]
-    """Codes of value losses that are accepted; `all` accepts every one."""
+    """Codes of value losses that are accepted; `all` accepts every one. Example: `allow_loss=["lost-type"]`."""
     header_pad: int
-    """Bytes after the header of a classic netCDF file, which `nczarr.edit` may use."""
+    """Bytes after the header of a classic netCDF file, which `nczarr.edit` may use. Example: `header_pad=4096`."""
     max_size: int
-    """Bytes that the variables of a netCDF file or archive may declare in all."""
+    """Bytes that the variables of a netCDF file or archive may declare in all. Example: `max_size=64 << 30`."""
 
 
 class WriteOptions(TargetOptions, total=False):
     """Options of a target and of the run."""
 
     memory: int
-    """Bytes of decoded chunks in flight."""
+    """Bytes of decoded chunks in flight. Example: `memory=256 << 20`."""
     workers: int | None
-    """Number of threads. None: one for each processor."""
+    """Number of threads. None: one for each processor. Example: `workers=4`."""
     storage_options: Mapping[str, Any] | None
-    """Options of URLs, as the library of their protocol takes them; the prefix `source.` or `target.` restricts one."""
+    """Options of URLs, as the library of their protocol takes them; the prefix `source.` or `target.` restricts one.
+
+    Example: `storage_options={"anon": True}`.
+    """
     writing: Writing
-    """Form of written references."""
+    """Form of written references. Example: `writing=nczarr.Writing(inline=0)`."""
     dask: str | None
-    """Address of the scheduler of a cluster that does the work."""
+    """Address of the scheduler of a cluster that does the work. Example: `dask="tcp://127.0.0.1:8786"`."""
     passes: Sequence[Callable[[Dataset, Report], Dataset] | str]
-    """Functions over the tree, run in order before it is written, or their places as `module:function`."""
+    """Functions over the tree, run in order before it is written, or their places as `module:function`.
+
+    Example: `passes=["units:in_kelvin"]`.
+    """
 
 
 class SubsetOptions(TypedDict, total=False):
     """Options that select a part of a source."""
 
     variables: Iterable[str]
-    """Variables to convert; empty: all."""
+    """Variables to convert; empty: all. Example: `variables=["temp"]`."""
     groups: Iterable[str]
-    """Groups to convert; empty: all."""
+    """Groups to convert; empty: all. Example: `groups=["/forecast"]`."""
     sections: Iterable[str]
-    """Sections to convert, such as `temp(0:9:2, :, 5)`."""
+    """Sections to convert, such as `temp(0:9:2, :, 5)`. Example: `sections=["temp(0:9:2, :, 5)"]`."""
     dims: Mapping[str, slice | int]
-    """Indices of dimensions in all variables, as Python counts them: `{"time": slice(0, 12)}`.
+    """Indices of dimensions in all variables, as Python counts them.
 
-    An integer leaves a dimension of length 1. Slices are clipped.
+    An integer leaves a dimension of length 1. Slices are clipped. Example: `dims={"time": slice(0, 12)}`.
     """
     sel: Mapping[str, Any]
-    """Values of coordinates: one value, or the bounds of a range, both included: `{"lat": (-30, 30)}`.
+    """Values of coordinates: one value, or the bounds of a range, both included.
 
     A bound is None, a number, a text, or a date of Python, NumPy or cftime. A text is
     a date where the coordinate has units of time, and means the whole period:
-    `{"time": ("2000-01", "2000-12")}` is a year.
+    `{"time": ("2000-01", "2000-12")}` is a year. Example: `sel={"lat": (-30, 30)}`.
     """
     nearest: Mapping[str, Any]
-    """Values of coordinates, as in `sel`; the nearest cell is selected, of two the one with the larger value."""
+    """Values of coordinates, as in `sel`; the nearest cell is selected, of two the one with the larger value.
+
+    Example: `nearest={"lat": 45.3}`.
+    """
     coordinates: bool
     """Add the coordinates of selected variables, and other variables that they name as related."""
 
@@ -128,9 +150,12 @@ class ConvertOptions(WriteOptions, SubsetOptions, total=False):
     """Options of a source, of a target and of the run."""
 
     from_format: str | None
-    """Format of the source. None: found by its content."""
+    """Format of the source. None: found by its content. Example: `from_format="netcdf4"`."""
     aggregation: Aggregation
-    """Read aggregation variables of CF as the arrays that they stand for, or as they are stored."""
+    """Read aggregation variables of CF as the arrays that they stand for, or as they are stored.
+
+    Example: `aggregation="keep"`.
+    """
     fixed: bool
     """Give every unlimited dimension its current length."""
     verify: bool
@@ -138,14 +163,14 @@ class ConvertOptions(WriteOptions, SubsetOptions, total=False):
     resume: bool
     """Continue a target that the same run has begun."""
     following: Following
-    """Policy for references in sources."""
+    """Policy for references in sources. Example: `following=nczarr.Following(roots=["s3://archive"])`."""
 
 
 def takes(options: type) -> Callable[[Function], Function]:
-    """Return a decorator that gives a function with `**options` their signature, and that refuses other options.
+    """Return a decorator that gives a function with `**options` their signature and documentation.
 
-    Raises TypeError, with the closest name, when the function is called with an
-    option that does not exist.
+    The function raises TypeError, with the closest name, when it is called with
+    an option that does not exist.
     """
     annotations = options.__annotations__
     keywords = [
@@ -178,9 +203,41 @@ def takes(options: type) -> Callable[[Function], Function]:
             return function(*arguments, **named)
 
         check_options.__signature__ = signature.replace(parameters=[*explicit, *keywords])  # type: ignore[attr-defined]
+        check_options.__doc__ = _document(function.__doc__ or "", annotations)
         return check_options  # type: ignore[return-value]
 
     return decorate
+
+
+def _document(text: str, options: Iterable[str]) -> str:
+    """Return a docstring with a parameter for each option behind `**options`, in the order of the signature."""
+    found = re.search(r"\n( *)\*\*options\n.*?(?=\n\n)", text, re.DOTALL)
+    if found is None:  # without docstrings, by `python -OO`
+        return text
+    described = _descriptions()
+    rows = [_describe(name, *described[name]) for name in options if name in described]
+    return text[: found.end()] + "".join(rows).replace("\n", "\n" + found[1]) + text[found.end() :]
+
+
+def _describe(name: str, annotation: str, text: str) -> str:
+    """Return the entry of an option in a docstring: type, default, meaning and an example."""
+    default = _DEFAULTS[name]
+    text = text.rstrip()
+    usual = f"default {default!r}" if isinstance(default, bool | int | str) else "optional"
+    if f"`{name}=" not in text:  # a value that is not the default
+        values = ["True", "False"] if annotation.startswith("bool") else re.findall('"[^"]+"', annotation)
+        other = next(each for each in values if each.strip('"') != str(default))
+        text += f"\n    Example: `{name}={other}`."
+    return f"\n{name} : {annotation}, {usual}\n    " + text.replace("\n\n", "\n")
+
+
+@functools.cache
+def _descriptions() -> dict[str, tuple[str, str]]:
+    """Return type and description of each option, as this file has them."""
+    field = re.compile(r'^    (\w+): ([^\n]+)\n    """(.+?)"""$', re.MULTILINE | re.DOTALL)
+    return {
+        name: (annotation, text) for name, annotation, text in field.findall(inspect.getsource(sys.modules[__name__]))
+    }
 
 
 def options_from(**arguments: Unpack[ConvertOptions]) -> Options:

@@ -5,13 +5,11 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any
 
 from nczarr import names
 from nczarr.arrays.codecs import chain as codecs
 from nczarr.arrays.codecs import table
-from nczarr.arrays.codecs.chain import register_chain, to_configs
-from nczarr.arrays.codecs.table import is_registered
+from nczarr.arrays.codecs.chain import register_chain
 from nczarr.arrays.sources.source import ArraySource, Parts, is_number, itemsize
 from nczarr.arrays.values.parts import is_fixed, size
 from nczarr.ast import Codec, Storage, Variable
@@ -32,7 +30,7 @@ from nczarr.semantics.checked import Checked, without
 
 
 def with_registered_codecs(storage: Mapping[str, Storage], report: Report) -> dict[str, Storage]:
-    """Return all storage with registered codecs. Reports encoded-again for each chain that changes."""
+    """Return all storage with codecs of Zarr v3's own. Reports encoded-again for each chain that changes."""
     registered_storage: dict[str, Storage] = {}
     changed: dict[tuple[str, str], list[str]] = {}
     for path, original in storage.items():
@@ -43,37 +41,9 @@ def with_registered_codecs(storage: Mapping[str, Storage], report: Report) -> di
         if chain != original.codecs:
             changed.setdefault((_name(original.codecs), _name(chain)), []).append(path)
     for (before, after), paths in changed.items():
-        text = f"chunks of {list_first(paths, 1)} are encoded again: {before} becomes {after}, which is registered"
+        text = f"chunks of {list_first(paths, 1)} are encoded again: {before} becomes {after}, which all readers have"
         report.add(Diagnostic("encoded-again", Severity.NOTE, text))
     return registered_storage
-
-
-def report_unregistered_codecs(targets: Mapping[str, Mapping[str, PartTarget]], report: Report) -> None:
-    """Report codecs that only zarr-python names, as `numcodecs.zlib`: unregistered-codec."""
-    users: dict[str, dict[str, None]] = {}
-    for path, parts in targets.items():
-        for target in parts.values():
-            for config in to_configs(target.layout.codecs, itemsize(target.layout.dtype)):
-                if not is_registered(config["id"]):
-                    for name in _list_codec_names(config):
-                        users.setdefault(name, {})[path] = None
-    if users:
-        names = ", ".join(f"`{name}`" for name in users)
-        paths = list({path: None for users_of_name in users.values() for path in users_of_name})
-        verb = "is no registered codec" if len(users) == 1 else "are no registered codecs"
-        shown = list_first(paths, 1)
-        text = f"{shown}: {names} {verb} of Zarr v3; zarr-python and xarray decode the chunks, others may not"
-        helps = ["`--zarr-names registered` encodes the chunks again with registered codecs, for every reader"]
-        report.warning("unregistered-codec", text, helps=helps)
-
-
-def _list_codec_names(config: Mapping[str, Any]) -> list[str]:
-    """Return the names of a step in documents of Zarr v3; a step of plugins has those of its chain."""
-    if config["id"] != "zarr_plugin":
-        return [f"numcodecs.{config['id']}"]
-    from nczarr.arrays.codecs.zarr_plugin import list_names
-
-    return list_names(config["codecs"])
 
 
 def report_unregistered_types(targets: Mapping[str, Mapping[str, PartTarget]], report: Report) -> None:
@@ -150,8 +120,6 @@ def plan_store(
     report_dropped_from_store(checked, storage, targets, report)
     if by_registry:
         report_unregistered_types(targets, report)
-    elif arrays.registry:
-        report_unregistered_codecs(targets, report)
     unreferred = list(_find_unreferred(targets, checked, options))
     lost += unreferred
     chars = any(variable.type == "char" for variable in checked.variables.values())

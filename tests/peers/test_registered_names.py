@@ -17,6 +17,8 @@ from nczarr.arrays.codecs.chain import parse, register_chain
 from tests.support.peers import newest_python
 
 REGISTERED = {"bytes", "gzip", "zstd", "blosc", "crc32c", "vlen-utf8", "sharding_indexed"}
+OF_NUMCODECS = {f"numcodecs.{name}" for name in ("bz2", "fletcher32", "shuffle", "zlib")}
+"""Of the names in the registry (zarr-developers/zarr-extensions) those that filters of HDF5 need."""
 
 CHAINS: dict[str, dict[str, Any]] = {
     "deflate": {"zlib": True, "shuffle": False},
@@ -91,7 +93,12 @@ def test_the_newest_zarr_python_reads_structs(source: Path, tmp_path: Path) -> N
 
 
 def test_common_names_are_the_default(source: Path, tmp_path: Path) -> None:
-    nczarr.convert(source, tmp_path / "a.zarr", "zarr3", variables=["record", "shuffled"])
+    done = nczarr.convert(source, tmp_path / "a.zarr", "zarr3", variables=["record", *CHAINS])
+    assert {each.code for each in done.diagnostics} == {"lost-annotations"}
+    assert (done.copied_chunks, done.transcoded_chunks) == (4 * len(CHAINS), 0)
+    for name in CHAINS:
+        codecs = json.loads((tmp_path / "a.zarr" / name / "zarr.json").read_text())["codecs"]
+        assert {each["name"] for each in codecs} <= REGISTERED | OF_NUMCODECS
     metadata = json.loads((tmp_path / "a.zarr/record/zarr.json").read_text())
     assert metadata["data_type"]["name"] == "structured"
     codecs = json.loads((tmp_path / "a.zarr/shuffled/zarr.json").read_text())["codecs"]

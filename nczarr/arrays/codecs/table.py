@@ -112,7 +112,7 @@ class CodecKind:
     config_id: ClassVar[str] = ""
     """Name in numcodecs, in documents of Zarr and in `--codec`."""
     registered: ClassVar[bool] = False
-    """True if the registry of Zarr v3 has the codec under its `config_id`."""
+    """True if Zarr v3 has the codec under its `config_id`; the registry has the others as `numcodecs.NAME`."""
     stands_for: ClassVar[frozenset[int]] = frozenset()
     """Numbers of the codecs that this one replaces where only registered ones are allowed."""
     changes_arrays: ClassVar[bool] = False
@@ -357,12 +357,6 @@ def is_decoded(config_id: str) -> bool:
     """Return whether documents may name this codec: it only turns bytes into bytes, numbers or texts."""
     kind = of_config_id(config_id)
     return kind is not None and ROWS[kind.config_id].decodes and not kind.changes_arrays
-
-
-def is_registered(config_id: str) -> bool:
-    """Return whether the registry of Zarr v3 has this codec."""
-    kind = of_config_id(config_id)
-    return kind is not None and kind.registered
 
 
 def usage() -> str:

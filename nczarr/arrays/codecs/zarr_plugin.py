@@ -81,11 +81,7 @@ def plugin_step(names: Sequence[str], written: list[Any], shape: Sequence[int], 
 
 def names_of(parameters: Parameters) -> list[str]:
     """Return the names of the codecs in a chain, which the parameters of its step describe."""
-    return list_names(json.loads(bytes(parameters))["codecs"])
-
-
-def list_names(written: list[Any]) -> list[str]:
-    """Return the names of the codecs in a chain, which is as in the document."""
+    written = json.loads(bytes(parameters))["codecs"]
     return [codec if isinstance(codec, str) else str(codec.get("name")) for codec in written]
 
 

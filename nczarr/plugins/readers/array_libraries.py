@@ -343,6 +343,7 @@ ZARRS_PEER = Peer(
 XARRAY_TENSORSTORE_PEER = Peer(
     "xarray-tensorstore", "xarray-tensorstore", "0.3.0", (*XARRAY_TENSORSTORE_FAULTS, *_OF_XARRAY),
     (_find_of_data(*_TENSORSTORE, find_masks), *_FIND_OF_XARRAY), ZarrView,
+    find_in_values=xarray.PEER.find_in_values,
 )  # fmt: skip
 GDAL_PEER = Peer(
     "gdal", "GDAL", "3.6.2 to 3.13", GDAL_FAULTS,

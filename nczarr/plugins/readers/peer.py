@@ -1,8 +1,8 @@
 """Readers with known faults, and their check.
 
 Functions inspect the raw documents of a store, or a netCDF file. Diagnostics name
-the reader and the observed versions. No reader is run, and no array values are
-read.
+the reader and the observed versions. No reader is run, and no values are read but
+those of coordinates.
 """
 
 from __future__ import annotations
@@ -45,6 +45,8 @@ class Peer(NamedTuple):
     """Faults with netCDF files; None if the reader cannot read them."""
     find_in_files: tuple[Find, ...] = ()
     """Functions that find them in `Checked`."""
+    find_in_values: tuple[Find, ...] = ()
+    """Functions that find faults of a store in `Checked`, with our reader; a file has them in `find_in_files`."""
     releases: tuple[str, ...] = ()
     """Releases that the faults distinguish, oldest first; empty if there is only one."""
     library: str = ""
@@ -89,7 +91,11 @@ class Peer(NamedTuple):
         documents = StoreDocuments(source)
         if not any(node.document is not None for version in (2, 3) for node in documents.tree(version).walk()):
             return _report_unread(self, source.path, report)
-        return _report(self, self.stores, self.find, self.view(documents), source.path, report)
+        count = _report(self, self.stores, self.find, self.view(documents), source.path, report)
+        read = (opened or StoredDataset.of(source, Report())) if self.find_in_values else None
+        if read is not None:  # a store that we cannot read has other faults
+            count += _report(self, self.stores, self.find_in_values, read.checked, source.path, report)
+        return count
 
     def check_tree(self, checked: Checked, request: CheckRequest, report: Report) -> int:
         """Report what keeps a source of another format from declaring a convention; return the number of reports."""

@@ -15,6 +15,7 @@ from typing import Any
 
 from nczarr.ast.dataset import MISSING_MARKS
 from nczarr.plugins.readers import xarray_files, zarr_python, zarr_types
+from nczarr.plugins.readers.coordinate_order import find_unsorted
 from nczarr.plugins.readers.documents import StoreNode, ZarrView
 from nczarr.plugins.readers.peer import Peer
 from nczarr.plugins.readers.rule import Finding, faults, of_arrays
@@ -24,7 +25,7 @@ REFUSED = "cannot open its group"
 NAMES = "write one name for each axis in `_ARRAY_DIMENSIONS`, or in `dimension_names` of Zarr v3"
 
 AS_IN_FILES = {"clashing-scalar", "rounded-integer", "undecodable-attribute", "undecodable-time", "hidden-attribute",
-               "hidden-group"}  # fmt: skip
+               "hidden-group", "unsorted-coordinate"}  # fmt: skip
 """Faults with the effect and remedy of the fault of the same code with files."""
 
 FAULTS = (
@@ -216,6 +217,7 @@ PEER = Peer(
     ZarrView,
     xarray_files.FAULTS,
     xarray_files.FIND,
+    (find_unsorted,),
     zarr_python.RELEASES,
     "zarr-python",
 )

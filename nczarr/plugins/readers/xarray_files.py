@@ -10,6 +10,7 @@ from nczarr import names
 from nczarr.ast import Attribute, CompoundType, Dimension, Group, OpaqueType, Variable, VlenType
 from nczarr.ast.dataset import MISSING_MARKS
 from nczarr.ast.plain import python_value
+from nczarr.plugins.readers.coordinate_order import find_unsorted
 from nczarr.plugins.readers.rule import Finding, faults
 from nczarr.semantics.checked import Checked
 
@@ -103,6 +104,8 @@ FAULTS = faults(
     ("undecodable-time", REFUSED,
      "write `days since 2000-01-01` and the like, or open it with `decode_times=False`"),
     ("hidden-attribute", "reads booleans", "write another name for it"),
+    ("unsorted-coordinate", "refuses ranges of it (`sel`), and to join files by it",
+     "sort all cells: `nczarr combine SRC DST --along NAME --sort`"),
 )  # fmt: skip
 
 
@@ -197,4 +200,4 @@ def find_attributes(checked: Checked) -> Iterator[Finding]:
             yield _at("hidden-attribute", attributes["dtype"], text)
 
 
-FIND = (find_groups, find_types, find_dimensions, find_attributes)
+FIND = (find_groups, find_types, find_dimensions, find_attributes, find_unsorted)

@@ -1,6 +1,8 @@
 from __future__ import annotations
 
+import functools
 import inspect
+import re
 from pathlib import Path
 from typing import Any
 
@@ -80,3 +82,17 @@ def test_a_text_alone_is_one_name_and_not_its_characters() -> None:
     report = Report()
     assert subset_from(report, variables="vv", sections="vv(0:1)").variables == ("vv",)
     assert not report.list_sorted()
+
+
+@pytest.mark.parametrize("name", ["convert", "write", "rechunk", "DatasetHandle.to_keys"])
+def test_help_lists_every_option_in_terms_of_python(name: str) -> None:
+    function = functools.reduce(getattr, name.split("."), nczarr)
+    described = inspect.getdoc(function) or ""
+    entries = dict(re.findall(r"^(\w+) : (.+(?:\n(?! *$)(?!\S).*)*)", described, re.MULTILINE))
+    parameters = inspect.signature(function).parameters
+    for option in TargetOptions.__annotations__:
+        kind, *lines = entries[option].split("\n")
+        assert parameters[option].kind is inspect.Parameter.KEYWORD_ONLY
+        assert kind.endswith(("optional", f"default {parameters[option].default!r}"))
+        assert f"`{option}=" in " ".join(lines), f"{option} has no example"
+    assert not re.search("--[a-z]", described)

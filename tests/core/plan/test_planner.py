@@ -1,7 +1,5 @@
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import pytest
 
@@ -237,18 +235,3 @@ def test_numbers_are_shuffled_before_a_compressor_alone() -> None:
     assert chain("zstd:5", "zarr3") == chain("zstd:5", "nczarr3") == (zstd,)  # it has no registered shuffle
     assert [codec.id for codec in chain("blosc:zstd:5")] == [32001]
     assert [codec.id for codec in chain("fletcher32")] == [3]
-
-
-def test_codecs_outside_the_registry_are_announced() -> None:
-    variable = Variable(name="v", type="int", dimensions=("/x",))
-    dataset = Dataset(name="", dimensions=(X,), variables=(variable,))
-
-    def announced(text: str, form: str, **options: Any) -> list[str]:
-        _, report = planned(dataset, form=form, codecs={"": text}, **options)
-        return [each.message for each in report.list_sorted() if each.code == "unregistered-codec"]
-
-    (message,) = announced("shuffle+zlib:5", "zarr3")
-    assert "`numcodecs.shuffle`, `numcodecs.zlib`" in message
-    assert len(announced("fletcher32", "nczarr3")) == 1
-    assert announced("zlib:5", "zarr3", zarr_names="registered") == []
-    assert announced("zlib:5", "zarr2") == announced("gzip:5", "zarr3") == announced("blosc:zstd:5", "zarr3") == []

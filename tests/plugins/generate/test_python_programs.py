@@ -32,6 +32,13 @@ data: pp = {1, 2, "a"}, {4, 5, "b"} ; str = "a", "b" ; c = "q" ; b = 1, 2 ;
 FORBIDDEN = HOSTILE.replace(r"\!\\n", r"\!n").replace(r"v\"\\", r"v\"")
 """Without backslashes in names, which zarr-python takes for slashes."""
 
+UNFILLED = """netcdf unfilled { dimensions: x = 4 ;
+variables: byte s ; s:_FillValue = 1b ; s:_NoFill = "true" ;
+  int v(x) ; v:_FillValue = -9 ; v:_NoFill = "true" ; v:_ChunkSizes = 2 ;
+  float w(x) ; w:_NoFill = "true" ; short never(x) ; never:_FillValue = 5s ; never:_NoFill = "true" ;
+data: s = 1 ; v = -9, -9, 3, -9 ; w = 0, 0, 0, 0 ; }"""
+"""Values equal to the fill value, of which zarr-python writes no chunk unless it is told to."""
+
 TREE = """netcdf tree {
 types: byte enum state { off = 0, on = 1 } ;
 dimensions: x = 2 ; t = UNLIMITED ;
@@ -56,7 +63,7 @@ def write_by_zarr(schema: nczarr.Dataset, folder: Path, zarr_format: int) -> Pat
 
 
 @pytest.mark.parametrize("zarr_format", [pytest.param(2, marks=pytest.mark.long), 3])
-@pytest.mark.parametrize("text", [STATION, ODD, FORBIDDEN], ids=["station", "odd", "hostile"])
+@pytest.mark.parametrize("text", [STATION, ODD, FORBIDDEN, UNFILLED], ids=["station", "odd", "hostile", "unfilled"])
 def test_stores_of_zarr_python(text: str, zarr_format: int, tmp_path: Path, peer: Callable[[str], ModuleType]) -> None:
     zarr, schema = peer("zarr"), nczarr.from_cdl(text)
     store = write_by_zarr(schema, tmp_path / "a.zarr", zarr_format)

@@ -13,6 +13,7 @@ from .faulty import GONE, INTS, PURE, Fault, edit, number
 NAMES = T + "_ARRAY_DIMENSIONS"
 BASE = edit(PURE, {A + "fill_value": None, "w/.zarray#/fill_value": None})
 SCALAR = {"w/.zarray": number(shape=(), fill=None), "w/.zattrs": {"_ARRAY_DIMENSIONS": []}, "w/0": INTS[:4]}
+INDEX = {"x/.zarray": number(fill=None), "x/.zattrs": {"_ARRAY_DIMENSIONS": ["x"]}, "x/0": INTS}
 GROUP = {
     "g/.zgroup": {"zarr_format": 2},
     "g/u/.zarray": number(fill=None),
@@ -67,6 +68,7 @@ OWN = [
         {"w/.zattrs#/_ARRAY_DIMENSIONS": ["x"], "w/.zarray#/shape": [4]},
         "ValueError: conflicting sizes",
     ),
+    two("unsorted-coordinate", {**INDEX, "x/0": INTS[:4] + INTS[8:] + INTS[4:8]}, "values /x", INDEX),
     two("clashing-scalar", {**SCALAR, NAMES: ["w"]}, "ValueError: dimension 'w' already exists", SCALAR),
     two("masking-fill", {A + "fill_value": 2}, "type /v: 'float64'"),
     two(
@@ -229,6 +231,7 @@ FILES = [
     FileFault("unread-attribute", f"{RECORD} c w(x) ; c w:_FillValue = {{1}} ;", "TypeError", f"{RECORD} c w(x) ;"),
     FileFault("doubled-dimension", "variables: int w(x, x) ;", "surplus /w"),
     FileFault("clashing-scalar", "variables: int x ;", "ValueError: dimension 'x' already"),
+    FileFault("unsorted-coordinate", "variables: int x(x) ;", "", "variables: int w(x) ;"),
     FileFault("dropped-dimension", "dimensions: y = 5 ;", ""),
     FileFault(
         "rounded-integer",

@@ -509,6 +509,7 @@ XARRAY: Remedies = {
     "hidden-attribute": rename,
     "text-as-bytes": ("convert", "SRC", "DST", "--to", "zarr3"),
     "scalar-dimension": ("convert", "SRC", "DST", "--to", "zarr3"),
+    "unsorted-coordinate": ("combine", "SRC", "DST", "--along", "x", "--sort", "--to", "zarr2"),
     "unconsolidated-store": ("convert", "SRC", "DST", "--to", "zarr2", "--consolidated"),
 }
 

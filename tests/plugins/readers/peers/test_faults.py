@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import pytest
 
+import nczarr
 from nczarr.diagnostics.report import Report
 from nczarr.plugins.readers import peer as peers
 from nczarr.plugins.readers.rule import number
@@ -148,3 +150,35 @@ def test_every_rule_has_a_case(reader: str) -> None:
     files = {fault.code for fault in getattr(table, "FILES", ())}
     shown = {fault.code for fault in table.FAULTS} | {code for code, _ in table.ONLY_READ} | files
     assert shown == {rule.code for rule in (*peer.stores, *(peer.files or ()))}
+
+
+def refuses(act: Callable[[], object]) -> bool:
+    try:
+        act()
+    except (KeyError, ValueError):
+        return True
+    return False
+
+
+@pytest.mark.parametrize(
+    "values", [[1, 2, 4], [4, 2, 1], [1, 4, 2], [2, 1, 4], [1, 2, 2], [2, 2, 1], [2, 2, 2], [1, 4, 1], [1], []]
+)
+@pytest.mark.parametrize("form", ["netcdf", "zarr2", "zarr3"])
+def test_xarray_needs_coordinates_in_order(
+    values: list[int], form: str, tmp_path: Path, peer: Callable[[str], ModuleType]
+) -> None:
+    xarray = peer("xarray")
+    builder = nczarr.DatasetBuilder("t")
+    builder.variable("x", "int", [builder.dimension("x", len(values))])
+    path = tmp_path / ("a.nc" if form == "netcdf" else "a.zarr")
+    nczarr.write(builder.finish(data={"/x": values}), path, format=form)
+    with xarray.open_dataset(path, engine="nczarr") as opened:
+        opened = opened.load()
+    refused = len(values) > 0 and (
+        refuses(lambda: opened.sel(x=slice(0, 3)))
+        or refuses(lambda: xarray.combine_by_coords([opened]))
+        or refuses(lambda: opened.reindex(x=[1]))
+    )
+    faults = found_in(path) if form == "netcdf" else found("xarray", path)
+    assert ("unsorted-coordinate" in faults) == refused
+    assert not faults - {"unsorted-coordinate"}
