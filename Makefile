@@ -127,6 +127,10 @@ release-check: ## is TAG (v1.2.0) the version of the package, with a date in the
 bench: $(READY) ## the rows of benchmarks/, small sizes
 	@benchmarks/run --quick
 
+.PHONY: compare
+compare: $(READY) ## how many netCDF files come back unchanged from a store, by nczarr, nccopy and xarray (a few minutes)
+	@$(RUN) tools/compare.py
+
 lock: $(READY) ## write requirements-lock.txt anew, for every Python from 3.11.0 on
 	@tools/lock $(RUN) > requirements-lock.new && mv requirements-lock.new requirements-lock.txt
 

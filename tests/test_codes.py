@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fnmatch
 import json
 import re
 import shlex
@@ -11,8 +12,7 @@ import pytest
 
 import nczarr
 from nczarr.diagnostics.catalog import CODES, KINDS, SUBJECTS, Code
-from nczarr.diagnostics.report import VALUE_LOSSES, Diagnostic, Report, Severity, Source
-from nczarr.options import Options
+from nczarr.diagnostics.report import VALUE_LOSSES, Diagnostic, Report, Severity
 from tests.conftest import run_command
 from tests.support.facts import PACKAGE, Module, modules
 from tests.support.plugins import ABSENT, EVERY
@@ -101,7 +101,7 @@ def test_every_page_has_a_section() -> None:
 def test_a_name_of_a_code_and_of_a_kind_has_both_pages() -> None:
     ran = run_command("explain", "missing-group")
     assert CODES["missing-group"].remedy in ran.out.decode()
-    assert "diff a.cdl b.cdl" in ran.out.decode()
+    assert "diff old.cdl new.cdl" in ran.out.decode()
 
 
 @pytest.mark.slow
@@ -130,12 +130,30 @@ def test_declared_codes_are_used() -> None:
 
 OF_ABSENT = {"unknown-format", "unknown-target", "undeclarable-convention"}
 
+VARYING = {"failed-pass", "ignored-values", "unencodable-variable", "unreadable-file", "unusable-parser"}
+VARYING |= {"unknown-format", "unknown-target"}
+"""Codes whose message quotes another library, and so depends on its release, or lists the formats of plugins."""
+
+LONG = {"disputed-byte-order", "name-too-long", "rank-limit", "unsafe-name"}
+"""Codes whose examples need a long line."""
+
+
+@pytest.mark.parametrize("code", [*CODES.values(), *KINDS.values()], ids=lambda code: f"{code.subject}-{code.name}")
+def test_an_example_is_short_and_has_telling_names(code: Code) -> None:
+    lines = code.example.splitlines()
+    assert len(lines) <= 16
+    assert code.name in LONG or all(len(line) <= 100 for line in lines)
+    if "netcdf " in code.example:
+        text = re.sub(r"--order F|\d+ m s-1", "", code.example)
+        names = re.findall(r"(?<![-\w\\'#%.<|/=\"])([a-wA-W])(?=[ (:=;}])", text)
+        assert set(names) <= {"K", "m", "s"}
+
 
 @pytest.mark.parametrize("code", [code for code in CODES.values() if code.example], ids=lambda code: code.name)
-def test_example(code: Code, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The example is reported with this code and severity, and with no other."""
+def test_example(code: Code, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest) -> None:
+    """The example is reported with this code and severity, and with no other, and the page has the message."""
     monkeypatch.chdir(tmp_path)
-    found = provoke(code.example)
+    found, messages = provoke(code.example)
     if ABSENT and {name for name, _ in found} & OF_ABSENT - {code.name}:
         pytest.skip("the example is in a format, or of a convention, of a plugin that was removed")
     if code.name != "lost-annotations":  # which every pure target has, beside whatever else it loses
@@ -143,10 +161,47 @@ def test_example(code: Code, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     if code.name == "missing-values":  # which are a loss as well
         found.discard(("unread", Severity.WARNING))
     assert found == {(code.name, code.severity)}
+    if code.name in VARYING:
+        assert code.message == ""
+        return
+    require_message(code, first_message(code, messages), request)
+
+
+def first_message(code: Code, text: str) -> str:
+    """Return the first diagnostic of a code with its lines of source, notes and help; `/data` is the working folder."""
+    text = text.replace(str(Path.cwd()), "/data")
+    match = re.search(rf"^{code.severity}\[{code.name}\].*(?:\n.+)*", text, re.MULTILINE)
+    assert match is not None, text
+    lines = [line.rstrip() for line in match[0].split("\n")]
+    return "".join(f"{line if len(line) <= 160 else f'{line[:150]} …'}\n" for line in lines)
+
+
+def require_message(code: Code, message: str, request: pytest.FixtureRequest) -> None:
+    """Compare a message with that of the page; `--accept CODE` writes it there."""
+    accept = request.config.getoption("--accept")
+    if message != code.message and accept and fnmatch.fnmatch(code.name, accept):
+        page = page_of(code)
+        text = re.sub(r"^```message\n.*?^```\n\n", "", page.read_text(encoding="utf-8"), flags=re.MULTILINE | re.DOTALL)
+        before, after = text.split("**What to do.**")
+        page.write_text(f"{before}```message\n{message}```\n\n**What to do.**{after}", encoding="utf-8")
+    assert message == code.message
+
+
+def page_of(code: Code) -> Path:
+    """Return the file of a page."""
+    paths = [
+        path
+        for path in PACKAGE.rglob(f"{code.name}.md")
+        if f"- Subject: {code.subject}\n" in path.read_text(encoding="utf-8")
+    ]
+    (path,) = paths
+    return path
 
 
 @pytest.mark.parametrize("kind", KINDS.values(), ids=KINDS)
-def test_example_of_a_difference(kind: Code, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_example_of_a_difference(
+    kind: Code, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest
+) -> None:
     """Its two datasets differ in nothing else."""
     monkeypatch.chdir(tmp_path)
     call, _, texts = kind.example.partition("\n")
@@ -155,6 +210,7 @@ def test_example_of_a_difference(kind: Code, tmp_path: Path, monkeypatch: pytest
     found = [json.loads(line) for line in ran.out.decode().splitlines()]
     assert [(each["code"], each["severity"]) for each in found] == [(kind.name, str(kind.severity))]
     assert ran.status == (kind.severity is Severity.ERROR)
+    require_message(kind, run_command(*shlex.split(call)[2:]).out.decode(), request)
 
 
 @pytest.mark.slow
@@ -179,7 +235,8 @@ def test_bad_constant() -> None:
     assert [each.code for each in report.list_sorted()] == ["bad-constant"]
 
 
-def provoke(example: str) -> set[tuple[str, Severity]]:
+def provoke(example: str) -> tuple[set[tuple[str, Severity]], str]:
+    """Return what is reported for an example, and the messages as they are printed."""
     if example.startswith("$ "):
         return commands(example)
     if example.startswith(">>> "):
@@ -187,14 +244,9 @@ def provoke(example: str) -> set[tuple[str, Severity]]:
     if example.startswith("== "):
         store(example)
         return commands("$ nczarr check .")
-    from nczarr import registry
-    from nczarr.pipeline import phases
-
-    data = example.encode("utf-8", "surrogateescape")
-    report = Report()
-    form = registry.detect("example.cdl", data)
-    phases.read(Source("example", data), report, Options(), form)
-    return {(each.code, each.severity) for each in report.list_sorted()}
+    name = "example.cdl" if example.startswith(("netcdf", "/", "\n")) or not example.strip() else "example"
+    Path(name).write_bytes(example.encode("utf-8", "surrogateescape"))
+    return commands(f"$ nczarr check {name}")
 
 
 def store(example: str) -> None:
@@ -205,21 +257,22 @@ def store(example: str) -> None:
         Path(key).write_text(text, encoding="utf-8")
 
 
-def commands(example: str) -> set[tuple[str, Severity]]:
+def commands(example: str) -> tuple[set[tuple[str, Severity]], str]:
     lines = example.split("\n")
     calls = [line[2:] for line in lines if line.startswith("$ ")]
     stdin = "\n".join(line for line in lines if not line.startswith("$ "))
     if "\n== " in example:
         store(stdin)
-    found = set()
+    found, messages = set(), ""
     for call in calls:
         ran = run_command(*shlex.split(call)[1:], stdin=stdin.encode("utf-8", "surrogateescape"))
+        messages += ran.err
         for severity, code in re.findall(r"^(error|warning|note)\[([a-z0-9-]+)\]", ran.err, re.MULTILINE):
             found.add((code, Severity(severity)))
-    return found
+    return found, messages
 
 
-def script(example: str) -> set[tuple[str, Severity]]:
+def script(example: str) -> tuple[set[tuple[str, Severity]], str]:
     text = "\n".join(line.removeprefix(">>> ").removeprefix("... ") for line in example.split("\n"))
     found: list[Diagnostic] = []
     names: dict[str, object] = {"nczarr": nczarr}
@@ -231,7 +284,7 @@ def script(example: str) -> set[tuple[str, Severity]]:
         found = [*found, *dataset.diagnostics]
     if isinstance(report := names.get("report"), Report):
         found = [*found, *report.list_sorted()]
-    return {(each.code, each.severity) for each in found}
+    return {(each.code, each.severity) for each in found}, "".join(f"{each}\n\n" for each in found)
 
 
 @pytest.mark.slow

@@ -123,3 +123,43 @@ def _paths(maker: object) -> set[str]:
     if maker is grammars:
         return {f"{grammars.FOLDER}/{name}.md" for name, _, _ in grammars.PAGES.values()}
     return {path for path, _ in maker.pages()}  # type: ignore[attr-defined]
+
+
+HOW_TO = sorted(path for path in (ROOT / "docs" / "how-to").glob("*.md") if path.name != "index.md")
+FOLDED = re.compile(
+    r"^<details markdown=\"1\">\n<summary>.+</summary>\n\n.*?\n\n</details>\n", re.MULTILINE | re.DOTALL
+)
+SCREEN = 25
+"""Lines of a page that a reader sees without scrolling."""
+
+
+@pytest.mark.parametrize("page", HOW_TO, ids=lambda page: page.stem)
+def test_a_how_to_page_begins_with_what_to_type(page: Path) -> None:
+    text = page.read_text(encoding="utf-8")
+    assert text.count("<details") == len(FOLDED.findall(text))
+    shown = FOLDED.sub("", text).splitlines()
+    assert any(re.match(r"```\w", line) for line in shown[:SCREEN])
+
+
+def test_the_groups_of_how_to_pages_are_those_of_the_navigation() -> None:
+    index = (ROOT / "docs" / "how-to" / "index.md").read_text(encoding="utf-8")
+    nav = CONFIGURATION[CONFIGURATION.index("  - How-to:\n") : CONFIGURATION.index("  - Reference:\n")]
+    listed = re.findall(r"^## (.+)$|^\| .+ \| \[.+\]\(([\w-]+)\.md\) \|$", index, re.MULTILINE)
+    assert listed == re.findall(r"^ {6}- (.+):$|^ {10}- .+: how-to/([\w-]+)\.md$", nav, re.MULTILINE)
+    assert sorted(name for _, name in listed if name) == sorted(page.stem for page in HOW_TO)
+
+
+def test_the_readme_has_the_figures_of_make_compare() -> None:
+    page = (ROOT / "docs" / "explanation" / "exactness.md").read_text(encoding="utf-8")
+    compared = page[page.index("<!-- compare -->") : page.index("<!-- end -->")]
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    rows = re.findall(
+        r"^\| (\d+) ([a-z].*): identical .* \| (\d+) \| nccopy .*: (\d+), xarray .*: (\d+) \|$", readme, re.MULTILINE
+    )
+    assert len(rows) == 2
+    for total, title, *identical in rows:
+        table = compared[compared.index(f"\n{total} {title} (") :]
+        tools = ("nczarr", "nccopy", "xarray")
+        found = [re.search(rf"^\| {tool} \| {total} \| (\d+) \|", table, re.MULTILINE) for tool in tools]
+        assert [each and each[1] for each in found] == identical
+    assert re.findall(r"measured on ([\d-]+)", readme) == re.findall(r"Measured on ([\d-]+)", compared)

@@ -52,10 +52,24 @@ The ways are:
 - xarray {xarray}: `open_dataset(F, decode_cf=False)`, `to_zarr`, `open_zarr(decode_cf=False)`, `to_netcdf` in the
   format of the source (netCDF-4 for CDF-5); `open_datatree` for files with groups.
 
-`docs/_tools/exactness.py` made this page. `tests/peers/test_exactness.py` requires the results of nczarr: for a tenth
-of the files in every run, for all of them in the proof.
+## Repeat it
+
+`make compare` repeats a part of these measurements in a fresh clone, in a few minutes. It fetches real files of public
+packages with pip and apt-get, and names the packages that it cannot fetch. It compares files through libnetcdf's C API
+alone, without `ncdump`.
+
+<!-- compare -->
+{compared}<!-- end -->
+
+## All files
+
+`docs/_tools/exactness.py` made the tables below. `tests/peers/test_exactness.py` requires the results of nczarr: for a
+tenth of the files in every run, for all of them in the proof.
 
 """
+
+COMPARED = re.compile(r"<!-- compare -->\n(.*?)<!-- end -->", re.DOTALL)
+"""The part of the page that `tools/compare.py` writes."""
 
 
 def subjects(shared: Path, real: Path, folder: Path) -> Iterator[Subject]:
@@ -99,9 +113,10 @@ def page(found: list[tuple[Subject, dict[str, tuple[str, list[str]]]]]) -> str:
     """The tables, and each file that does not come back from one of our ways."""
     usage = subprocess.run(["ncdump"], capture_output=True, check=False).stderr.decode()
     nccopy = re.search(r"library version (\S+)", usage)
+    compared = COMPARED.search(PAGE.read_text(encoding="utf-8"))
     text = HEAD.format(
         files=len(found), seconds=exactness.SECONDS, nccopy=nccopy[1] if nccopy else "of unknown version",
-        xarray=importlib.metadata.version("xarray"),
+        xarray=importlib.metadata.version("xarray"), compared=compared[1] if compared else "",
     )  # fmt: skip
     text += table(found, None)
     for group, what in GROUPS.items():

@@ -38,6 +38,37 @@ def table() -> str:
     return "".join(formats.markdown([formats.row(form) for form in registry.formats()]))
 
 
+COMMON = {
+    "cdl": ("CDL, the text that `ncdump` prints and `ncgen` reads", "dimensions without names"),
+    "netcdf4": ("netCDF-4, which is HDF5 (`.nc` as well)", "dimensions without names"),
+    "netcdf3": (
+        "classic netCDF, 64-bit offset and CDF-5 (`.nc` as well)",
+        "strings, groups, user-defined types, chunks",
+    ),
+    "nczarr": ("Zarr v2 that netCDF-C reads as well", "–"),
+    "nczarr3": ("Zarr v3 with everything of netCDF", "–"),
+    "zarr3": (
+        "plain Zarr v3; `zarr2` is plain Zarr v2",
+        "user-defined types, unlimited dimensions, types of attributes",
+    ),
+    "reference": ("kerchunk references: a Zarr store whose chunks are in other files", "–"),
+    "icechunk": ("icechunk repositories: Zarr v3 with a history", "–"),
+}
+"""The formats of the README: what each is in plain words, and what it cannot hold."""
+
+
+def common() -> str:
+    """The table of the formats that most readers use."""
+    lines = ["| format | what it is | suffixes | cannot hold |", "|---|---|---|---|"]
+    for name, (words, lost) in COMMON.items():
+        form = next(form for form in registry.formats() if form.name == name)
+        if (lost == "–") != (formats.keeps(form.capabilities) == "all") or not (form.readable and form.writable):
+            raise ValueError(f"the README says of {name} that it is read and written and cannot hold: {lost}")
+        suffixes = " ".join(f"`{suffix}`" for suffix in form.suffixes)
+        lines.append(f"| `{name}` | {words} | {suffixes} | {lost} |")
+    return "\n".join(lines) + "\n"
+
+
 def differences() -> str:
     """The table of files of the corpus that ncgen makes otherwise."""
     rows = ["| file | kinds | what differs | ncgen stores | we store | the fault |", "|---|---|---|---|---|---|"]
@@ -75,7 +106,7 @@ def pages() -> Iterator[tuple[Path, str]]:
     yield inserted(sdk_page.PAGE, "sdk", sdk_page.text())
     yield inserted(info_page.PAGE, "fields", info_page.text())
     yield inserted("docs/how-to/convert.md", "options", options())
-    yield inserted("README.md", "formats", table())
+    yield inserted("README.md", "formats", common())
     yield inserted("docs/reference/formats/index.md", "formats", table())
     yield inserted("docs/reference/ncgen-differences.md", "differences", differences())
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import sys
+import textwrap
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
@@ -72,11 +73,10 @@ def _explain_key(options: argparse.Namespace) -> int:
     if function is None:
         return misuse("explain", "no plugin of this installation explains keys")
     messages = Messages(options)
-    explain = load_part(function)
     return messages.guard(
         lambda: write_product(
             line.encode("utf-8", "surrogateescape")
-            for line in explain(options.code, options.key, options.to, messages.report, Options())
+            for line in load_part(function)(options.code, options.key, options.to, messages.report, Options())
         )
     )
 
@@ -87,14 +87,17 @@ def _print_pages(name: str | None, output_format: str) -> None:
     if name is None:
         sys.stdout.writelines(markdown() if output_format == "markdown" else listing())
         return
-    pages = [table[name] for table in (CODES, KINDS) if name in table]
-    sys.stdout.write("\n".join(map(_page, pages)))
+    sys.stdout.write("\n".join(_page(table[name]) for table in (CODES, KINDS) if name in table))
 
 
 def _page(code: Code) -> str:
     text = f"{code.name} ({code.severity})\n\n{_wrap(code.meaning)}\n\n"
     if code.example:
-        text += "For example:\n\n" + "".join(f"    {line}\n" for line in _excerpt(code.example)) + "\n"
+        piped = code.example.startswith("$ ") and not code.example.rstrip().rpartition("\n")[2].startswith("$ ")
+        given = ", with these files" if "== " in code.example else ", with this standard input" if piped else ""
+        text += f"For example{given}:\n\n" + "".join(f"    {line}\n" for line in _excerpt(code.example)) + "\n"
+    if code.message:
+        text += "prints:\n\n" + textwrap.indent(code.message, "    ") + "\n"
     return text + f"What to do: {_wrap(code.remedy, 12)}\n"
 
 
@@ -132,6 +135,4 @@ def _excerpt(example: str) -> list[str]:
 
 
 def _wrap(text: str, indent: int = 0) -> str:
-    import textwrap
-
     return textwrap.fill(text, 100, initial_indent=" " * indent, subsequent_indent="  " if indent else "").lstrip()

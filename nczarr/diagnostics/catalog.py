@@ -13,17 +13,18 @@ A page is a Markdown file named after its code, with these parts in order:
     the smallest input that is reported with this code and no other
     ```
 
+    ```message
+    what nczarr prints for it
+    ```
+
     **What to do.** The remedy, in prose.
 
-Only a code that no input can cause has no example. The word after the fence is
-for readers: the program recognises examples by their content. A block of
-commands (`$ …`) has their standard input below them. A block of `== key` is a
-store. With the second word `bytes`, `\xHH` stands for one byte, and a backslash
-continues a line.
+Only a code that no input can cause has no example. The word after its fence is for readers: the program recognises
+examples by their content. A block of commands (`$ …`) has their standard input below them. A block of `== key` is a
+store. With the second word `bytes`, `\xHH` stands for one byte, and a backslash continues a line.
 
-Invariants, all tested: names are adjective-noun in lower case, never reused or
-renamed; each example is reported with exactly its code; every code in the
-source has a page, and every page is used.
+Invariants, all tested: names are adjective-noun in lower case, never reused or renamed; each example is reported with
+exactly its code and its message; every code in the source has a page, and every page is used.
 """
 
 from __future__ import annotations
@@ -84,6 +85,8 @@ class Code(NamedTuple):
     example: str
     """Smallest input reported with this code, or empty. Invalid UTF-8 bytes are surrogates."""
     remedy: str
+    message: str = ""
+    """Output for the example, or empty where it depends on the installation."""
 
     @property
     def summary(self) -> str:
@@ -98,6 +101,7 @@ _PARTS = {
     "subject": r"- Subject: (?P<subject>.+)\n\n",
     "meaning": r"(?!```|\*\*)" + _PROSE.format("meaning") + r"\n",
     "example": r"(?:```(?P<info>.*)\n(?P<example>(?:(?!```).*\n)+)```\n\n)?",
+    "message": r"(?:```message\n(?P<message>(?:(?!```).*\n)+)```\n\n)?",
     "remedy": r"\*\*What to do\.\*\* " + _PROSE.format("remedy") + r"\Z",
 }
 """Parts of a page in order."""
@@ -123,13 +127,8 @@ def parse(name: str, page: str, subjects: Collection[str] | None = SUBJECTS) -> 
     meaning, remedy = (found[part].replace("\n", " ") for part in ("meaning", "remedy"))
     example = found["example"]
     if "bytes" in found["info"].split():
-        example = _ESCAPE.sub(lambda escape: _character(escape[1]), example)
-    return Code(name, Severity(found["severity"]), found["subject"], meaning, example, remedy)
-
-
-def _character(digits: str | None) -> str:
-    """Return the text of a byte escape; empty without digits."""
-    return bytes.fromhex(digits or "").decode("utf-8", "surrogateescape")
+        example = _ESCAPE.sub(lambda byte: bytes.fromhex(byte[1] or "").decode("utf-8", "surrogateescape"), example)
+    return Code(name, Severity(found["severity"]), found["subject"], meaning, example, remedy, found["message"])
 
 
 class Pages(Mapping[str, Code]):

@@ -68,6 +68,8 @@ def _page(code: Code, subject: str, found: list[Code]) -> str:
     text += f"{code.meaning}\n\n"
     if code.example:
         text += f"## Example\n\n{_example(code)}\n"
+    if code.message:
+        text += f"It prints:\n\n{_fenced('text', code.message.splitlines())}\n"
     text += f"## What to do\n\n{code.remedy}\n\n"
     names = sorted(found, key=lambda each: each.name)
     place = names.index(code)

@@ -41,6 +41,12 @@ def test_parts_of_a_page() -> None:
     assert parse("lost-nil", PAGE).summary == "A NIL string would become an empty text."
 
 
+def test_a_page_has_the_message_of_its_example() -> None:
+    page = PAGE.replace("```\n\n**What", "```\n\n```message\nerror[lost-nil]: variable `/name`\n```\n\n**What")
+    assert parse("lost-nil", page)._replace(message="") == parse("lost-nil", PAGE)
+    assert parse("lost-nil", page).message == "error[lost-nil]: variable `/name`\n"
+
+
 def test_bytes_of_an_example() -> None:
     before, _, rest = PAGE.partition("```cdl\n")
     _, _, after = rest.partition("```\n")

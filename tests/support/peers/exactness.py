@@ -182,7 +182,7 @@ class Copier:
             folder = Path(made)
             target = folder / "back.nc"
             if name == "nccopy":
-                word, said = _by_nccopy(source, folder)
+                word, said = by_nccopy(source, folder)
             else:
                 worker = self._workers["xarray" if name == "xarray" else "ours"]
                 arguments = [str(source), str(target), str(folder), *([] if name == "xarray" else name.split(" → "))]
@@ -196,8 +196,8 @@ class Copier:
             worker.close()
 
 
-def _by_nccopy(source: Path, folder: Path) -> tuple[Word, list[str]]:
-    """nccopy into an NCZarr store and back into a file of the same kind."""
+def by_nccopy(source: Path, folder: Path) -> tuple[Word, list[str]]:
+    """Copy with nccopy into an NCZarr store and back into a file of the same kind."""
     kind = subprocess.run(["ncdump", "-k", str(source)], capture_output=True, check=False).stdout.decode().strip()
     store = f"file://{folder / 'store'}#mode=nczarr,file"
     for command in (["nccopy", str(source), store], ["nccopy", "-k", kind, store, str(folder / "back.nc")]):
