@@ -222,6 +222,7 @@ def explained(path: Path, section: str) -> bool:
     return any(part in path.name and section == number for part, number in EXPLAINED)
 
 
+@pytest.mark.long
 def test_expectations_of_cf_checker(shared: Path, tmp_path: Path) -> None:
     """Each error and warning in a `.check` file has ours in the same section, about the same variable."""
     for check in sorted((shared / "data" / "cf").glob("*.check")):

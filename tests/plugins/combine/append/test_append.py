@@ -71,7 +71,7 @@ def target(tmp_path: Path) -> Path:
 STORES = ("nczarr", "zarr2", "zarr3", "nczarr3")
 
 
-@pytest.mark.sampled(5)
+@pytest.mark.sampled(9)
 @pytest.mark.parametrize("length", [1, 2, 3, 4])
 @pytest.mark.parametrize("form", [*STORES, "netcdf3", "netcdf4"])
 def test_months_one_by_one_equal_all_at_once(tmp_path: Path, form: str, length: int) -> None:
@@ -221,6 +221,7 @@ def test_inexact_times_are_refused(tmp_path: Path) -> None:
     assert found.startswith("inexact-times")
 
 
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize("form", ["nczarr", "zarr3", "netcdf4"])
 @pytest.mark.parametrize("times", [(1,), (1, 2), (2, 3, 4), (0, 1, 2), (0, 1, 2, 3), (3, 4)])
 def test_a_region_is_replaced_and_extended(tmp_path: Path, form: str, times: tuple[int, ...]) -> None:

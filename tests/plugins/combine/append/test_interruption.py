@@ -151,6 +151,7 @@ def test_another_command_begins_anew(sources: Path) -> None:
     assert files(target) == files(right)
 
 
+@pytest.mark.long
 def test_a_committed_run_is_completed_by_any_other(sources: Path) -> None:
     target, right = sources / "t.zarr", sources / "right.zarr"
     nczarr.write(records(0, 6), target, "nczarr3")

@@ -29,6 +29,7 @@ def files(folder: Path) -> dict[str, bytes]:
     return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("form", ["zarr2", "zarr3", "nczarr", "icechunk", "netcdf4"])
 def test_what_was_written_is_what_the_sources_have(form: str, tmp_path: Path) -> None:
     if form == "icechunk":
@@ -43,6 +44,7 @@ def test_what_was_written_is_what_the_sources_have(form: str, tmp_path: Path) ->
         assert nczarr.open(target)["v"][:, 0].tolist() == [10 * time for time in range(7)]
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("key", ["v/c/1", "v/c/2", "time/c/1", "s/c/"])
 def test_a_wrong_chunk_is_an_error_and_leaves_nothing(
     key: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

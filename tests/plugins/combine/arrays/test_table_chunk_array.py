@@ -71,6 +71,7 @@ def test_values_in_memory_have_no_places() -> None:
         assert locate(parts[""], 64) is None
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("axis", [0, 1])
 @pytest.mark.parametrize("lengths", [(2, 2, 2), (2, 4, 2), (2, 2, 3), (3, 2, 2), (2, 5, 4)])
 def test_sources_of_one_form_are_one_table(tmp_path: Path, axis: int, lengths: tuple[int, ...]) -> None:
