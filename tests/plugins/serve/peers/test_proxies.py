@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 import urllib.request
@@ -75,6 +76,11 @@ def sign_in() -> Iterator[SignIn]:
         yield server
 
 
+def find(kind: str, tool: Callable[[str], str]) -> str:
+    """The path of a proxy: Debian's nginx is where users that are not root do not look."""
+    return shutil.which(kind, path=f"{os.environ['PATH']}{os.pathsep}/usr/sbin") or tool(kind)
+
+
 @pytest.fixture(scope="module")
 def start(tool: Callable[[str], str], sign_in: SignIn, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Start]:
     """Start a proxy in front of a port: one process for each proxy, configuration and port."""
@@ -84,7 +90,7 @@ def start(tool: Callable[[str], str], sign_in: SignIn, tmp_path_factory: pytest.
         def run_once(kind: str, variant: str, port: int) -> Proxy:
             key = (kind, variant, port)
             if key not in running:
-                program, openssl = tool(kind), tool("openssl")
+                program, openssl = find(kind, tool), tool("openssl")
                 folder = tmp_path_factory.mktemp(f"{kind}-{variant}")
                 users = make_users(openssl, kind, folder / "users")
                 given = (program, variant, folder, port, sign_in.server_address[1], users)
@@ -210,7 +216,7 @@ def test_users_are_added_as_the_page_says(
     tool: Callable[[str], str], archive: Served, sign_in: SignIn, tmp_path: Path
 ) -> None:
     """Hashes of `caddy hash-password` cost a second of a processor each, also to refuse a name that is not there."""
-    caddy, users = tool("caddy"), tmp_path / "users"
+    caddy, users = find("caddy", tool), tmp_path / "users"
     users.write_text(f"{USER} {run(caddy, 'hash-password', '--plaintext', PASSWORD)}\n", encoding="ascii")
     with run_caddy(caddy, "basic-auth", tmp_path, archive.port, sign_in.server_address[1], users) as proxy:
         given = (basic(), basic("eve"), basic(password="p"))
