@@ -269,7 +269,7 @@ def engine() -> str:
 
 
 @pytest.mark.slow
-def test_the_image_serves(engine: str, datasets: Path) -> None:
+def test_the_image_serves(engine: str, datasets: Path, tmp_path: Path) -> None:
     """NCZARR_IMAGE_BASE names another base image, NCZARR_IMAGE_OPTIONS more options of `build`."""
 
     def run(*arguments: str, check: bool = True) -> str:
@@ -283,19 +283,21 @@ def test_the_image_serves(engine: str, datasets: Path) -> None:
     kind = ("--format", "docker") if Path(engine).name == "podman" else ()  # the other one has no health checks
     options = shlex.split(os.environ.get("NCZARR_IMAGE_OPTIONS", ""))
     name = f"nczarr-test-{os.getpid()}"
+    shutil.copy(datasets / "cmip.nc", tmp_path)
+    tmp_path.chmod(0o755)  # another user than this one reads it
     run("build", *kind, *options, "--build-arg", f"BASE={base}", "--file", str(DOCKERFILE), "--tag", name, str(ROOT))
     hardened = ("--read-only", "--cap-drop", "ALL", "--security-opt", "no-new-privileges:true", "--tmpfs", "/tmp")
     try:
         run(
             *("run", "--detach", "--name", name, "--network", "none", *hardened, "--health-interval", "1s"),
-            *("--volume", f"{datasets}:/data:ro", name),
+            *("--volume", f"{tmp_path}:/data:ro", name),
         )
         for _ in range(120):
-            health = run("inspect", "--format", "{{.State.Health.Status}}", name)
-            if health == "healthy":
+            state = run("inspect", "--format", "{{.State.Status}} {{.State.Health.Status}}", name)
+            if state != "running starting":
                 break
             time.sleep(0.5)
-        assert health == "healthy", run("logs", name)
+        assert state == "running healthy", run("logs", name)
         assert run("exec", name, "id", "-u") == read_dockerfile()["USER"]
         ask = "import urllib.request as r; print(r.urlopen('http://127.0.0.1:8000/dap2/cmip.nc.dds').read().decode())"
         assert "Float32 tas" in run("exec", name, "python", "-c", ask)
