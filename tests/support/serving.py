@@ -133,8 +133,15 @@ def answer(context: ServerContext, asked: Request) -> HttpAnswer:
 @contextmanager
 def serving(root: Path, *options: str) -> Iterator[Served]:
     """A server of a folder, or of one dataset, for as long as the block takes."""
-    command = [sys.executable, "-m", "nczarr", "serve", str(root), "--port", "0", *options]
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT), os.environ.get("PYTHONPATH", "")])}
+    with running([sys.executable, "-m", "nczarr", "serve", str(root), "--port", "0", *options]) as served:
+        yield served
+
+
+@contextmanager
+def running(command: list[str], **settings: str) -> Iterator[Served]:
+    """The server that a command line starts, with more variables of the environment, for as long as the block takes."""
+    path = os.pathsep.join([str(ROOT), os.environ.get("PYTHONPATH", "")])
+    environment = {**os.environ, "PYTHONPATH": path, **settings}
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment) as made:
         assert made.stdout is not None
         assert made.stderr is not None
