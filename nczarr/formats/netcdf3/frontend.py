@@ -113,7 +113,7 @@ def _values(header: ClassicHeader, file_size: int) -> RecordPlaces:
     stride = record_size([place.size for place in growing])
     claimed = header.records
     if claimed is None:
-        end = max((place.begin + place.size for place in growing), default=0)
+        end = max((place.begin + place.size for place in growing), default=0)  # the first record is not yet counted
         claimed = (file_size - end) // stride + 1 if growing and file_size >= end else 0
     begun = max((-(-(file_size - place.begin) // stride) for place in growing), default=claimed)
     available = min(claimed, max(0, begun))
@@ -126,7 +126,7 @@ def _check_sizes(header: ClassicHeader, values: RecordPlaces, source: Source, re
     """Warn about invalid `vsize` fields, which are redundant in the specification."""
     for variable, place in zip(header.variables, values.places, strict=True):
         large = place.padded > LARGEST_VSIZE and variable.vsize == TOO_LARGE_VSIZE
-        if variable.vsize not in (place.size, place.padded) and not large:
+        if variable.vsize not in (place.size, place.padded) and not large:  # some writers store the size before padding
             text = f"the header gives `{variable.name}` {variable.vsize} bytes; its dimensions need {place.padded}"
             where = Span(source, variable.vsize_at, variable.begin_at)
             report.warning("ignored-vsize", text, where, helps=["the dimensions are used"])
@@ -136,7 +136,7 @@ def _check_places(header: ClassicHeader, values: RecordPlaces, source: Source, r
     """Check that no values overlap each other or the header."""
     before = report.errors
     for one in _take(header, values):
-        if one.begin < header.size:
+        if one.begin < header.size:  # other programs leave room there, as `nc__enddef` does
             text = f"the values of `{one.owner.name}` begin at byte {one.begin}, within the header"
             report.error("misplaced-values", text, _begin(one.owner, source))
     for ranges in (_list_fixed_and_records(header, values), _first_record(header, values)):
@@ -210,7 +210,7 @@ def _dataset(header: ClassicHeader, values: RecordPlaces, source: Source) -> tup
     dimensions = tuple(
         Dimension(
             name=name,
-            size=dimension.length or values.records,
+            size=dimension.length or values.records,  # length 0 marks the record dimension
             unlimited=not dimension.length,
             span=_span(source, dimension.extent),
         )
@@ -244,7 +244,7 @@ def _attributes(entries: tuple[AttributeEntry, ...], source: Source) -> tuple[At
             value=Constant(type=entry.type, count=entry.length, data=entry.data),
             span=_span(source, entry.extent),
         )
-        for entry in entries
+        for entry in entries  # values of the model have no padding
     )
 
 
