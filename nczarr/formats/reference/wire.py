@@ -104,10 +104,10 @@ def read(
     if version is None:
         plain = ((key, dict(value) if isinstance(value, ReferenceTable) else value) for key, value in members.items())
         refs = members if isinstance(members, ReferenceTable) else ReferenceTable(dict(plain))
-        refs.discard("version")
+        refs.discard("version")  # fsspec leaves a null in the map
         check_values(refs, (), 0, faults)
         document = ReferenceDocument(0, {}, (), refs)
-    elif isinstance(version, int | float) and not isinstance(version, bool) and version == 1:
+    elif isinstance(version, int | float) and not isinstance(version, bool) and version == 1:  # fsspec takes `true`
         document = _first(members, faults, overrides or {})
     else:
         text = f"version must be the number 1, not `{_show(version)}`"

@@ -154,7 +154,7 @@ class Datatype:
             return ATOMIC[self.number.lstrip("<>")]
         if self.is_text:
             return "string"
-        if self.family == STRING and self.size == 1:
+        if self.family == STRING and self.size == 1:  # as netCDF-C: one byte is a char, more are a string
             return "char"
         return None if self.bits is None else self.bits.atomic
 
@@ -231,7 +231,7 @@ class Datatype:
         if [one.name for one in self.members] == [b"r", b"i"] and not any(shape for _, _, shape in members):
             parts = tuple(stored for _, stored, _ in members)
             if parts in _COMPLEX:
-                return _COMPLEX[parts]
+                return _COMPLEX[parts]  # h5py stores complex numbers as records of `r` and `i`
         return tuple(members)  # type: ignore[arg-type]
 
     @cached_property
@@ -443,9 +443,9 @@ def _read_enum(data: bytes, at: int, count: int, size: int, version: int, depth:
 
 def _read_array(data: bytes, at: int, size: int, version: int, depth: int) -> tuple[Datatype, int]:
     rank = data[at]
-    at += 4 if version == 2 else 1
+    at += 4 if version == 2 else 1  # version 3 has no reserved bytes here
     shape = unpack_from(f"<{rank}I", data, at)
-    at += 4 * rank * (2 if version == 2 else 1)
+    at += 4 * rank * (2 if version == 2 else 1)  # version 2 has permutation indices, which nothing uses
     base, at = _datatype(data, at, depth + 1)
     if base.family == ARRAY:
         base, shape = base.cell, (*shape, *base.shape)

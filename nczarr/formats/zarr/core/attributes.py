@@ -61,10 +61,10 @@ def type_untyped(value: Any) -> tuple[Constant, str | None]:
     kinds = set(map(type, values))
     if kinds and kinds <= _REALS:
         constant = pack("double", values)
-    elif kinds == _INTEGERS and min(values) >= -0x80000000 and max(values) <= 0x7FFFFFFF:
+    elif kinds == _INTEGERS and min(values) >= -0x80000000 and max(values) <= 0x7FFFFFFF:  # as netCDF-C: int if it fits
         constant = pack("int", values)
     else:
-        constant = narrow(value)
+        constant = narrow(value)  # else uint, int64 or uint64, as netCDF-C
         return constant, find_json(constant, value, typed=False)
     return constant, None if _is_kept(constant, value) else find_json(constant, value, typed=False)
 

@@ -52,7 +52,7 @@ def holds(store: Store) -> bool:
 
     Stores with a superblock match `nczarr` first.
     """
-    if store.get("zarr.json") is not None:
+    if store.get("zarr.json") is not None:  # netCDF-C 4.10.2, too, takes a store with both for Zarr v3
         return False
     return any(store.get(key) is not None for key in ROOTS)
 
@@ -185,7 +185,7 @@ class Zarr2Reader(NodeReader):
         if letter:
             return f"{'>' if (order, letter, length) == ('>', 'S', '1') and not field else '|'}{letter}{length}"
         if wide and self.texts_are_strings and not field:
-            return ">S1"
+            return ">S1"  # the char of netCDF-C up to 4.9.0: one byte, not four
         if wide or wider:
             return f"{'>' if order == '>' else '<'}U{wider or 1}"
         if time and is_element_name(element_of("<" + time)):

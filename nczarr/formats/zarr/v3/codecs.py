@@ -44,7 +44,7 @@ def to_bytes(descr: Descr, *, utf8: bool) -> Json:
     """Return the step that makes bytes of elements."""
     if descr == "|O":
         return {"name": "vlen-utf8" if utf8 else "vlen-bytes"}
-    if isinstance(descr, str) and (itemsize(descr) == 1 or descr[1] in "SV"):
+    if isinstance(descr, str) and (itemsize(descr) == 1 or descr[1] in "SV"):  # bytes have no order
         return {"name": "bytes"}
     endian = "big" if isinstance(descr, str) and descr[0] == ">" else "little"
     return {"name": "bytes", "configuration": {"endian": endian}}

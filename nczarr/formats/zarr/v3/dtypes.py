@@ -80,7 +80,7 @@ def descr(written: Any) -> Descr:
         return "|O"
     if isinstance(written, str):
         raw = _RAW.fullmatch(written)
-        if raw is not None and int(raw[1]) % 8 == 0:
+        if raw is not None and int(raw[1]) % 8 == 0:  # core types: `r` and a number of bits
             return f"|V{int(raw[1]) // 8}"
         if written in _NAMES:
             return _NAMES[written]
@@ -104,7 +104,7 @@ def descr(written: Any) -> Descr:
 
 def _time(code: str, unit: str, factor: int) -> Descr:
     """Return the dtype of times in so many units. Raises ValueError."""
-    unit = "us" if unit == "μs" else unit
+    unit = "us" if unit == "μs" else unit  # zarr-python takes both spellings
     dtype = code if unit == "generic" and factor == 1 else f"{code}[{'' if factor == 1 else factor}{unit}]"
     if not is_element_name(element_of(dtype)):
         raise ValueError(f"times in {factor} units of `{unit[:60]}`")
@@ -176,7 +176,7 @@ def fill_bytes(descr: Descr, written: Any, *, utf8: bool = True) -> bytes:
     if not isinstance(descr, str):
         return _record_bytes(descr, written) if isinstance(written, dict) else decode_base64(written, itemsize(descr))
     size = itemsize(descr)
-    if descr[1] == "V" and isinstance(written, list):
+    if descr[1] == "V" and isinstance(written, list):  # the specification: a list of integers
         if len(written) != size or not all(type(code) is int and 0 <= code <= 255 for code in written):
             raise ValueError(f"{show(written)} is not a list of {size} bytes")
         return bytes(written)

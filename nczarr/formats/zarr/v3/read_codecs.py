@@ -172,7 +172,7 @@ def _read_sharded(
     chunks = lengths(configuration.get("chunk_shape"), least=1)
     if chunks is None or len(chunks) != len(shard) or not all(map(_divides, chunks, shard)):
         raise BadDocumentError("the shape of a shard is not a multiple of its chunk shape", "codecs")
-    location = configuration.get("index_location", "end")
+    location = configuration.get("index_location", "end")  # the specification's default
     index = configuration.get("index_codecs")
     steps = [split_name(codec, "codecs") for codec in index] if isinstance(index, list) else []
     if [name for name, _ in steps] not in (["bytes"], ["bytes", "crc32c"]) or location not in ("start", "end"):
