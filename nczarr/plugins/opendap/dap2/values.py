@@ -43,7 +43,7 @@ class InexactError(ValueError):
 
 def response(mapped: Mapping, nodes: tuple[DdsNode, ...]) -> Iterator[bytes]:
     """Yield the data response: declarations, `Data:`, values. Raises OSError, InexactError."""
-    yield dds(mapped, nodes).encode() + b"\nData:\n"
+    yield dds(mapped, nodes).encode() + b"\nData:\n"  # the specification: the DDS, a line `Data:`, the values
     for node in nodes:
         yield from values(mapped.checked, node)
 
@@ -98,7 +98,7 @@ def _numbers(part: NDArray[Any], leaf: DdsNode) -> NDArray[Any]:
         indices = leaf.axes[-1].indices
         cells = part.view(np.uint8).reshape(len(part), -1)
         return np.ascontiguousarray(cells[:, indices.start : indices.stop : indices.step])
-    if leaf.type in WIDE and part.size:
+    if leaf.type in WIDE and part.size:  # DAP2 has no integers of 64 bits: doubles stand for them, exact up to 2**53
         low, high = int(part.min()), int(part.max())
         if low < -EXACT or high > EXACT:
             value = high if high > EXACT else low
