@@ -48,7 +48,7 @@ def data_type(descr: Descr, *, utf8: bool = True) -> str | Json:
         return {"extension": URI, "type": "char", "fallback": "u1"}
     if descr[1] == "V":
         return {"extension": URI, "type": "opaque", "size": int(descr[2:])}
-    return _IDENTIFIERS["|" + descr[1:] if descr[2:] == "1" else descr]
+    return _IDENTIFIERS["|" + descr[1:] if descr[2:] == "1" else descr]  # single bytes have no order there
 
 
 def _field(name: str, descr: Descr, shape: tuple[int, ...]) -> Json:

@@ -107,7 +107,7 @@ class NodeDocuments(StrictDocuments):
             spellings: dict[str, str] = {}
             for name in below:
                 wrong = problem(name)
-                if wrong is None and name.lower() in spellings:
+                if wrong is None and name.lower() in spellings:  # the draft: unique whatever the case
                     wrong = f"differs from `{spellings[name.lower()]}` only in the case of letters"
                 if wrong is None:
                     spellings[name.lower()] = name
@@ -125,7 +125,7 @@ class NodeDocuments(StrictDocuments):
     def key(self, path: str) -> str:
         kinds = self.nodes.documents.get(path)
         if not kinds:
-            return keys.children_prefix(path)
+            return keys.children_prefix(path)  # an implied group has no document
         return keys.document_key(path, "array" if "array" in kinds else "group")
 
     def children_of(self, path: str) -> list[str]:

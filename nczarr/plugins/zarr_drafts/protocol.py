@@ -200,7 +200,7 @@ class Hierarchy:
             parent, name = keys.parent_of(path), keys.name_of(path)
             siblings = self.children(parent)
             for sibling in sorted({*siblings.arrays, *siblings.groups, *siblings.implied} - {name}):
-                if sibling.lower() == name.lower():
+                if sibling.lower() == name.lower():  # the draft: siblings differ in more than the case of letters
                     raise ContradictionError(f"`{path}` differs from `{sibling}` only in the case of letters")
             path = parent
 

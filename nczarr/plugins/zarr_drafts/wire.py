@@ -102,6 +102,7 @@ class _Document:
             return self._bad("/zarr_format", f"`zarr_format` is not the URI `{FORMAT}` of the protocol")
         if version[1] != "3":
             return self._bad("/zarr_format", f"the protocol has major version {version[1]}, not 3")
+        # the draft: readers ignore unknown members of later minor versions
         for name in sorted(document.keys() - set(MEMBERS[kind])) if version[2] == "0" else ():
             text = f"member `{name}` is not part of the protocol and is not read"
             self._add("foreign-member", "warning", pointer(name), text)
@@ -127,7 +128,7 @@ class _Document:
                 problem = "is neither true nor false" if "must_understand" in extension else "is missing"
                 place = _inside(extension, where, "must_understand")
                 self._bad(place, f"`must_understand` of an extension {problem}")
-            elif must and not is_ours:
+            elif must and not is_ours:  # the draft: stop where an unknown one must be understood
                 text = f"the extension `{extension.get('extension')}` must be understood but is unknown"
                 self._add("foreign-extension", "refused", where, text)
 
@@ -171,7 +172,7 @@ class _Document:
         fallback, uri = data_type.get("fallback"), data_type["extension"]
         if "fallback" in data_type and not (isinstance(fallback, str) and fallback in dtypes.CORE):
             return self._bad("/data_type/fallback", "`fallback` is not a data type of the protocol")
-        if uri != URI and fallback is None:
+        if uri != URI and fallback is None:  # the draft allows to take the fallback
             return self._unknown(where, f"the data type is one of the extension `{uri}`, which is unknown")
         if uri != URI:
             text = f"the extension `{uri}` is unknown: elements are read as `{fallback}`"
@@ -201,7 +202,7 @@ class _Document:
             self._bad(place, "`chunk_shape` is not a list of positive integers")
         elif rank is not None and len(chunks) != rank:
             self._bad(place, f"`chunk_shape` has {len(chunks)} lengths, but the array has {rank} dimensions")
-        if grid.get("separator", ".") not in (".", "/"):
+        if grid.get("separator", ".") not in (".", "/"):  # `.` is the draft's default
             self._bad(where + pointer("separator"), "`separator` is neither `.` nor `/`")
 
     def _check_layout(self, layout: Any, used: Any) -> None:

@@ -315,15 +315,15 @@ class ExtensibleArray:
     def _elements(self) -> Iterator[bytes]:
         """Yield the bytes of the elements in their order."""
         count, blocks = self._in_index * self._width, 8 * (self._direct + self._supers)
-        block = self._file.read_checked(self._block, 14 + count + blocks, b"EAIB")
+        block = self._file.read_checked(self._block, 14 + count + blocks, b"EAIB")  # 14: signature to header address
         yield block[14 : 14 + count]
         addresses = unpack_from(f"<{self._direct + self._supers}Q", block, 14 + count)
         done, place = self._in_index, 0
         for level in range(self._first_super + self._supers):
-            number, length = 1 << (level // 2), self._least << ((level + 1) // 2)
+            number, length = 1 << (level // 2), self._least << ((level + 1) // 2)  # number and length double by turns
             if done >= self._written:
                 return
-            if level < self._first_super:
+            if level < self._first_super:  # the index block has the addresses of the first data blocks
                 data_blocks, bitmap = addresses[place : place + number], b""
                 place += number
             else:
@@ -350,7 +350,7 @@ class ExtensibleArray:
         """Return the bytes of the elements of a data block. `pages`: 1 for each that was written."""
         size = length * self._width
         if address == UNDEFINED:
-            return b"\xff" * size
+            return b"\xff" * size  # without an address: never written
         start = 14 + self._offset
         if not pages:
             return self._file.read_checked(address, start + size, b"EADB")[start:]

@@ -186,6 +186,7 @@ def _rows(linked: Linked, shape: tuple[int, ...], href: Href) -> Iterator[str]:
             position = None
             if places is not None:
                 index = next(places)
+                # the position of a chunk is that of its first cell
                 position = f"[{','.join(str(number * length) for number, length in zip(index, chunks, strict=True))}]"
             yield tag(
                 "dmrpp:chunk", offset=offset, nBytes=length, href=urls[source], fm=mask or None,
