@@ -174,7 +174,7 @@ def type_of(element: XmlElement, scope: DmrScope) -> str:
     if tag == "Sequence" and scope.root().lists:
         return _sequence(element, scope)
     if tag == "Opaque" and scope.root().lists:
-        size = element.attributes.get("_edu.ucar.opaque.size")
+        size = element.attributes.get("_edu.ucar.opaque.size")  # netCDF-C tells the size in this attribute
         if size is None:
             return declare(VlenType(name="_", base="ubyte"), "opaque_t", scope.root())
         return opaque_of(element, whole(size, "size of an opaque value"), scope)
@@ -226,6 +226,7 @@ def _sequence(element: XmlElement, scope: DmrScope) -> str:
     """
     members = [child for child in element.children if child.tag in VARIABLES]
     name = element.attributes.get("name", "")
+    # netCDF-C marks a vlen so: a sequence of one field
     if element.attributes.get("_edu.ucar.isvlen", "0") != "0" and len(members) == 1 and not members[0].all("Dim"):
         written = element.attributes.get("nczarr:type") or f"{name}_t"
         home, own_name = scope.home_of(written) or (scope, written)
@@ -254,13 +255,13 @@ def declare(declaration: UserType, name: str, home: DmrScope, *, fixed: bool = F
         free_name = f"{name}{number}"
 
 
-MADE_BY = "build_dmrpp_metadata"
+MADE_BY = "build_dmrpp_metadata"  # Hyrax's tool notes its own run there
 """Container with Hyrax's build information, which is not part of the dataset."""
 
 COUNT = "nczarr:count"
 """Hint of our server: the number of values that the dataset has. Further ones are for other clients."""
 
-PLAIN = frozenset({"HDF5_GLOBAL", "NC_GLOBAL"})
+PLAIN = frozenset({"HDF5_GLOBAL", "NC_GLOBAL"})  # containers that Hyrax's handlers make of global attributes
 """Containers whose attributes belong to the group itself."""
 
 
