@@ -34,7 +34,7 @@ class Widths(NamedTuple):
     """Bytes of file offsets."""
 
 
-WIDTHS: dict[Kind, Widths] = {"nc3": Widths(4, 4), "nc6": Widths(4, 8), "nc5": Widths(8, 8)}
+WIDTHS: dict[Kind, Widths] = {"nc3": Widths(4, 4), "nc6": Widths(4, 8), "nc5": Widths(8, 8)}  # CDF-1, CDF-2, CDF-5
 TAG = 4
 """Bytes of a list's tag, and of a type."""
 
@@ -137,7 +137,7 @@ def _attributes_size(attributes: tuple[Attribute, ...], count: int) -> int:
     )
 
 
-_LARGEST: dict[Kind, int] = {"nc3": 2**31 - 4, "nc6": 2**32 - 4, "nc5": 2**63 - 4}
+_LARGEST: dict[Kind, int] = {"nc3": 2**31 - 4, "nc6": 2**32 - 4, "nc5": 2**63 - 4}  # 2³¹ - 4: sizes were signed once
 """Maximum bytes of a variable, or of one record of it, unless it is last: the kind's largest multiple of four."""
 
 _FARTHEST: dict[Kind, int] = {"nc3": 2**31 - 1, "nc6": 2**63 - 1, "nc5": 2**63 - 1}  # `begin` is signed in all kinds

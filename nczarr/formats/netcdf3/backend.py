@@ -61,7 +61,7 @@ class VariableColumn(NamedTuple):
     @property
     def padding(self) -> bytes:
         """Padding of the values to a multiple of four bytes: fill, as in the library."""
-        return (self.fill * 4)[: self.place.padded - self.place.size]
+        return (self.fill * 4)[: self.place.padded - self.place.size]  # the specification: fill values, not NULs
 
     @property
     def inner(self) -> tuple[int, ...]:
@@ -236,7 +236,7 @@ def _fill(block: bytearray, present: list[VariableColumn], first: int, count: in
             column.place.begin - layout.record_begin,
             (layout.record_size, *strides),
         )
-        target[...] = column.read((slice(first, first + count), *all_of(inner)))
+        target[...] = column.read((slice(first, first + count), *all_of(inner)))  # strides over the other variables
     return bytes(block)
 
 
@@ -244,7 +244,7 @@ def write(plan: FilePlan, report: Report, options: Options) -> Iterator[bytes]:
     """Yield the pieces of the file, whose kind the plan has checked."""
     assert plan.kind is not None
     layout = lay_out(plan.checked, plan.kind, plan.options.header_pad)
-    yield header(plan.checked, plan.kind, layout).ljust(layout.header, b"\0")
+    yield header(plan.checked, plan.kind, layout).ljust(layout.header, b"\0")  # unused up to `begin`
     yield from values(plan.checked, plan.checked.parts, layout)
 
 

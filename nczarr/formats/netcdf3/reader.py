@@ -21,7 +21,7 @@ from nczarr.semantics.infer_shapes import MAX_RANK
 FIRST_OF_CDF5 = TYPES["ubyte"]
 """First type number that only CDF-5 has."""
 
-_KINDS: dict[bytes, Kind] = {magic: kind for kind, magic in MAGIC.items()}
+_KINDS: dict[bytes, Kind] = {magic: kind for kind, magic in MAGIC.items()}  # the specification's byte: 1, 2 or 5
 _LISTS = {DIMENSION: "dimensions", VARIABLE: "variables", ATTRIBUTE: "attributes"}
 
 
@@ -142,7 +142,7 @@ class _HeaderReader:
         for _ in range(self._list(DIMENSION, 2 * self._width)):  # an entry has a name and a length at least
             dimensions.append(self._dimension(dimensions))
         attributes = self._attributes()
-        count = self._list(VARIABLE, 4 * self._width + 2 * TAG + self._offset_width)
+        count = self._list(VARIABLE, 4 * self._width + 2 * TAG + self._offset_width)  # all members of `var` at least
         variables = tuple(self._read_variable(dimensions) for _ in range(count))
         return ClassicHeader(self._kind, records, records_at, tuple(dimensions), attributes, variables, self._at)
 
@@ -158,7 +158,7 @@ class _HeaderReader:
 
     def _number(self, width: int, what: str, *, signed: bool = True) -> int:
         """Return a nonnegative number of `width` bytes."""
-        number = int.from_bytes(self._take(width, what), "big", signed=signed)
+        number = int.from_bytes(self._take(width, what), "big", signed=signed)  # XDR: big-endian throughout
         if number < 0:
             raise BadHeaderError("bad-header", f"{what} is negative ({number})", self._at - width, self._at)
         return number
@@ -254,7 +254,7 @@ class _HeaderReader:
         attributes = self._attributes()
         kind = self._read_type(f"variable `{name}`")
         vsize_at = self._at
-        vsize = int.from_bytes(self._take(self._width, f"the size of variable `{name}`"), "big")
+        vsize = int.from_bytes(self._take(self._width, f"the size of variable `{name}`"), "big")  # 2³² - 1: too large
         begin_at = self._at
         begin = self._number(self._offset_width, f"the offset of variable `{name}`")
         extent = FileExtent(start, self._at)

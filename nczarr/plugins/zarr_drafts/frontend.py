@@ -284,7 +284,7 @@ class Draft2019Reader(NodeReader):
         dtype, shape = dtypes.descr(used), tuple(document["shape"])
         grid = document["chunk_grid"]
         chunks = tuple(grid["chunk_shape"])
-        backwards = document["chunk_memory_layout"] == "F"
+        backwards = document["chunk_memory_layout"] == "F"  # `F`: the first index varies fastest
         steps = dtypes.configs(document["chunk_codecs"])
         return ArrayMetadata(
             self.documents.key(path),
@@ -297,7 +297,7 @@ class Draft2019Reader(NodeReader):
             None,
             document["attributes"],
             None,
-            ChunkKeys(keys.chunk_prefix(path), grid.get("separator", ".")),
+            ChunkKeys(keys.chunk_prefix(path), grid.get("separator", ".")),  # `.` is the draft's default
         )
 
     def _fill(self, prefix: str, dtype: Descr, used: Any, written: Any) -> bytes | None:

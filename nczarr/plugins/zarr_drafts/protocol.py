@@ -253,6 +253,7 @@ class Hierarchy:
             node = keys.node_of(key)
             if node is not None:
                 nodes[node.kind].add(keys.name_of(node.path))
+        # the draft: a prefix without a document is an implied group
         implied = {folder[len(prefix) : -1] for folder in below} - nodes["group"]
         return Children(tuple(sorted(nodes["array"])), tuple(sorted(nodes["group"])), tuple(sorted(implied)))
 
@@ -280,6 +281,7 @@ class Hierarchy:
             return nodes_of([*self.store.listpre(keys.META), *self.list_existing(["/"])])
         if given is None:
             raise NotListedError("the store cannot list keys: give the paths of nodes")
+        # the draft: ancestors are implied groups
         candidates = dict.fromkeys(ancestor for path in given for ancestor in (path, *keys.ancestors(path)))
         return nodes_of(self.list_existing([*candidates, "/"]))
 

@@ -32,6 +32,7 @@ MEMBERS: dict[Kind, tuple[str, ...]] = {"array": ARRAY, "group": GROUP}
 TEXT_LAYOUTS = ("vlen-utf8", "vlen-bytes")
 """Memory layouts of the extension: texts after their lengths, without C or F order."""
 
+# the draft: the version is the last segment, major and minor
 _VERSION = re.compile(r"http://purl\.org/zarr/spec/protocol/core/(0|[1-9][0-9]*)\.(0|[1-9][0-9]*)")
 _URI = re.compile(r"[A-Za-z][A-Za-z0-9+.\-]*:[A-Za-z0-9\-._~:/?#\[\]@!$&'*()+,;=%]+")
 
@@ -124,7 +125,7 @@ class _Document:
                 self._add("stale-extension", "warning", where, f"`{URI}` occurs twice: the first one is used")
             self._is_uri(extension, "extension", where)
             must = extension.get("must_understand")
-            if not isinstance(must, bool):
+            if not isinstance(must, bool):  # the draft: a literal true or false
                 problem = "is neither true nor false" if "must_understand" in extension else "is missing"
                 place = _inside(extension, where, "must_understand")
                 self._bad(place, f"`must_understand` of an extension {problem}")
@@ -186,6 +187,7 @@ class _Document:
 
     def _check_grid(self, grid: Any, rank: int | None) -> None:
         where = "/chunk_grid"
+        # the draft: regular, or an object of an extension
         if not isinstance(grid, dict) or ("extension" not in grid and grid.get("type") != "regular"):
             self._bad(_inside(grid, where, "type") if isinstance(grid, dict) else where, "the grid is not regular")
             return

@@ -116,7 +116,7 @@ class ArrayMetadata(NamedTuple):
             if not exact:  # as constants are: little-endian
                 fill = model_bytes(fill, dtype)
         else:
-            fill = (fill or b"").rstrip(b"\0") if dtype != "|O" else fill or b""
+            fill = (fill or b"").rstrip(b"\0") if dtype != "|O" else fill or b""  # netCDF-C pads with NULs
         end = math.prod(shape)
         nil = tuple((first, min(count, end - first)) for first, count in nil if first < end and count > 0)
         order = self.encoding.permutation

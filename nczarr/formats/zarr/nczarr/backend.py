@@ -31,8 +31,8 @@ class NCZarrWriter(HiddenAttributes, Zarr2Writer):
     `order`: index of each group in the library's walk.
     """
 
-    scalar_shape = (1,)
-    superblock = MappingProxyType({"version": "2.0.0"})
+    scalar_shape = (1,)  # netCDF-C 4.10.1 does not show an array of shape `[]`
+    superblock = MappingProxyType({"version": "2.0.0"})  # netCDF-C 4.9.0 to 4.10.1
 
     def __init__(self, plan: StorePlan) -> None:
         super().__init__(plan)

@@ -35,11 +35,11 @@ from nczarr.syntax.json.positions import pointer
 
 _MEMBERS = frozenset(
     {"zarr_format", "node_type", "shape", "data_type", "chunk_grid", "chunk_key_encoding", "fill_value", "codecs",
-     "attributes", "storage_transformers", "dimension_names", "consolidated_metadata"}
+     "attributes", "storage_transformers", "dimension_names", "consolidated_metadata"}  # the last one is zarr-python's
 )  # fmt: skip
 
 
-_DRAFT_2020 = "https://purl.org/zarr/spec/protocol/core/"
+_DRAFT_2020 = "https://purl.org/zarr/spec/protocol/core/"  # the draft named itself by a URI
 """Begin of `zarr_format` in the entry document of the draft; that of 2019 has no such document."""
 
 _LONGEST = 60
@@ -71,7 +71,7 @@ class Zarr3Reader(NodeReader):
         super().__init__(documents)
         self._announced: set[str] = set()
         """Prefixes of nodes with reported draft members."""
-        consolidated = (documents.get(DOCUMENT) or {}).get("consolidated_metadata")
+        consolidated = (documents.get(DOCUMENT) or {}).get("consolidated_metadata")  # zarr-python's place
         members = consolidated.get("metadata") if isinstance(consolidated, dict) else None
         if isinstance(members, dict):
             members = {f"{path}/{DOCUMENT}": member for path, member in members.items() if path}

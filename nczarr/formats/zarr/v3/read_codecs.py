@@ -49,7 +49,7 @@ def split_name(written: Any, member: str) -> tuple[str, Json]:
     Raises BadDocumentError.
     """
     if isinstance(written, str):
-        return written, {}
+        return written, {}  # Zarr v3 allows a name alone
     if isinstance(written, dict) and isinstance(written.get("name"), str):
         configuration = written.get("configuration", {})
         if isinstance(configuration, dict):
@@ -150,7 +150,7 @@ def _check_equal(chunks: tuple[int, ...]) -> None:
 
 def _read_permutation(order: Any, rank: int) -> tuple[int, ...] | None:
     """Return the axes of `transpose`; None if it changes nothing. `C` and `F` are those of older documents."""
-    if order == "C":
+    if order == "C":  # an earlier specification had `C` and `F`
         return None
     axes = tuple(reversed(range(rank))) if order == "F" else lengths(order)
     if axes is None or sorted(axes) != list(range(rank)):

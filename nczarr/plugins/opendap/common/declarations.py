@@ -100,7 +100,7 @@ class DmrScope:
             for declaration in declared(home[0]) if home else ():
                 if home and declaration.name == home[1]:
                     return names.join(home[0].path, declaration.name), declaration
-            scope = None if written.startswith("/") else scope.parent
+            scope = None if written.startswith("/") else scope.parent  # netCDF-4: groups above are in scope
         return None
 
     def node(self) -> Group:
@@ -329,6 +329,7 @@ def _enum(element: XmlElement, kind: str, texts: list[str], scope: DmrScope) -> 
 def _opaque(element: XmlElement, texts: list[str], scope: DmrScope) -> Constant:
     """Return opaque values, hexadecimal numbers of one length. Raises FaultError."""
     try:
+        # DAP4: opaque values are hexadecimal
         values = [bytes.fromhex(text.strip().removeprefix("0x").removeprefix("0X")) for text in texts]
     except ValueError:
         raise FaultError("its opaque values are not hexadecimal") from None

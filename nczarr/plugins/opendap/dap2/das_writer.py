@@ -20,7 +20,7 @@ from nczarr.plugins.opendap.dap2.identifiers import NAMES, quote, wire_name
 from nczarr.plugins.opendap.dap2.values import sources_of, text_slabs
 
 STEP = "    "
-UNLIMITED = "DODS_EXTRA"
+UNLIMITED = "DODS_EXTRA"  # Hyrax's name
 
 USUAL = 64
 """Bytes of a string that libnetcdf reads if `DODS.strlen` is missing; it cuts longer ones."""
@@ -87,7 +87,7 @@ class _DasWriter:
             yield 'String _Unsigned "true";'
         longest = self._longest(leaf)
         if longest > USUAL:
-            yield f"Int32 DODS.strlen {longest};"
+            yield f"Int32 DODS.strlen {longest};"  # libnetcdf sizes its chars by it
         if leaf.hidden is not None:  # netCDF's clients restore chars by DODS.strlen and DODS.dimName
             yield f"Int32 DODS.strlen {leaf.hidden};"
             for name in self.mapped.identifiers.axes(variable, self.checked.shapes[leaf.fqn])[-1:]:

@@ -70,12 +70,12 @@ def _write_array(leaf: DdsNode, source: ArraySource) -> Iterator[bytes]:
     """Yield an array or scalar."""
     if not leaf.element.array:
         if leaf.axes:
-            yield _word(leaf.cells)
+            yield _word(leaf.cells)  # DAP2: once before texts
         for texts in text_slabs(leaf, source):
             yield b"".join(map(xdr_text, texts))
         return
     if leaf.axes:
-        yield _word(leaf.cells) * 2
+        yield _word(leaf.cells) * 2  # DAP2: twice before numbers
     for part in slabs(source, max(1, PIECE // max(1, itemsize(source.layout.dtype)))):
         step = CONVERTED // part.dtype.itemsize or len(part)
         for start in range(0, len(part), step):
@@ -85,7 +85,7 @@ def _write_array(leaf: DdsNode, source: ArraySource) -> Iterator[bytes]:
 
 def _padding(leaf: DdsNode) -> bytes:
     """Return the bytes behind an array."""
-    return bytes(xdr_padding(leaf.cells)) if leaf.axes and leaf.element.array == "|u1" else b""
+    return bytes(xdr_padding(leaf.cells)) if leaf.axes and leaf.element.array == "|u1" else b""  # XDR packs bytes alone
 
 
 def _numbers(part: NDArray[Any], leaf: DdsNode) -> NDArray[Any]:
@@ -123,6 +123,7 @@ def _texts(leaf: DdsNode, part: NDArray[Any]) -> list[bytes]:
 
 def xdr_text(text: bytes) -> bytes:
     """Return a text in XDR."""
+    # XDR: a multiple of four bytes
     return b"%b%b%b" % (struct.pack(">I", len(text)), text, bytes(xdr_padding(len(text))))
 
 

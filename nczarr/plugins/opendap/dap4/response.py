@@ -84,7 +84,7 @@ def response(data: Buffer) -> Response:
         start, stop = at + HEADER, at + HEADER + size
         if stop > len(data):
             raise BrokenValuesError(f"a chunk has {size} bytes, but {len(data) - start} are left", at)
-        if chunk_flags & ERROR:
+        if chunk_flags & ERROR:  # DAP4: it ends the response
             message = bytes(data[start:stop])
             return Response(message, start, b"", 0, 0, (), (), little=False, checked=False, failed=True)
         flags |= chunk_flags
