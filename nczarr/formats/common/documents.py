@@ -187,24 +187,28 @@ class DocumentCache:
                     self.extra[key] = self.consolidated[key]
 
     def compare_consolidated(self, key: str) -> None:
-        """Report consolidated metadata of a document that differ from those that were read."""
+        """Report consolidated metadata of a document that differ from those that were read, and nodes without keys."""
         listed, documents = self.consolidated, self._known
         if not (self._is_consolidated and self.store.listed):
             return
         others = self._present.difference(listed) if self._are_repeated else self._present
         shown = [name for name in sorted(others) if is_metadata(name) and name != key]
         both = [name for name in shown if name in listed]
+        missing = sorted(name for name in self.missing if find_content(listed[name], name))
+        gone = [name for name in missing if name not in self.extra]
+        nodes = [name for name in gone if not name.endswith("/.zattrs")]
+        if nodes:
+            text = f"nodes are in the consolidated metadata alone, without any key: {names.list_first(nodes, 5)}"
+            self.report_lost("bad-metadata", text, key)
         lists = (
-            (
-                "have documents that do not exist",
-                sorted(name for name in self.missing if find_content(listed[name], name)),
-            ),
+            ("have documents that do not exist", [] if nodes else gone),
+            ("stand for documents that do not exist", [name for name in missing if name in self.extra]),
             ("lack", [name for name in shown if name not in listed and find_content(documents[name], name)]),
             ("differ from", [name for name in both if _are_unequal(listed[name], documents[name], name)]),
         )
         phrases = [f"{what}: {names.list_first(found, 5)}" for what, found in lists if found]
         if phrases:
-            text = f"the consolidated metadata {'; they '.join(phrases)}. The documents are read"
+            text = f"the consolidated metadata {'; they '.join(phrases)}. Documents that exist are read"
             self.warn("stale-consolidation", text, key)
 
     def _entries(self, prefix: str) -> tuple[list[str], list[str]]:

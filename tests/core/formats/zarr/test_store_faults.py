@@ -117,12 +117,16 @@ def test_consolidated_metadata_are_compared_in_both_directions(
     shutil.rmtree(root / "gone")
     put_array(root, "new", version)
     put_array(root, "changed", version, fill_value=7)
-    [found] = nczarr.check(root)
-    assert found.code == "stale-consolidation"
+    lost, found = nczarr.check(root)
+    assert (lost.code, found.code) == ("bad-metadata", "stale-consolidation")
     document = "zarr.json" if version == 3 else ".zarray"
-    for phrase in (f"do not exist: `gone/{document}`", f"lack: `new/{document}`", f"differ from: `changed/{document}`"):
+    assert f"without any key: `gone/{document}`" in lost.message
+    for phrase in (f"lack: `new/{document}`", f"differ from: `changed/{document}`"):
         assert phrase in found.message
     assert sorted(nczarr.open(root).variables) == ["changed", "kept", "new"]
+    with pytest.raises(nczarr.CompileError, match="without any key"):
+        nczarr.convert(root, tmp_path / "t.nc", verify=True)
+    nczarr.convert(root, tmp_path / "t.nc", allow_loss=["bad-metadata"])
     assert "stale-consolidation" in {each.code for each in nczarr.check(root, readers="zarr-python")}
 
 
@@ -135,7 +139,9 @@ def test_a_lost_document_is_taken_from_the_consolidated_ones(
     put_array(root, "a", version)
     zarr.consolidate_metadata(root, zarr_format=version)
     (root / "a" / ("zarr.json" if version == 3 else ".zarray")).unlink()
-    assert codes_of(root) == ["stale-consolidation"]
+    [found] = nczarr.check(root)
+    assert found.code == "stale-consolidation"
+    assert "stand for documents that do not exist: `a/" in found.message
     assert np.array_equal(nczarr.open(root).variables["a"][...], zarr.open_group(root, mode="r")["a"][...])
 
 
