@@ -192,7 +192,7 @@ def _target(
     codecs = portable(codecs, itemsize) if expressible(codecs, supported) else ()
     codecs = drop_no_ops(codecs, width(dtype))
     if dtype == "|O" or (type_name == "string" and width(dtype) != POINTER):
-        codecs = tuple(codec for codec in codecs if codec.id != SHUFFLE)
+        codecs = tuple(codec for codec in codecs if codec.id != SHUFFLE)  # texts have no fixed width
     no_mode = arrays.undefined_fill and storage.no_fill and _is_undefined(one, dtype, itemsize)
     masks = not (arrays.fill_needed or arrays.by_reference) and _would_mask(one, dtype)
     if no_mode or (masks and _has_all_chunks(one, dtype, chunks, itemsize)):
@@ -315,7 +315,7 @@ def _find_fixed_length(strings: Strings, one: _One) -> int | None:
     length = one.declared_length
     if length is None:
         length = max(1 if strings.written else one.usual_length, strings.longest)
-    exact = strings.utf8 and not strings.nul and not strings.nil
+    exact = strings.utf8 and not strings.nul and not strings.nil  # netCDF-C ends texts at a NUL, and has no NIL
     return length if exact and max(1, strings.longest) <= length <= FIXED_STRING else None
 
 

@@ -24,7 +24,7 @@ from nczarr.diagnostics.report import NOWHERE, Diagnostic, Label, Report, Severi
 from nczarr.options import Options
 from nczarr.plan.chunk_lengths import survey
 from nczarr.plan.plans import Loss
-from nczarr.registry import Arrays, Format
+from nczarr.registry import PLAIN_STORE, Arrays, Format
 from nczarr.semantics.check_types import default_fill
 from nczarr.semantics.checked import Checked
 
@@ -59,7 +59,8 @@ _REMEDIES = {"unreferable-variable": "embed more values with `--embed SIZE`, or 
 def report_losses(lost: Sequence[Loss], form: Format, options: Options, report: Report) -> None:
     """Report value losses one by one, and annotation losses in one warning."""
     allowed, label = options.allow_loss, form.display.label or form.name
-    other = "give `--metadata nczarr3`" if form.store.begins else "write `nczarr`"  # others of references keep no types
+    other = "write `nczarr3`" if form.name == PLAIN_STORE else "write `nczarr`"
+    other = "give `--metadata nczarr3`" if form.store.begins else other  # others of references keep no types
     for loss in lost:
         if loss.weight == "value":
             accepted = "all" in allowed or loss.kind in allowed

@@ -34,7 +34,7 @@ class Widths(NamedTuple):
     """Bytes of file offsets."""
 
 
-WIDTHS: dict[Kind, Widths] = {"nc3": Widths(4, 4), "nc6": Widths(4, 8), "nc5": Widths(8, 8)}
+WIDTHS: dict[Kind, Widths] = {"nc3": Widths(4, 4), "nc6": Widths(4, 8), "nc5": Widths(8, 8)}  # CDF-1, CDF-2, CDF-5
 TAG = 4
 """Bytes of a list's tag, and of a type."""
 
@@ -85,7 +85,7 @@ def lay_out(checked: Checked, kind: Kind, room: int = 0) -> ClassicLayout:
         sizes[path] = math.prod(shape[record:]) * ATOMIC[variable.type].size, record
     begins: dict[str, int] = {}
     at = header
-    for of_records in (False, True):
+    for of_records in (False, True):  # the specification stores all fixed variables before the records
         record_begin = at
         for path, (size, record) in sizes.items():
             if record is of_records:
@@ -99,7 +99,7 @@ def lay_out(checked: Checked, kind: Kind, room: int = 0) -> ClassicLayout:
 
 def record_size(sizes: list[int]) -> int:
     """Return the bytes between records from those of each record variable; a lone one is not padded."""
-    return sizes[0] if len(sizes) == 1 else sum(map(pad, sizes))
+    return sizes[0] if len(sizes) == 1 else sum(map(pad, sizes))  # the specification's note on padding
 
 
 def pad(size: int) -> int:
@@ -110,19 +110,19 @@ def pad(size: int) -> int:
 def header_size(checked: Checked, kind: Kind) -> int:
     """Return the bytes of the header: magic number, record count, lists of dimensions, attributes and variables."""
     count, offset = WIDTHS[kind]
-    lists = 3 * (TAG + count)
+    lists = 3 * (TAG + count)  # lists of dimensions, of global attributes and of variables
     dimensions = sum(_name_size(item.name, count) + count for item in checked.dataset.dimensions)
-    total = 4 + count + lists + dimensions + _attributes_size(checked.dataset.attributes, count)
+    total = 4 + count + lists + dimensions + _attributes_size(checked.dataset.attributes, count)  # 4: magic number
     for variable in checked.variables.values():
         total += _name_size(variable.name, count) + count + count * len(variable.dimensions)
         total += TAG + count + _attributes_size(variable.attributes, count)
-        total += TAG + count + offset
+        total += TAG + count + offset  # type, vsize and begin
     return total
 
 
 def encode(name: str) -> bytes:
     """Return a name as stored: UTF-8 in NFC."""
-    return names.normal(name).encode()
+    return names.normal(name).encode()  # the netCDF library stores names in NFC
 
 
 def _name_size(name: str, count: int) -> int:
@@ -137,16 +137,16 @@ def _attributes_size(attributes: tuple[Attribute, ...], count: int) -> int:
     )
 
 
-_LARGEST: dict[Kind, int] = {"nc3": 2**31 - 4, "nc6": 2**32 - 4, "nc5": 2**63 - 4}
+_LARGEST: dict[Kind, int] = {"nc3": 2**31 - 4, "nc6": 2**32 - 4, "nc5": 2**63 - 4}  # 2³¹ - 4: sizes were signed once
 """Maximum bytes of a variable, or of one record of it, unless it is last: the kind's largest multiple of four."""
 
-_FARTHEST: dict[Kind, int] = {"nc3": 2**31 - 1, "nc6": 2**63 - 1, "nc5": 2**63 - 1}
+_FARTHEST: dict[Kind, int] = {"nc3": 2**31 - 1, "nc6": 2**63 - 1, "nc5": 2**63 - 1}  # `begin` is signed in all kinds
 """Maximum start of a variable."""
 
 _LONGEST = 2**63 - 4
 """Maximum dimension of CDF-5; `kinds.py` checks the other kinds."""
 
-_RECORDS: dict[Kind, int] = {"nc3": 2**31 - 1, "nc6": 2**31 - 1, "nc5": 2**63 - 1}
+_RECORDS: dict[Kind, int] = {"nc3": 2**31 - 1, "nc6": 2**31 - 1, "nc5": 2**63 - 1}  # numrecs is signed in CDF-2 too
 """Maximum record count in a header (NON_NEG of the specification)."""
 
 
@@ -168,24 +168,24 @@ def check_sizes(checked: Checked, kind: Kind, report: Report, room: int = 0) -> 
 
 def find_problems(checked: Checked, kind: Kind, room: int = 0) -> Iterator[tuple[str, Span]]:
     """Yield violations of limits in definition order: the message, and the place of the declaration."""
-    layout = lay_out(checked, kind, room)
+    layout = lay_out(checked, kind, room)  # a header's size depends on its kind
     for dimension in checked.dimensions.values():
         longest = _RECORDS[kind] if dimension.unlimited else _LONGEST
-        if not dimension.unlimited and not dimension.size:
+        if not dimension.unlimited and not dimension.size:  # length 0 in a header is the record dimension
             text = f"dimension `{dimension.name}` has length 0 and is not unlimited, which classic files cannot express"
             yield text, dimension.span
         elif dimension.size > longest:
             text = f"dimension `{dimension.name}` has length {dimension.size}; the limit is {longest}"
             yield text, dimension.span
     unbounded = _find_unbounded(layout)
-    limits = {path: _LARGEST["nc5" if path == unbounded else kind] for path in layout.places}
+    limits = {path: _LARGEST["nc5" if path == unbounded else kind] for path in layout.places}  # no `begin` follows it
     too_large = [path for path, place in layout.places.items() if place.size > limits[path]]
     for path in too_large:
         place = layout.places[path]
         what = f"{'one record of ' if place.record else ''}`{names.last(path)}` takes {place.size} bytes"
         why = "; the limit is" if path == unbounded else " and is not the last one; the limit is then"
         yield f"{what}{why} {limits[path]}", checked.variables[path].span
-    if not too_large:
+    if not too_large:  # an offset behind a variable that is too large says nothing new
         yield from _find_too_far(checked, layout, kind)
 
 
@@ -207,4 +207,4 @@ def _find_unbounded(layout: ClassicLayout) -> str | None:
     It is the last record variable, or without one the last fixed one.
     """
     growing = [path for path, place in layout.places.items() if place.record]
-    return next(reversed(growing or list(layout.places)), None)
+    return next(reversed(growing or list(layout.places)), None)  # records follow all fixed variables

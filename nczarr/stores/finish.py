@@ -45,7 +45,7 @@ def delay_signals() -> Iterator[None]:
     import signal
     import threading
 
-    if threading.current_thread() is not threading.main_thread():
+    if threading.current_thread() is not threading.main_thread():  # Python runs handlers in the main thread alone
         yield
         return
     delayed: list[int] = []
@@ -67,7 +67,7 @@ def delay_signals() -> Iterator[None]:
             signal.raise_signal(number)
 
 
-_LONGEST_NAME = 255
+_LONGEST_NAME = 255  # NAME_MAX of most file systems
 """Maximum bytes of a name in most file systems."""
 
 PATIENCE = 1.0
@@ -261,7 +261,7 @@ def _put_in_place(partial: str, target: str, *, overwrite: bool) -> str | None:
     return aside
 
 
-_HERE, _EXCHANGE = -100, 2
+_HERE, _EXCHANGE = -100, 2  # AT_FDCWD, RENAME_EXCHANGE
 """Arguments of Linux's `renameat2`: the current folder, and that both names stay."""
 
 

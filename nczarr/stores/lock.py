@@ -26,7 +26,7 @@ VERSION = 1
 SUFFIX = ".nczarr-lock"
 """Suffix of locks."""
 
-_LONGEST_NAME = 255
+_LONGEST_NAME = 255  # NAME_MAX of most file systems
 """Maximum bytes of a name in most file systems."""
 
 _UNLOCKABLE = (errno.ENOLCK, errno.EOPNOTSUPP, errno.ENOSYS, errno.EINVAL)
@@ -114,7 +114,7 @@ def _machine() -> str:
     """Return an identifier of the started system and of its process numbers; empty if unknown."""
     try:
         with open("/proc/sys/kernel/random/boot_id", encoding="ascii") as file:
-            return f"{file.read().strip()} {os.stat('/proc/self/ns/pid').st_ino}"
+            return f"{file.read().strip()} {os.stat('/proc/self/ns/pid').st_ino}"  # containers number processes anew
     except (OSError, ValueError):
         return ""
 
@@ -123,10 +123,10 @@ def _start(process: int) -> str | None:
     """Return the start of a running process, in ticks of the system; None if it does not run."""
     try:
         with open(f"/proc/{process}/stat", "rb") as file:
-            members = file.read().rpartition(b")")[2].split()
+            members = file.read().rpartition(b")")[2].split()  # the name of a process may have `)`
     except OSError:
         return None
-    return None if members[0] in (b"Z", b"X") else members[19].decode()
+    return None if members[0] in (b"Z", b"X") else members[19].decode()  # Z: zombie; field 22: start time
 
 
 class Lock(Protocol):
@@ -206,7 +206,7 @@ def _close_inherited() -> None:
     _inherited.clear()
 
 
-if hasattr(os, "register_at_fork"):
+if hasattr(os, "register_at_fork"):  # a forked child would hold the lock as well
     os.register_at_fork(after_in_child=_close_inherited)
 
 

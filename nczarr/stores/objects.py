@@ -132,5 +132,5 @@ class ObjectStore(Store):
 
 def _is_zarr_store(candidate: Any) -> bool:
     """Return whether an object is a store of zarr-python, which is imported if there is one."""
-    module = sys.modules.get("zarr.abc.store")
+    module = sys.modules.get("zarr.abc.store")  # a store of zarr-python exists only where that is loaded
     return module is not None and isinstance(candidate, module.Store)

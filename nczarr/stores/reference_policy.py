@@ -54,7 +54,7 @@ class Policy(NamedTuple):
 
     def follow(self, url: str | None) -> Followed:
         """Return the place of a URL; None: the target given by the reader. Raises ForbiddenTargetError."""
-        if url is None:
+        if url is None:  # `[null, offset, length]`: the reader's default target
             if self.given.target is None:
                 raise ForbiddenTargetError("it names no target, and no default target is given")
             return _place(self.given.target)
@@ -168,7 +168,7 @@ def _readings(rest: str, *, web: bool) -> tuple[str, ...]:
     None of them may leave the server or bucket.
     """
     if web:
-        rest = _QUERY.split(rest, maxsplit=1)[0].replace("\\", "/")
+        rest = _QUERY.split(rest, maxsplit=1)[0].replace("\\", "/")  # WHATWG: `\` is read as `/`
     host, _, path = rest.partition("/")
     decoded = unquote(path, errors="surrogateescape").replace("\\", "/") if web else path
     resolved = (posixpath.normpath(f"/{reading.lstrip('/')}") for reading in (path, decoded))

@@ -236,7 +236,7 @@ def _bucket(url: str, modes: frozenset[str]) -> Location:
     split = urlsplit(url)
     path = unquote(split.path).lstrip("/")
     amazon = re.fullmatch(_AMAZON, split.hostname or "")
-    if amazon is not None and amazon["bucket"]:
+    if amazon is not None and amazon["bucket"]:  # virtual-hosted style: the host has the bucket
         path = f"{amazon['bucket']}/{path}"
     if not path:
         raise BadURLError("the URL names no bucket")

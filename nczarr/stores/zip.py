@@ -193,7 +193,7 @@ class ZipStore(Store):
         header = self._check_name(info)
         if header is None:
             return None
-        name, extra = struct.unpack_from("<HH", header, 26)
+        name, extra = struct.unpack_from("<HH", header, 26)  # its own lengths, which may differ from the directory's
         return Range(local_paths.absolute(self.file), info.header_offset + LOCAL_HEADER + name + extra, info.file_size)
 
     def confirm_absent(self, key: str) -> None:
@@ -233,7 +233,7 @@ class ZipStore(Store):
         """Return the header of an entry; None for other bytes. Raises OSError if it has another name."""
         length = LOCAL_HEADER + len(_encode(info))
         header = self._header(info, length, file)
-        if len(header) < LOCAL_HEADER or header[:4] != b"PK\x03\x04":
+        if len(header) < LOCAL_HEADER or header[:4] != b"PK\x03\x04":  # signature of a local header
             return None
         if struct.unpack_from("<H", header, 26)[0] == length - LOCAL_HEADER and header[LOCAL_HEADER:] == _encode(info):
             return header
@@ -308,7 +308,7 @@ def _tail(file: RemoteFile) -> tuple[int, bytes]:
 def ends_as_archive(file: RemoteFile) -> bool:
     """Return whether the last bytes are the end of an archive: its record, and a comment. Raises OSError."""
     _, tail = _tail(file)
-    at = tail.rfind(b"PK\x05\x06", 0, len(tail) - _END.size + 4)
+    at = tail.rfind(b"PK\x05\x06", 0, len(tail) - _END.size + 4)  # a comment may follow the record
     return at >= 0 and at + _END.size + _END.unpack_from(tail, at)[-1] == len(tail)
 
 
@@ -373,7 +373,7 @@ class ZipTarget(Store):
     def put_pieces(self, key: str, pieces: Iterable[bytes | Range]) -> None:
         """Append an entry in pieces. Raises OSError, FileExistsError, UnsafeKeyError."""
         entry = self._entry(key)
-        with self._archive.open(entry, "w", force_zip64=True) as out:
+        with self._archive.open(entry, "w", force_zip64=True) as out:  # its size is known only at the end
             for piece in pieces:
                 for data in ranges.pieces(piece) if isinstance(piece, Range) else (piece,):
                     out.write(data)

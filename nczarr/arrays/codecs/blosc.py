@@ -34,7 +34,7 @@ class Blosc(CodecKind):
 
     def is_valid(self, parameters: Parameters) -> bool:
         level, shuffle, compressor = settings(parameters)
-        is_encoded = compressor < len(COMPRESSORS) and COMPRESSORS[compressor] != "snappy"
+        is_encoded = compressor < len(COMPRESSORS) and COMPRESSORS[compressor] != "snappy"  # numcodecs lacks snappy
         return is_encoded and level <= LEVELS[1] and shuffle <= 2
 
     def essence(self, parameters: Parameters) -> Parameters:
@@ -60,10 +60,10 @@ class Blosc(CodecKind):
 
     def zarr3_configuration(self, config: Config, itemsize: int) -> dict[str, Any]:
         configuration = {**DEFAULTS, **super().zarr3_configuration(config, itemsize)}
-        typesize = itemsize if 1 <= itemsize <= 255 else 1
+        typesize = itemsize if 1 <= itemsize <= 255 else 1  # blosc has one byte for it, and takes others as 1
         shuffle = configuration["shuffle"]
         if shuffle == AUTOMATIC:
-            shuffle = SHUFFLES.index("bitshuffle" if itemsize == 1 else "shuffle")
+            shuffle = SHUFFLES.index("bitshuffle" if itemsize == 1 else "shuffle")  # as AUTOSHUFFLE of numcodecs
         return {**configuration, "shuffle": SHUFFLES[shuffle], "typesize": typesize}
 
     def from_zarr3(self, configuration: Config) -> Config:
@@ -76,14 +76,14 @@ class Blosc(CodecKind):
     def encode(self, data: bytes, parameters: Parameters, itemsize: int) -> bytes:
         """Return the encoded bytes; blosc shuffles by the item size of its buffer."""
         typed: Any = data
-        if not (itemsize < 2 or len(data) % itemsize or itemsize > 255):
+        if not (itemsize < 2 or len(data) % itemsize or itemsize > 255):  # blosc's header has one byte for it
             typed = np.frombuffer(data, f"V{itemsize}")
         return super().encode(typed, parameters, itemsize)
 
     def decode(self, data: bytes, step: Config, itemsize: int, limit: int) -> bytes:
-        if len(data) < 16:
+        if len(data) < 16:  # 16: blosc's header
             raise ValueError(EARLY)
-        size, _, packed = struct.unpack_from("<III", data, 4)
+        size, _, packed = struct.unpack_from("<III", data, 4)  # nbytes, blocksize and cbytes of the header
         if size > min(limit, LARGEST_HEADER):
             raise ValueError(TOO_MUCH)
         if packed > len(data):

@@ -24,7 +24,7 @@ class Crc32c(CodecKind):
     length_added = 4
 
     def encode(self, data: bytes, parameters: Parameters, itemsize: int) -> bytes:
-        return data + crc32c(data).to_bytes(4, "little")
+        return data + crc32c(data).to_bytes(4, "little")  # the codec's specification: little-endian, at the end
 
     def decode(self, data: bytes, step: Config, itemsize: int, limit: int) -> bytes:
         if len(data) < 4 or crc32c(data[:-4]).to_bytes(4, "little") != data[-4:]:

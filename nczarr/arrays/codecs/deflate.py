@@ -21,7 +21,7 @@ class Deflate(LeveledCodec):
         return zlib.compress(data, self.level(parameters))
 
     def decode(self, data: bytes, step: Config, itemsize: int, limit: int) -> bytes:
-        return inflate(data, 15, limit)
+        return inflate(data, 15, limit)  # 15: the largest window, with zlib's header
 
 
 CODECS = (Deflate(),)

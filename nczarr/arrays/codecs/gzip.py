@@ -25,11 +25,11 @@ class Gzip(LeveledCodec):
         return parameters
 
     def encode(self, data: bytes, parameters: Parameters, itemsize: int) -> bytes:
-        packer = zlib.compressobj(self.level(parameters), wbits=31)
+        packer = zlib.compressobj(self.level(parameters), wbits=31)  # 31: zlib's gzip header has no time
         return packer.compress(data) + packer.flush()
 
     def decode(self, data: bytes, step: Config, itemsize: int, limit: int) -> bytes:
-        return inflate(data, 31, limit)
+        return inflate(data, 31, limit)  # 31: the largest window, with gzip's header
 
 
 CODECS = (Gzip(),)

@@ -59,7 +59,7 @@ def list_stored_blocks(data: bytes, size: int, block: int) -> Iterator[tuple[byt
 
 def unpack_block(data: bytes, length: int) -> bytes:
     """Decompress one LZ4 block of this decoded length."""
-    out = unpack_lz4(struct.pack("<I", length) + data, length)
+    out = unpack_lz4(struct.pack("<I", length) + data, length)  # numcodecs' LZ4 expects a length first
     if len(out) != length:
         raise ValueError(EARLY)
     return out

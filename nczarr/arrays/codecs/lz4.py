@@ -22,7 +22,7 @@ def unpack_lz4(data: bytes, limit: int) -> bytes:
     """Decompress lz4 with numcodecs' size prefix. Raises ValueError, RuntimeError."""
     if len(data) < 4:
         raise ValueError(EARLY)
-    (size,) = struct.unpack_from("<I", data)
+    (size,) = struct.unpack_from("<I", data)  # numcodecs puts the length before the block
     if size > min(limit, LARGEST_HEADER):
         raise ValueError(TOO_MUCH)
     import numcodecs

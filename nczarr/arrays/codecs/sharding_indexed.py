@@ -41,7 +41,7 @@ class ShardingIndexed(CodecKind):
         out[...] = np.frombuffer(step["fill"], f"V{itemsize}")[0] if itemsize else step["fill"]
         for place, number in enumerate(every_block(shape, chunks)):
             offset, length = table[2 * place : 2 * place + 2]
-            if offset == length == ABSENT:
+            if offset == length == ABSENT:  # the specification's mark of a missing chunk
                 continue
             if offset + length > len(data):
                 raise ValueError("the index points beyond the end of the shard")
@@ -87,7 +87,7 @@ def index_table(data: bytes, steps: Sequence[Config], count: int) -> NDArray[np.
 
     Raises one of `DECODING_ERRORS`, also if chunks share bytes.
     """
-    plain = decode(data, steps[1:], 8, 16 * count)
+    plain = decode(data, steps[1:], 8, 16 * count)  # two uint64 for each chunk
     table = np.frombuffer(plain, ">u8" if steps[0].get("endian") == "big" else "<u8", 2 * count)
     if _overlap(table[0::2], table[1::2]):
         raise ValueError("the index of the shard points at the same bytes more than once")
@@ -96,7 +96,7 @@ def index_table(data: bytes, steps: Sequence[Config], count: int) -> NDArray[np.
 
 def index_size(steps: Sequence[Config], count: int) -> int:
     """Return the bytes of the index of a shard with so many chunks."""
-    return 16 * count + (4 if len(steps) > 1 else 0)
+    return 16 * count + (4 if len(steps) > 1 else 0)  # 16: offset and nbytes; 4: crc32c
 
 
 def _overlap(offset: NDArray[np.uint64], length: NDArray[np.uint64]) -> bool:

@@ -37,7 +37,7 @@ class Shuffle(CodecKind):
         return shuffle(data, itemsize)
 
     def decode(self, data: bytes, step: Config, itemsize: int, limit: int) -> bytes:
-        width = step.get("elementsize") or itemsize
+        width = step.get("elementsize") or itemsize  # 0, as netCDF-C writes it, means the size of the dtype
         return undo_shuffle(data, width if isinstance(width, int) and width > 0 else itemsize)
 
 

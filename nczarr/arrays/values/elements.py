@@ -168,7 +168,7 @@ def time_attributes(stored: Descr) -> dict[str, str]:
     unit = UNITS[short] if factor == 1 else f"{factor} {UNITS[short]}"
     if stored[1] == "m":
         return {"units": unit}
-    return {"units": f"{unit} since 1970-01-01 00:00:00", "calendar": "proleptic_gregorian"}
+    return {"units": f"{unit} since 1970-01-01 00:00:00", "calendar": "proleptic_gregorian"}  # NumPy counts from 1970
 
 
 def model_dtype(stored: Descr) -> Descr:
@@ -186,7 +186,7 @@ def model_dtype(stored: Descr) -> Descr:
             return stored
         case _:
             real, imaginary = halves(stored)
-            return (("r", real, ()), ("i", imaginary, ()))
+            return (("r", real, ()), ("i", imaginary, ()))  # as h5py stores complex numbers
 
 
 def _model_field(stored: Descr, shape: tuple[int, ...]) -> tuple[Descr, tuple[int, ...]]:
@@ -249,7 +249,7 @@ def _has_raw_field(stored: Descr, *, nested: bool) -> bool:
 def declare_type(element: Element, name: str) -> UserType:
     """Return the user type `name` for such elements; not for halves, which are floats."""
     if element == "bool":
-        constants = (EnumConstant(name="FALSE", value=0), EnumConstant(name="TRUE", value=1))
+        constants = (EnumConstant(name="FALSE", value=0), EnumConstant(name="TRUE", value=1))  # as h5py's booleans
         return EnumType(name=name, base="byte", constants=constants)
     part = "float" if element == "complex64" else "double"
     return CompoundType(name=name, fields=(Field(name="r", type=part), Field(name="i", type=part)))
@@ -356,7 +356,7 @@ def swap(data: bytes, dtype: str) -> bytes:
     if dtype[1] != "c":
         return data[::-1]
     half = len(data) // 2
-    return data[:half][::-1] + data[half:][::-1]
+    return data[:half][::-1] + data[half:][::-1]  # NumPy swaps the parts of a complex number one by one
 
 
 def in_order(data: bytes, dtype: Descr, ordered: Descr) -> bytes:

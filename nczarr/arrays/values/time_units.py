@@ -84,7 +84,7 @@ def date(text: str, calendar: str) -> Fraction:
     year, month, day = (int(part) for part in match.groups()[:3])
     hour, minute, second = (int(part or 0) for part in match.groups()[3:6])
     hours, minutes = (int(part or 0) for part in match.groups()[8:10])
-    if max(hour, hours) > 23 or max(minute, minutes, second) > 59:
+    if max(hour, hours) > 23 or max(minute, minutes, second) > 59:  # no leap seconds
         raise ValueError(f"{text!r} has no such time")
     if not 1 <= month <= 12 or not 1 <= day <= month_length(year, month, calendar):
         raise ValueError(f"{text!r} is not a date of the calendar {calendar!r}")
@@ -132,7 +132,7 @@ def date_text(seconds: Fraction, calendar: str) -> str:
     named = _name_year(year, calendar)
     month = next(number for number in range(12, 0, -1) if day_number(named, number, 1, calendar) <= days)
     day = days - day_number(named, month, 1, calendar) + 1
-    if calendar == "standard" and (named, month) == (1582, 10) and day > 4:
+    if calendar == "standard" and (named, month) == (1582, 10) and day > 4:  # the 4th was followed by the 15th
         day += 10
     text = f"{named:05}" if named < 0 else f"{named:04}"
     text += f"-{month:02}-{day:02}"
@@ -146,7 +146,7 @@ def date_text(seconds: Fraction, calendar: str) -> str:
 
 def _name_year(year: int, calendar: str) -> int:
     """Return the name of a year, counted with a year 0: `standard` and `julian` have none."""
-    return year - (year <= 0 and calendar in ("standard", "julian"))
+    return year - (year <= 0 and calendar in ("standard", "julian"))  # these calendars have no year 0
 
 
 def _first_day(year: int, calendar: str) -> int:
@@ -167,7 +167,7 @@ def _is_leap(year: int, calendar: str) -> bool:
     if calendar in ("noleap", "all_leap"):
         return calendar == "all_leap"
     year += year < 0 and calendar in ("standard", "julian")  # the year before 1 is -1
-    if calendar == "julian" or (calendar == "standard" and year < 1582):
+    if calendar == "julian" or (calendar == "standard" and year < 1582):  # the Gregorian rule began then
         return year % 4 == 0
     return year % 4 == 0 and (year % 100 != 0 or year % 400 == 0)
 

@@ -82,7 +82,7 @@ class Words:
         def plain(match: re.Match[bytes]) -> bytes:
             """Return the character that an escape stands for."""
             escaped, at = match.group(1), start + match.start()
-            if escaped == b"/":
+            if escaped == b"/":  # CDL has no `\/`: for ncgen, the name ends before it
                 message = 'a netCDF name cannot contain "/"'
                 self.report.error(
                     "slash-in-name", message, Span(self.source, at, at + 2), helps=["use another character"]
@@ -196,7 +196,7 @@ def _special() -> re.Pattern[str]:
 
 def _escape(match: re.Match[str]) -> str:
     character = match.group()
-    return _SHORT.get(character) or f"\\{ord(character) & 0xFF:03o}"
+    return _SHORT.get(character) or f"\\{ord(character) & 0xFF:03o}"  # three digits: ncgen takes no fewer
 
 
 def plain_float(value: float, atomic: Atomic) -> str:
@@ -205,7 +205,7 @@ def plain_float(value: float, atomic: Atomic) -> str:
         suffix = "f" if atomic.code == "f" else ""
         return ("NaN" if value != value else "Infinity" if value > 0 else "-Infinity") + suffix
     if value == 0:
-        return "-0." if math.copysign(1, value) < 0 else "0"
+        return "-0." if math.copysign(1, value) < 0 else "0"  # ncgen reads `-0` as an integer, without its sign
     if atomic.code == "f":
         for digits in (7, 8):
             text = f"{value:.{digits}g}"
@@ -226,7 +226,7 @@ def add_suffix(value: int | float, atomic: Atomic) -> str:
     text = plain_float(value, atomic)
     if not math.isfinite(value):
         return text
-    if "." not in text:
+    if "." not in text:  # without a point it would be an integer
         mantissa, mark, exponent = text.partition("e")
         text = f"{mantissa}.{mark}{exponent}"
     return text + ("f" if atomic.code == "f" else "")

@@ -61,7 +61,7 @@ class VariableColumn(NamedTuple):
     @property
     def padding(self) -> bytes:
         """Padding of the values to a multiple of four bytes: fill, as in the library."""
-        return (self.fill * 4)[: self.place.padded - self.place.size]
+        return (self.fill * 4)[: self.place.padded - self.place.size]  # the specification: fill values, not NULs
 
     @property
     def inner(self) -> tuple[int, ...]:
@@ -94,9 +94,9 @@ def values(checked: Checked, parts: Mapping[str, Parts], layout: ClassicLayout) 
     try:
         for column in columns:
             if not column.place.record:
-                yield from Strip(column).record(0)
+                yield from Strip(column).record(0)  # a fixed variable is laid out like a lone record
                 yield from repeat_element(column.fill, column.place.padded - column.place.size)
-                column.close()
+                column.close()  # its buffer is freed before the next variable is read
         records = [column for column in columns if column.place.record]
         if layout.record_size > PIECE:
             yield from _large_records(records, layout)
@@ -175,7 +175,7 @@ def _large_records(columns: list[VariableColumn], layout: ClassicLayout) -> Iter
     for number in range(layout.records):
         for strip, column in zip(strips, columns, strict=True):
             yield from strip.record(number)
-            if len(columns) > 1:
+            if len(columns) > 1:  # a lone record variable has no padding between records
                 yield from repeat_element(column.fill, column.place.padded - column.place.size)
 
 
@@ -236,7 +236,7 @@ def _fill(block: bytearray, present: list[VariableColumn], first: int, count: in
             column.place.begin - layout.record_begin,
             (layout.record_size, *strides),
         )
-        target[...] = column.read((slice(first, first + count), *all_of(inner)))
+        target[...] = column.read((slice(first, first + count), *all_of(inner)))  # strides over the other variables
     return bytes(block)
 
 
@@ -244,7 +244,7 @@ def write(plan: FilePlan, report: Report, options: Options) -> Iterator[bytes]:
     """Yield the pieces of the file, whose kind the plan has checked."""
     assert plan.kind is not None
     layout = lay_out(plan.checked, plan.kind, plan.options.header_pad)
-    yield header(plan.checked, plan.kind, layout).ljust(layout.header, b"\0")
+    yield header(plan.checked, plan.kind, layout).ljust(layout.header, b"\0")  # unused up to `begin`
     yield from values(plan.checked, plan.checked.parts, layout)
 
 
@@ -258,7 +258,7 @@ def header(checked: Checked, kind: Kind, layout: ClassicLayout) -> bytes:
     for number, (path, dimension) in enumerate(checked.dimensions.items()):
         ids[path] = number
         writer.name(dimension.name)
-        writer.count(0 if dimension.unlimited else dimension.size)
+        writer.count(0 if dimension.unlimited else dimension.size)  # length 0 marks the record dimension
     writer.attributes(checked.dataset.attributes)
     writer.head(VARIABLE, len(checked.variables))
     for path, variable in checked.variables.items():
@@ -293,7 +293,7 @@ class _Header:
 
     def head(self, tag: int, length: int) -> None:
         """Append the head of a list."""
-        self.tag(tag if length else ABSENT)
+        self.tag(tag if length else ABSENT)  # the specification: ABSENT is tag 0 with count 0
         self.count(length)
 
     def pad(self, data: bytes) -> None:
@@ -302,7 +302,7 @@ class _Header:
 
     def name(self, name: str) -> None:
         data = encode(name)
-        self.count(len(data))
+        self.count(len(data))  # bytes of UTF-8, not characters
         self.pad(data)
 
     def attributes(self, attributes: tuple[Attribute, ...]) -> None:
@@ -313,4 +313,4 @@ class _Header:
             self.name(attribute.name)
             self.tag(TYPES[value.type])
             self.count(value.count)
-            self.pad(swap(value.data, ATOMIC[value.type].size))
+            self.pad(swap(value.data, ATOMIC[value.type].size))  # values are stored big-endian

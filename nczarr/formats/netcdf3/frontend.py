@@ -70,7 +70,7 @@ def read(source: Source, report: Report, options: Options | None = None) -> Unch
     Reports `bad-header`, `truncated-header`, `invalid-utf8`, `bad-name`,
     `rank-limit`, `misplaced-values`, `missing-values`, `ignored-vsize`.
     """
-    source = Source(source.name, source.data, binary=True, path=source.path)
+    source = Source(source.name, source.data, binary=True, path=source.path)  # a header has no encoding
     try:
         header = read_header(source.data)
         values = _values(header, len(source.data))
@@ -113,9 +113,9 @@ def _values(header: ClassicHeader, file_size: int) -> RecordPlaces:
     stride = record_size([place.size for place in growing])
     claimed = header.records
     if claimed is None:
-        end = max((place.begin + place.size for place in growing), default=0)
-        claimed = (file_size - end) // stride + 1 if growing and file_size >= end else 0
-    begun = max((-(-(file_size - place.begin) // stride) for place in growing), default=claimed)
+        end = max((place.begin + place.size for place in growing), default=0)  # the first record is not yet counted
+        claimed = (file_size - end) // stride + 1 if growing and file_size >= end else 0  # libnetcdf: 2³² - 1 records
+    begun = max((-(-(file_size - place.begin) // stride) for place in growing), default=claimed)  # a begun one counts
     available = min(claimed, max(0, begun))
     left_out = (claimed - available) * sum(place.size for place in growing)
     return RecordPlaces(tuple(places), available if left_out > most_missing(file_size) else claimed, stride, claimed)
@@ -125,8 +125,8 @@ def _values(header: ClassicHeader, file_size: int) -> RecordPlaces:
 def _check_sizes(header: ClassicHeader, values: RecordPlaces, source: Source, report: Report) -> None:
     """Warn about invalid `vsize` fields, which are redundant in the specification."""
     for variable, place in zip(header.variables, values.places, strict=True):
-        large = place.padded > LARGEST_VSIZE and variable.vsize == TOO_LARGE_VSIZE
-        if variable.vsize not in (place.size, place.padded) and not large:
+        large = place.padded > LARGEST_VSIZE and variable.vsize == TOO_LARGE_VSIZE  # the specification's mark of it
+        if variable.vsize not in (place.size, place.padded) and not large:  # some writers store the size before padding
             text = f"the header gives `{variable.name}` {variable.vsize} bytes; its dimensions need {place.padded}"
             where = Span(source, variable.vsize_at, variable.begin_at)
             report.warning("ignored-vsize", text, where, helps=["the dimensions are used"])
@@ -136,10 +136,10 @@ def _check_places(header: ClassicHeader, values: RecordPlaces, source: Source, r
     """Check that no values overlap each other or the header."""
     before = report.errors
     for one in _take(header, values):
-        if one.begin < header.size:
+        if one.begin < header.size:  # other programs leave room there, as `nc__enddef` does
             text = f"the values of `{one.owner.name}` begin at byte {one.begin}, within the header"
             report.error("misplaced-values", text, _begin(one.owner, source))
-    for ranges in (_list_fixed_and_records(header, values), _first_record(header, values)):
+    for ranges in (_list_fixed_and_records(header, values), _first_record(header, values)):  # records are interleaved
         last: _Range | None = None
         for one in sorted(ranges, key=lambda taken: (taken.begin, taken.end)):
             if last is not None and one.begin < last.end:
@@ -210,7 +210,7 @@ def _dataset(header: ClassicHeader, values: RecordPlaces, source: Source) -> tup
     dimensions = tuple(
         Dimension(
             name=name,
-            size=dimension.length or values.records,
+            size=dimension.length or values.records,  # length 0 marks the record dimension
             unlimited=not dimension.length,
             span=_span(source, dimension.extent),
         )
@@ -244,7 +244,7 @@ def _attributes(entries: tuple[AttributeEntry, ...], source: Source) -> tuple[At
             value=Constant(type=entry.type, count=entry.length, data=entry.data),
             span=_span(source, entry.extent),
         )
-        for entry in entries
+        for entry in entries  # values of the model have no padding
     )
 
 
@@ -258,7 +258,7 @@ def _stem(name: str) -> str:
     Bytes that are not UTF-8, blanks and braces become `_`.
     """
     stem = local_paths.stem_of(local_paths.name_of(name)).strip("<>")
-    return re.sub("[\x00-\x20{}\x7f\ud800-\udfff]", "_", stem)
+    return re.sub("[\x00-\x20{}\x7f\ud800-\udfff]", "_", stem)  # ncgen: braces end a name, blanks are dropped
 
 
 # ---- the values ------------------------------------------------------------------------------------------------------

@@ -21,7 +21,7 @@ from nczarr.semantics.infer_shapes import MAX_RANK
 FIRST_OF_CDF5 = TYPES["ubyte"]
 """First type number that only CDF-5 has."""
 
-_KINDS: dict[bytes, Kind] = {magic: kind for kind, magic in MAGIC.items()}
+_KINDS: dict[bytes, Kind] = {magic: kind for kind, magic in MAGIC.items()}  # the specification's byte: 1, 2 or 5
 _LISTS = {DIMENSION: "dimensions", VARIABLE: "variables", ATTRIBUTE: "attributes"}
 
 
@@ -139,10 +139,10 @@ class _HeaderReader:
         records = self._records()
         records_at = FileExtent(start, self._at)
         dimensions: list[DimensionEntry] = []
-        for _ in range(self._list(DIMENSION, 2 * self._width)):
+        for _ in range(self._list(DIMENSION, 2 * self._width)):  # an entry has a name and a length at least
             dimensions.append(self._dimension(dimensions))
         attributes = self._attributes()
-        count = self._list(VARIABLE, 4 * self._width + 2 * TAG + self._offset_width)
+        count = self._list(VARIABLE, 4 * self._width + 2 * TAG + self._offset_width)  # all members of `var` at least
         variables = tuple(self._read_variable(dimensions) for _ in range(count))
         return ClassicHeader(self._kind, records, records_at, tuple(dimensions), attributes, variables, self._at)
 
@@ -158,7 +158,7 @@ class _HeaderReader:
 
     def _number(self, width: int, what: str, *, signed: bool = True) -> int:
         """Return a nonnegative number of `width` bytes."""
-        number = int.from_bytes(self._take(width, what), "big", signed=signed)
+        number = int.from_bytes(self._take(width, what), "big", signed=signed)  # XDR: big-endian throughout
         if number < 0:
             raise BadHeaderError("bad-header", f"{what} is negative ({number})", self._at - width, self._at)
         return number
@@ -167,14 +167,14 @@ class _HeaderReader:
         """Return the number of following entries, each of at least `least` bytes."""
         count = self._number(self._width, f"the number of {what}")
         remaining = self._end - self._at
-        if count * least > remaining:
+        if count * least > remaining:  # before any allocation: a header of 40 bytes may claim 2³¹ entries
             text = f"the header counts {count} {what}, which do not fit into the remaining {remaining} bytes"
             raise BadHeaderError("truncated-header", text, self._at - self._width, self._at)
         return count
 
     def _records(self) -> int | None:
         """Return the number of records; None if all bits are set, for use of the file size."""
-        unsaid = b"\xff" * self._width
+        unsaid = b"\xff" * self._width  # STREAMING of the specification
         if bytes(self._data[self._at : self._at + self._width]) == unsaid:
             self._at += self._width
             return None
@@ -183,9 +183,9 @@ class _HeaderReader:
     # ---- lists -------------------------------------------------------------------------------------------------
     def _list(self, expected: int, least: int) -> int:
         """Return the length of a list from its head: tag and length. ABSENT has length 0."""
-        what, start = _LISTS[expected], self._at
+        what, start = _LISTS[expected], self._at  # each list has the same head, whatever its entries
         tag = int.from_bytes(self._take(TAG, f"the tag of the list of {what}"), "big")
-        if tag not in (ABSENT, expected):
+        if tag not in (ABSENT, expected):  # an empty list has both tag and count zero (ABSENT)
             text = f"the list of {what} begins with the tag {tag}, not with {expected} or {ABSENT}"
             raise BadHeaderError("bad-header", text, start, self._at)
         count = self._count(what, least)
@@ -200,7 +200,7 @@ class _HeaderReader:
         start = self._at
         if not length:
             raise BadHeaderError("bad-name", f"the name of {what} is empty", start - self._width, start)
-        data = self._take(pad(length), f"the name of {what}")[:length]
+        data = self._take(pad(length), f"the name of {what}")[:length]  # names are padded to multiples of four
         try:
             return data.decode("utf-8")
         except UnicodeDecodeError as fault:
@@ -211,8 +211,8 @@ class _HeaderReader:
     def _read_type(self, owner: str) -> str:
         number = int.from_bytes(self._take(TAG, f"the type of {owner}"), "big")
         name = TYPE_NAMES.get(number)
-        if name is None or (number >= FIRST_OF_CDF5 and self._kind != "nc5"):
-            what = f"type {number}" + (f" ({name})" if name else "")
+        if name is None or (number >= FIRST_OF_CDF5 and self._kind != "nc5"):  # the types 7 to 11 came with CDF-5
+            what = f"type {number}" + (f" ({name})" if name else "")  # the type that the number has in CDF-5
             text = f"{owner} has {what}, which {KIND_NAMES[self._kind]} files do not have"
             raise BadHeaderError("bad-header", text, self._at - TAG, self._at)
         return name
@@ -222,9 +222,9 @@ class _HeaderReader:
         name = self._name("a dimension")
         # files with 64-bit offsets have lengths up to 2³² - 4, as the netCDF library writes and reads them
         length = self._number(self._width, f"the length of dimension `{name}`", signed=self._kind != "nc6")
-        if not length:
+        if not length:  # length 0 marks the record dimension
             first = next((other.name for other in before if not other.length), None)
-            if first is not None:
+            if first is not None:  # the specification allows one record dimension
                 text = f"`{name}` is a second record dimension after `{first}`; a classic file has at most one"
                 raise BadHeaderError("bad-header", text, start, self._at)
         return DimensionEntry(name, length, FileExtent(start, self._at))
@@ -240,21 +240,21 @@ class _HeaderReader:
         count = self._count(f"values of attribute `{name}`", width)
         # The padding behind the last value of a file may be all that is missing; it is not needed.
         data = self._take(min(pad(count * width), self._end - self._at), f"the values of attribute `{name}`")
-        value = swap(data[: count * width], width)
+        value = swap(data[: count * width], width)  # values of the model are little-endian
         return AttributeEntry(name, kind, count, value, FileExtent(start, self._at))
 
     def _read_variable(self, declared: list[DimensionEntry]) -> VariableEntry:
         start = self._at
         name = self._name("a variable")
         rank = self._count(f"dimensions of variable `{name}`", self._width)
-        if rank > MAX_RANK:
+        if rank > MAX_RANK:  # NC_MAX_VAR_DIMS of the netCDF library
             text = f"`{name}` has {rank} dimensions; the limit is {MAX_RANK}"
             raise BadHeaderError("rank-limit", text, self._at - self._width, self._at)
         dimensions = tuple(self._dimension_of(name, axis, declared) for axis in range(rank))
         attributes = self._attributes()
         kind = self._read_type(f"variable `{name}`")
         vsize_at = self._at
-        vsize = int.from_bytes(self._take(self._width, f"the size of variable `{name}`"), "big")
+        vsize = int.from_bytes(self._take(self._width, f"the size of variable `{name}`"), "big")  # 2³² - 1: too large
         begin_at = self._at
         begin = self._number(self._offset_width, f"the offset of variable `{name}`")
         extent = FileExtent(start, self._at)
@@ -267,7 +267,7 @@ class _HeaderReader:
         if number >= len(declared):
             text = f"variable `{name}` has dimension number {number}; the file has {len(declared)} dimensions"
             raise BadHeaderError("bad-header", text, *place)
-        if axis and not declared[number].length:
+        if axis and not declared[number].length:  # the specification: the record dimension is the most significant
             text = f"the record dimension `{declared[number].name}` is not the first one of variable `{name}`"
             raise BadHeaderError("bad-header", text, *place)
         return number
@@ -276,7 +276,7 @@ class _HeaderReader:
 def element_count(variable: VariableEntry, header: ClassicHeader) -> int:
     """Return the number of elements of a variable, or of one record of it."""
     lengths = [header.dimensions[number].length for number in variable.dimensions]
-    return math.prod(lengths[is_record(variable, header) :])
+    return math.prod(lengths[is_record(variable, header) :])  # the record dimension counts no elements of a record
 
 
 def is_record(variable: VariableEntry, header: ClassicHeader) -> bool:

@@ -82,11 +82,11 @@ def _layout(path: str, plan: FilePlan) -> Layout | None:
     """Return the layout of a variable whose chunks are written without the library."""
     checked, storage = plan.checked, plan.storage[path]
     variable = checked.variables[path]
-    if storage.quantize is not None or not is_fixed(variable.type, checked.types):
+    if storage.quantize is not None or not is_fixed(variable.type, checked.types):  # quantized by the library
         return None
     lengths = chunk_lengths(path, variable, plan)
     dtype = descr(variable.type, checked.types)
-    if lengths is None or struct(variable.type, checked.types).size != itemsize(dtype):
+    if lengths is None or struct(variable.type, checked.types).size != itemsize(dtype):  # the library pads records
         return None
     if storage.endian == "big" and isinstance(dtype, str):
         dtype = big_descr(dtype)
@@ -168,7 +168,7 @@ def _change_fills(path: str, variables: list[str], change: Change) -> None:
 def _without_value(body: bytes) -> bytes | None:
     """Remove the value from a fill value message, keeping its size; None for unknown versions."""
     if len(body) >= 2 and body[0] == 3:
-        return bytes([3, body[1] & ~HAS_VALUE]) + bytes(len(body) - 2)
+        return bytes([3, body[1] & ~HAS_VALUE]) + bytes(len(body) - 2)  # the message keeps its length in the header
     if len(body) >= 8 and body[0] == 2:  # allocation time, fill time, whether it is defined, its size
         return body[:4] + bytes(len(body) - 4)
     return None

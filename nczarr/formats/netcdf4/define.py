@@ -58,7 +58,7 @@ def default_chunks(lengths: Sequence[int | None], itemsize: int, room: int = CHU
     if not fixed and len(lengths) == 1:
         return (max(1, max(1, min(LONE_BYTES, room // itemsize)) // itemsize),)
     if not fixed:
-        edge = int(math.pow(room / itemsize, 1 / len(lengths))) if lengths else 1
+        edge = int(math.pow(room / itemsize, 1 / len(lengths))) if lengths else 1  # as netCDF-C: the n-th root
         chunks = [max(1, edge)] * len(lengths)
     else:
         total = math.prod(float(length) for length in fixed) * itemsize
@@ -72,7 +72,7 @@ def default_chunks(lengths: Sequence[int | None], itemsize: int, room: int = CHU
 def _share(length: int, factor: float) -> int:
     if factor == math.inf:
         return max(1, length)
-    return max(1, min(length, int(max(0.0, factor * length - 0.5))))
+    return max(1, min(length, int(max(0.0, factor * length - 0.5))))  # 0.5: as netCDF-C
 
 
 def _trim(chunk: int, length: int | None) -> int:
@@ -105,7 +105,7 @@ def define(lib: Library, file: int, plan: FilePlan, report: Report) -> Ids:
         if path != "/":
             ids.groups[path] = lib.make("nc_def_grp", ids.groups[names.parent(path)], group.name.encode())
     for path, declared in dependencies_first(checked.types).items():
-        ids.types[path] = _define_type(lib, path, declared, ids, checked)
+        ids.types[path] = _define_type(lib, path, declared, ids, checked)  # NC_UNLIMITED is 0
     for path, dimension in checked.dimensions.items():
         length = 0 if grows(dimension) else dimension.size
         group_id = ids.groups[names.parent(path)]
@@ -175,7 +175,7 @@ def _define_type(lib: Library, path: str, declared: UserType, ids: Ids, checked:
             type_id = lib.make("nc_def_enum", group, ATOMIC_IDS[declared.base], name)
             width, signed = ATOMIC[declared.base].size, ATOMIC[declared.base].low < 0
             for constant in declared.constants:
-                value = constant.value.to_bytes(width, c.BYTE_ORDER, signed=signed)
+                value = constant.value.to_bytes(width, c.BYTE_ORDER, signed=signed)  # the library copies memory
                 lib.do("nc_insert_enum", group, type_id, constant.name.encode(), value)
             return type_id
         case CompoundType():
@@ -231,7 +231,7 @@ def _define_storage(lib: Library, group: int, variable_id: int, path: str, varia
         lib.do("nc_def_var_endian", group, variable_id, c.ENDIAN[storage.endian])
     filled = own_fill(path, plan.checked) is not None
     if storage.no_fill and not filled and is_fixed(variable.type, plan.checked.types):  # others: no_fill.py
-        lib.do("nc_def_var_fill", group, variable_id, 1, None)
+        lib.do("nc_def_var_fill", group, variable_id, 1, None)  # 1: NC_NOFILL
     if storage.quantize is not None:
         algorithm = c.QUANTIZE[storage.quantize.algorithm]
         lib.do("nc_def_var_quantize", group, variable_id, algorithm, storage.quantize.digits)
@@ -243,7 +243,7 @@ def chunk_lengths(path: str, variable: Variable, plan: FilePlan) -> tuple[int, .
     dimensions = [plan.checked.dimensions[str(ref)] for ref in variable.dimensions]
     if storage.chunks is not None:
         return tuple(
-            chunk if grows(dimension) else min(chunk, dimension.size)
+            chunk if grows(dimension) else min(chunk, dimension.size)  # NC_EBADCHUNK for a longer one
             for chunk, dimension in zip(storage.chunks, dimensions, strict=True)
         )
     unlimited = any(grows(dimension) for dimension in dimensions)
@@ -280,7 +280,7 @@ def put_attribute(lib: Library, group: int, owner: int, attribute: Attribute, id
     value = attribute.value
     name = attribute.name.encode()
     in_memory = c.BYTE_ORDER == "little" and isinstance(value.data, bytes)
-    if value.type == "char" or (in_memory and value.type in ATOMIC_IDS):
+    if value.type == "char" or (in_memory and value.type in ATOMIC_IDS):  # bytes of constants are little-endian
         lib.do("nc_put_att", group, owner, name, ATOMIC_IDS[value.type], value.count, value.data)
     else:
         values = constant_values(without_nil(value, checked.types), checked.types)

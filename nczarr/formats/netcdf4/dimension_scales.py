@@ -116,9 +116,9 @@ class DimensionScales:
         declared = integers(internal[COORDINATES]) if COORDINATES in internal else ()
         own = self._own.get(place)
         if own is not None and rank == 1:
-            return [[own]]
+            return [[own]]  # a scale of one axis is a coordinate variable
         if len(declared) == rank and self._dimensions.keys() >= set(declared):
-            return [[number] for number in declared]
+            return [[number] for number in declared]  # netCDF-C, too, takes these ids before DIMENSION_LIST
         if own is not None:
             return [[own], *[[]] * (rank - 1)]
         attribute = internal.get(DIMENSION_LIST)

@@ -100,5 +100,5 @@ def _set(h5: Hdf5, file: int, group: tuple[str, ...], name: str, value: object) 
             closing(h5, "H5Aclose", h5.do("H5Aopen", dataset, FILL.encode(), 0)) as attribute,  # not by name: HDF5
             closing(h5, "H5Tclose", h5.do("H5Aget_type", attribute)) as kind,  # 2.2.0 cannot write such a one
         ):
-            data = value[::-1] if h5.H5Tget_order(kind) == _BIG else value
+            data = value[::-1] if h5.H5Tget_order(kind) == _BIG else value  # constants are little-endian
             h5.do("H5Awrite", attribute, kind, cast(c_char_p(data), c_void_p))

@@ -71,7 +71,7 @@ NAMED = 8
 
 def read(source: Source, report: Report, options: Options | None = None) -> Unchecked | None:
     """Return the dataset of a file, or None. Reports unreadable-file."""
-    if remote_file.at(source.path) is None and not os.path.isfile(source.path):
+    if remote_file.at(source.path) is None and not os.path.isfile(source.path):  # HDF5 needs random access
         text = f"`{source.name}` is not a file; netCDF-4 is read only from files"
         report.error("unreadable-file", text, helps=["save it to a file first"])
         return None
@@ -178,7 +178,7 @@ class TreeReader:
     def _read_field(self, name: str, member: Member) -> Field:
         """Return a field of a record; a text of fixed length is an array of chars."""
         kind = member.type
-        if kind.family == STRING and kind.size > 1:
+        if kind.family == STRING and kind.size > 1:  # a char of netCDF has one byte
             return Field(name=name, type="char", shape=(*member.shape, kind.size))
         return Field(name=name, type=self._name_of(kind), shape=member.shape)
 
@@ -273,7 +273,7 @@ class TreeReader:
         )
         if chunks:
             chunks = (*chunks, *stored.dataset.type.shape)
-        wide = type_name in ATOMIC and ATOMIC[type_name].size > 1
+        wide = type_name in ATOMIC and ATOMIC[type_name].size > 1  # one byte has no order
         is_big = wide and info.dtype is not None and info.dtype[0] == ">"
         endian: Literal["big"] | None = "big" if is_big else None
         element = stored.dataset.type.element
@@ -307,7 +307,7 @@ class TreeReader:
     ) -> Attribute | None:
         """Return an attribute of those of an owner; None, and say why, where it is left out."""
         first, problem = _check_name(one.name)
-        if first != one.name and any(other.name == first for other in stored):
+        if first != one.name and any(other.name == first for other in stored):  # netCDF-C stores names in NFC
             self._namesakes.append(Namesake("attribute", one.name, "attribute", first, scope, None))
             return None
         if problem is not None:

@@ -307,7 +307,7 @@ class IndexChunkArray(ChunkGridArray):
 
     def _mask_beyond(self, table: ChunkTable) -> ChunkTable:
         """Return a table in which chunks that exceed the extent have the mask of their filters."""
-        if self.unfiltered_edges and self.stored.codecs:
+        if self.unfiltered_edges and self.stored.codecs:  # HDF5 may leave chunks across the edge unfiltered
             ends = (self._indices(table) + 1) * np.array(self.layout.chunks, np.int64)
             table.mask[(ends > np.array(self.extent, np.int64)).any(axis=1)] = (1 << len(self.stored.codecs)) - 1
         return table

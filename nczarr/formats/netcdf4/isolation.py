@@ -284,7 +284,7 @@ def _limit_memory(more: int) -> None:
     import resource
 
     with open("/proc/self/statm", "rb") as file:
-        size = int(file.read().split()[5]) * resource.getpagesize()
+        size = int(file.read().split()[5]) * resource.getpagesize()  # the sixth number: pages of data and stack
     most = resource.getrlimit(resource.RLIMIT_DATA)[1]
     limit = size + more if most == resource.RLIM_INFINITY else min(size + more, most)
     resource.setrlimit(resource.RLIMIT_DATA, (limit, most))
@@ -296,7 +296,7 @@ def _serve(source: IO[bytes], out: IO[bytes]) -> None:
     if sys.platform != "win32":
         import resource
 
-        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))  # a crash leaves no core file
     prepare()
     _watch = _Watch()
     send(out, (True, None))

@@ -28,10 +28,10 @@ BYTE_ORDER = sys.byteorder
 
 CHUNKED, CONTIGUOUS, COMPACT = 0, 1, 2
 NETCDF4, CLASSIC_MODEL, NOCLOBBER = 0x1000, 0x0100, 0x0004
-ENDIAN = {"little": 1, "big": 2}
+ENDIAN = {"little": 1, "big": 2}  # NC_ENDIAN_LITTLE, NC_ENDIAN_BIG
 QUANTIZE = {"bitgroom": 1, "granularbitround": 2, "bitround": 3}
 
-_UNREACHABLE = range(-108, -100)
+_UNREACHABLE = range(-108, -100)  # NC_EVARMETA to NC_EHDFERR
 """Status codes about the file rather than the call: NC_EHDFERR to NC_EVARMETA."""
 
 _SYSTEM = frozenset({errno.ENOSPC, errno.EFBIG, errno.EDQUOT, errno.EIO, errno.EROFS, errno.EACCES, errno.EPERM})

@@ -92,7 +92,7 @@ def _address(h5: Hdf5, one: int) -> int:
     """Return the address of an open object; of a file, that of its root. Raises OSError."""
     info = create_string_buffer(256)
     h5.do("H5Oget_info1", one, info)
-    return int(unpack_from("<Q", info, 8)[0])
+    return int(unpack_from("<Q", info, 8)[0])  # H5O_info1_t: number of the file, then the address
 
 
 def read_space(h5: Hdf5, space: int) -> Dataspace:
@@ -113,7 +113,7 @@ class _Memory:
 
     def find(self, element: bytes, size: int) -> bytes | None:
         """Return the bytes of a list or text; None for NIL. A text is a pointer, a list has a count before it."""
-        pointer = int.from_bytes(element[-8:], "little")
+        pointer = int.from_bytes(element[-8:], "little")  # hvl_t: length, then pointer; a text is a pointer
         if not pointer:
             return None
         is_text = len(element) == 8
@@ -160,14 +160,14 @@ class _ObjectReader:
 
         callback, start = _Names(note), c_uint64()
         if getattr(self._h5, function)(one, _BY_CREATION, 0, byref(start), callback, None) < 0:
-            items.clear()
+            items.clear()  # HDF5 refuses this order where it was not tracked
             self._h5.do(function, one, _BY_NAME, 0, byref(c_uint64()), callback, None)
         return items
 
     def _read_links(self, group: int) -> dict[bytes, Link]:
         links = {}
         for name, info in self._list_names("H5Literate1", group):
-            kind, value = unpack_from("<i", info)[0], unpack_from("<Q", info, 24)[0]
+            kind, value = unpack_from("<i", info)[0], unpack_from("<Q", info, 24)[0]  # offsets in H5L_info1_t
             if kind == HARD:
                 links[name] = Link(name, kind, value)
                 continue
@@ -292,7 +292,7 @@ class _ObjectReader:
         for place in range(h5.do("H5Pget_external_count", plist)):
             h5.do("H5Pget_external", plist, place, len(name), name, byref(c_uint64()), byref(c_uint64()))
             names.append(name.value)
-        if h5.do("H5Pget_layout", plist) > CHUNKED:
+        if h5.do("H5Pget_layout", plist) > CHUNKED:  # H5D_VIRTUAL is 3
             h5.do("H5Pget_virtual_count", plist, byref(count))
         for place in range(count.value):
             h5.do("H5Pget_virtual_filename", plist, place, name, len(name))

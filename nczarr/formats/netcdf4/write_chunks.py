@@ -409,5 +409,5 @@ def _encode(source: ArraySource, index: Index, into: Into) -> Ready | None:
         return None
     data = full.tobytes()
     if not into.known:
-        return Ready(index, data, (1 << len(layout.codecs)) - 1, copied=False)
+        return Ready(index, data, (1 << len(layout.codecs)) - 1, copied=False)  # bit i: filter i was skipped
     return Ready(index, codecs.encode(layout.codecs, data, itemsize(layout.dtype)), 0, copied=False)

@@ -72,7 +72,7 @@ def grid(zarray: Any) -> ChunkGrid:
     shape, chunks = zarray.get("shape"), zarray.get("chunks")
     if not (_lengths(shape, 0) and _lengths(chunks, 1) and len(shape) == len(chunks)):
         raise RecordFaultError("`shape` and `chunks` must be lists of integers of the same length")
-    if len(shape) > 1 and zarray.get("dimension_separator", ".") != ".":
+    if len(shape) > 1 and zarray.get("dimension_separator", ".") != ".":  # the layout knows dots alone
         raise RecordFaultError("`dimension_separator` must be a dot in Parquet references")
     return ChunkGrid(grid_of(tuple(shape), tuple(chunks)))
 
@@ -118,7 +118,7 @@ class ReferenceRows(NamedTuple):
         wrong = range_fault(offset, size)
         if wrong is not None:
             raise RecordFaultError(wrong)
-        return Reference(url, offset, size) if offset or size else Reference(url)
+        return Reference(url, offset, size) if offset or size else Reference(url)  # 0, 0: the whole target
 
     def present(self) -> NDArray[np.int64]:
         """Return the numbers of the nonempty rows: int64, shape (rows,)."""
@@ -256,7 +256,7 @@ def _arrays(
     grids: dict[str, ChunkGrid] = {}
     for key, data in documents.items():
         folder, slash, name = key.rpartition("/")
-        if not name.startswith(".z"):
+        if not name.startswith(".z"):  # fsspec takes keys with `.z` for metadata, and knows no Zarr v3
             _refuse(report, key, "only documents of Zarr 2 are supported")
         elif name == ARRAY:
             try:
@@ -314,7 +314,7 @@ def _refuse(report: Report, key: str, why: str) -> None:
 
 
 def _grid(referred: Referred) -> ChunkGrid:
-    return ChunkGrid(referred.counts or (1,))
+    return ChunkGrid(referred.counts or (1,))  # a scalar has a grid of one chunk
 
 
 def _files(array: _ArrayChunks, rows: int) -> Iterator[tuple[int, bytes]]:
@@ -337,7 +337,7 @@ def _files(array: _ArrayChunks, rows: int) -> Iterator[tuple[int, bytes]]:
             span = spans[place]
             at = chunk[span] - place * rows
             source[at], offset[at], length[at] = columns.source[span], columns.offset[span], columns.length[span]
-            length[length == WHOLE] = 0
+            length[length == WHOLE] = 0  # a length of 0 means the whole target
         inline = data.get(place, {})
         source[list(inline)] = -1
         paths = urls.take(pa.array(source, mask=source < 0))

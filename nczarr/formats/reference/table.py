@@ -44,7 +44,7 @@ _TRIES = 3
 _DROP: int | None = getattr(mmap, "MADV_DONTNEED", None)
 _BEGIN = re.compile(rb"(?:\xef\xbb\xbf)?[ \t\r\n]*\{[ \t\r\n]*")
 _REFS = re.compile(rb'"refs"[ \t\r\n]*:[ \t\r\n]*\{[ \t\r\n]*')
-_ESCAPED = re.compile(rb"\\u00(?:72|65|66|73)")
+_ESCAPED = re.compile(rb"\\u00(?:72|65|66|73)")  # `refs`, spelled with escapes
 _NEXT = re.compile(rb'[ \t\r\n]*,[ \t\r\n]*(?=")')
 
 

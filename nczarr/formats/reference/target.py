@@ -187,7 +187,7 @@ def _facts(note: Mapping[str, Any] | None) -> dict[str, Any]:
 
 def text_of(data: bytes) -> str:
     """Return data as text: printable ASCII lines, or UTF-8 beginning with `{`, unchanged; else base64."""
-    if data.isascii() and not data.startswith(TEXT.encode()):
+    if data.isascii() and not data.startswith(TEXT.encode()):  # else it would be decoded
         text = data.decode("ascii")
         if text.replace("\n", "").isprintable():
             return text

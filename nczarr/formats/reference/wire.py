@@ -104,10 +104,10 @@ def read(
     if version is None:
         plain = ((key, dict(value) if isinstance(value, ReferenceTable) else value) for key, value in members.items())
         refs = members if isinstance(members, ReferenceTable) else ReferenceTable(dict(plain))
-        refs.discard("version")
+        refs.discard("version")  # fsspec leaves a null in the map
         check_values(refs, (), 0, faults)
         document = ReferenceDocument(0, {}, (), refs)
-    elif isinstance(version, int | float) and not isinstance(version, bool) and version == 1:
+    elif isinstance(version, int | float) and not isinstance(version, bool) and version == 1:  # fsspec takes `true`
         document = _first(members, faults, overrides or {})
     else:
         text = f"version must be the number 1, not `{_show(version)}`"
@@ -224,7 +224,7 @@ def _generator(item: Any, path: Path, templates: dict[str, str], faults: Faults)
         value = item.get(name, 0)
         if isinstance(value, bool) or not isinstance(value, int | str):
             fault(f"{named}: {_wrong(item, name, 'text or an integer')}", (*path, name))
-    if ("offset" in item) != ("length" in item):
+    if ("offset" in item) != ("length" in item):  # fsspec: one alone is a ValueError
         fault(f"{named}: `offset` and `length` must be given together", path, ["leave both out for whole targets"])
     declared = item.get("dimensions")
     if not isinstance(declared, dict):
@@ -233,7 +233,7 @@ def _generator(item: Any, path: Path, templates: dict[str, str], faults: Faults)
     dimensions = []
     for name, values in declared.items():
         here = (*path, "dimensions", name)
-        if name in templates:
+        if name in templates:  # fsspec raises a TypeError here
             fault(f"{named}: dimension `{name}` has the name of a template", here)
         parsed = _values(values)
         if isinstance(parsed, str):
@@ -297,7 +297,7 @@ def range_fault(offset: Any, length: Any) -> str | None:
     """Return the fault of a byte range, or None."""
     if type(offset) is not int or type(length) is not int:
         return f"offset and length must be integers, not `{_show(offset)}` and `{_show(length)}`"
-    if offset < 0 or length < 0:
+    if offset < 0 or length < 0:  # fsspec reads some as distances from the end
         return f"offset and length must not be negative: {_show(offset)} and {_show(length)}"
     return None if offset + length < LARGEST_END else "offset and length add up to 2^63 or more"
 

@@ -60,7 +60,7 @@ def number(value: Any, type_name: str) -> str:
 
 def _real(value: float, text: str, ending: str) -> str:
     if math.isnan(value):
-        return "NAN"
+        return "NAN"  # NAN of C99's math.h
     if math.isinf(value):
         return "INFINITY" if value > 0 else "-INFINITY"
     return f"{text}{'' if any(mark in text for mark in '.e') else '.0'}{ending}"
@@ -78,7 +78,7 @@ def text(data: bytes) -> str:
         elif 32 <= byte < 127:
             shown.append(character)
         else:
-            shown.append(f"\\{byte:03o}")
+            shown.append(f"\\{byte:03o}")  # three digits: a digit behind them would count
     return f'"{"".join(shown)}"'
 
 

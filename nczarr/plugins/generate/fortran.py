@@ -51,7 +51,7 @@ def text(value: str | bytes) -> str:
     parts = []
     for piece in re.findall(rb"[\x20-\x7e]{1,80}|[^\x20-\x7e]+", data):
         if 32 <= piece[0] < 127:
-            parts.append('"' + piece.decode("ascii").replace('"', '""') + '"')
+            parts.append('"' + piece.decode("ascii").replace('"', '""') + '"')  # Fortran doubles a quote in a text
         elif len(piece) > 1 and len({*piece}) == 1:
             parts.append(f"repeat(char({piece[0]}), {len(piece)})")
         else:
@@ -110,7 +110,7 @@ def _has_writable_fill(variable: SchemaVariable) -> bool:
 def write_last_record(record: LastRecord) -> str:
     """Return the arguments behind the variable in the call that gives an unlimited dimension its length."""
     variable = record.variable
-    start = ", ".join(str(one + 1) for one in reversed(record.start))
+    start = ", ".join(str(one + 1) for one in reversed(record.start))  # Fortran counts from 1, fastest dimension first
     fill = text(variable.fill) if variable.type == "char" else f"[{number(variable.fill, kind_of(variable.type))}]"
     return f"{fill}, start=[{start}], count=[{', '.join(['1'] * variable.rank)}]"
 
@@ -118,7 +118,7 @@ def write_last_record(record: LastRecord) -> str:
 def list_storage(variable: SchemaVariable, ncid: str) -> Iterator[str]:
     """Yield the calls that define how a variable is stored."""
     if variable.storage.chunks and variable.rank:
-        chunks = ", ".join(map(str, reversed(variable.storage.chunks)))
+        chunks = ", ".join(map(str, reversed(variable.storage.chunks)))  # in Fortran the fastest dimension is first
         yield f"nf90_def_var_chunking({ncid}, varid, nf90_chunked, [{chunks}])"
     elif variable.storage.layout in ("contiguous", "compact"):
         layout = f"nf90_{variable.storage.layout}"

@@ -50,7 +50,7 @@ def number(value: Any, type_name: str) -> str:
             return f"{box}.{'POSITIVE' if value > 0 else 'NEGATIVE'}_INFINITY"
         return f"{np.float32(value) if own == 'float' else repr(float(value))}{ending}"
     bits = 8 * ATOMIC[type_name].size
-    signed = (int(value) + (1 << bits - 1)) % (1 << bits) - (1 << bits - 1)
+    signed = (int(value) + (1 << bits - 1)) % (1 << bits) - (1 << bits - 1)  # Java has no unsigned types
     return f"{signed}L" if own == "long" else str(signed)
 
 
@@ -60,7 +60,7 @@ def text(value: str) -> str:
     for unit in np.frombuffer(value.encode("utf-16-le", "surrogatepass"), "<u2").tolist():
         character = chr(unit)
         plain = f"\\{character}" if character in '"\\' else character
-        octal = f"\\{unit:03o}" if unit < 256 else f"\\u{unit:04x}"
+        octal = f"\\{unit:03o}" if unit < 256 else f"\\u{unit:04x}"  # `\u000a` would end the line: Java reads it first
         shown.append(plain if 32 <= unit < 127 else octal)
     return f'"{"".join(shown)}"'
 

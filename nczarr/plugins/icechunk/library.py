@@ -68,7 +68,7 @@ def failing(place: str, options: StorageOptions) -> Iterator[None]:
     _ThisProcess.uses = True
     try:
         yield
-    except BaseException as error:
+    except BaseException as error:  # PyO3's PanicException is no Exception
         if not is_foreign(error):
             raise
         raise failure(error, place, options) from None
@@ -97,6 +97,7 @@ def explain(error: BaseException) -> str:
     Icechunk 1 draws a report with a frame, icechunk 2 appends the context to
     the message.
     """
+    # colours of a terminal
     text = re.sub(r"\x1b\[[0-9;]*m", "", str(getattr(error, "message", None) or error))
     if type(error).__name__ == "PanicException":
         return "icechunk failed: " + " ".join(text.split())[:200]

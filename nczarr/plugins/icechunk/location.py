@@ -19,7 +19,7 @@ from nczarr.stores.url import BadURLError, Location, LocationKind, Repository, l
 
 FORMAT = "icechunk"
 
-MAGIC = "ICE🧊CHUNK".encode()
+MAGIC = "ICE🧊CHUNK".encode()  # its files begin so
 """First bytes of the documents of a repository."""
 
 _REVISION = r"(?s)(branch|tag|snapshot)=(.+)"

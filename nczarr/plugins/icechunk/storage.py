@@ -52,7 +52,7 @@ def storage_of(repository: Repository, options: StorageOptions) -> Any:
         return ice.http_storage(repository.place)
     if protocol == MEMORY:
         with _lock:
-            return _memory.setdefault(repository.place, ice.in_memory_storage())
+            return _memory.setdefault(repository.place, ice.in_memory_storage())  # every call makes another one
     raise BadURLError(f"icechunk {ice.__version__} has no repositories at `{protocol}://`")
 
 
@@ -69,6 +69,7 @@ def retrying(config: Any, options: StorageOptions) -> Any:
         if not (isinstance(retries, int) and 0 <= retries <= 100):
             raise BadURLError("the storage option `retries` must be a number, 0 to 100")
         ice = load_library()
+        # `max_tries` counts the first one too
         config.storage = ice.StorageSettings(retries=ice.StorageRetriesSettings(max_tries=retries + 1))
     return config
 
@@ -88,7 +89,7 @@ def store_and_credentials(prefix: str, options: StorageOptions, declared: Any) -
         return ice.local_filesystem_store(prefix.partition("://")[2]), getattr(sentinels, "LocalFileSystemAccess", None)
     settings = select_options(protocol, options)
     if protocol in WEB:
-        plain = {"allow_http": "true"} if protocol == "http" else None
+        plain = {"allow_http": "true"} if protocol == "http" else None  # icechunk refuses plain HTTP without it
         return ice.http_store(plain), getattr(sentinels, "HttpAccess", None)
     if protocol in S3:
         ours, theirs = _s3(settings), getattr(declared, "_0", None)
@@ -150,7 +151,7 @@ def _s3_credentials(settings: Mapping[str, Any]) -> dict[str, Any]:
 def _google(settings: Mapping[str, Any]) -> dict[str, Any]:
     _check_option(settings, ("token", "anon"))
     token = settings.get("token")
-    if token == "anon" or settings.get("anon"):
+    if token == "anon" or settings.get("anon"):  # as gcsfs has it
         return {"anonymous": True}
     return {"from_env": True} if token is None else {"service_account_file": str(token)}
 

@@ -54,7 +54,7 @@ if TYPE_CHECKING:
 TOGETHER, HELD = 256, 4 << 20
 """Chunks, or bytes of chunks, that wait to be set together."""
 
-MAIN = "main"
+MAIN = "main"  # every new repository has it
 """Branch of a new repository."""
 
 NAMED_SINCE = 2

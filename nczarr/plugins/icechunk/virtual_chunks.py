@@ -56,10 +56,12 @@ def file_at(url: str) -> File | None:
         and int(load_library().__version__.partition(".")[0]) < PORTS_SINCE
     ):
         return None
+    # icechunk's name of Google's protocol is `gcs`
     protocol = "s3" if protocol in S3 else "gcs" if protocol in GOOGLE else protocol
     if protocol in WEB:
         file = File(f"{protocol}://{rest}", f"{protocol}://{rest.partition('/')[0]}/")
     else:
+        # paths and keys are plain text; a web URL has its escapes already
         file = File(f"{protocol}://{quote(rest, safe='/')}", f"{protocol}://{rest.rpartition('/')[0]}/")
     return file if _HELD.match(file.folder) else None
 
@@ -159,9 +161,9 @@ def find_unchanged_since(places: Iterable[str], begin: datetime) -> datetime:
     newest = datetime.fromtimestamp(0, UTC)
     for place in places:
         if is_remote(place) or origin(place) is not None:
-            return begin.replace(microsecond=0) + timedelta(seconds=1)
+            return begin.replace(microsecond=0) + timedelta(seconds=1)  # Last-Modified has whole seconds
         changed = os.stat(place.removeprefix(FILE)).st_mtime_ns
-        newest = max(newest, datetime.fromtimestamp(-(-changed // 10**9), UTC))
+        newest = max(newest, datetime.fromtimestamp(-(-changed // 10**9), UTC))  # icechunk keeps whole seconds
     return newest
 
 

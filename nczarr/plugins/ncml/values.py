@@ -22,6 +22,7 @@ MOST_OF_DOCUMENT = 1 << 24
 """Maximum values of all variables of a document that are stated, computed or converted: they are in memory."""
 
 TYPES = {
+    # of Java: a long has 64 bits
     "byte": "byte", "ubyte": "ubyte", "char": "char", "short": "short", "ushort": "ushort", "int": "int",
     "uint": "uint", "long": "int64", "ulong": "uint64", "float": "float", "double": "double", "string": "string",
 }  # fmt: skip
@@ -39,7 +40,7 @@ class StatedValueError(ValueError):
 def split_values(text: str, separator: str | None) -> list[str]:
     """Return the texts of values, which any of the separating characters divides."""
     if not separator or not separator.strip():
-        return text.split()
+        return text.split()  # NcML: blanks separate
     for character in separator[1:]:
         text = text.replace(character, separator[0])
     return [piece for piece in text.split(separator[0]) if piece]
@@ -94,7 +95,7 @@ def constant_of(element: XmlElement, type_name: str | None = None) -> Constant:
 
 
 def _parse_type(element: XmlElement) -> str:
-    word = element.attributes.get("type", "String")
+    word = element.attributes.get("type", "String")  # the schema's default
     type_name = TYPES.get(word.lower())
     if type_name is None:
         raise StatedValueError(f"`{word[:40]}` is not a type of attributes")

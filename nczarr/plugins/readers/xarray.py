@@ -60,9 +60,11 @@ FAULTS = (
 def names_of(array: StoreNode) -> tuple[Any, str, str]:
     """Return the dimension names of an array, also of older NCZarr, with their key and pointer."""
     axis_names, key, pointer = zarr_python.axes(array)
+    # of netCDF-C before 4.8.1: xarray reads the names of dimensions from it too
     older = array.meta.get("_NCZARR_ARRAY")
     references = older.get("dimrefs") if isinstance(older, dict) else None
     if axis_names is None and array.version == 2 and isinstance(references, list):
+        # as xarray does
         return [str(name).rpartition("/")[2] for name in references], array.key, "/_NCZARR_ARRAY/dimrefs"
     return axis_names, key, pointer
 
@@ -172,6 +174,7 @@ def _decodes(value: Any, letter: str, name: Any) -> bool:
         return isinstance(value, int) or (isinstance(value, float) and math.isfinite(value))
     if letter == "c":
         return isinstance(value, list) and len(value) == 2 and all(_decodes(part, "f", None) for part in value)
+    # xarray decodes both from base64, a float from eight bytes
     if letter == "f" or name in ("bytes", "variable_length_bytes"):
         try:
             data = base64.standard_b64decode(value)
@@ -201,7 +204,7 @@ def find_attributes(array: StoreNode) -> Iterator[Finding]:
             if name == "units":
                 fault, text = "undecodable-time", f"`{array.path}` is in `{array.attrs['units']}`, and {why}"
             yield array.at_attribute(fault, name, text)
-    if array.attrs.get("dtype") == "bool" and letter in "iu":
+    if array.attrs.get("dtype") == "bool" and letter in "iu":  # xarray's mark of booleans
         text = f"an attribute of `{array.path}` is `dtype`, of the value `bool`"
         yield array.at_attribute("hidden-attribute", "dtype", text)
 

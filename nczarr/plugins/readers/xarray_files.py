@@ -14,7 +14,7 @@ from nczarr.plugins.readers.coordinate_order import find_unsorted
 from nczarr.plugins.readers.rule import Finding, faults
 from nczarr.semantics.checked import Checked
 
-UNITS = frozenset(
+UNITS = frozenset(  # cftime's, and xarray's nanoseconds
     "nanosecond nanoseconds microsecond microseconds microsec microsecs millisecond milliseconds millisec millisecs "
     "msec msecs ms "
     "second seconds sec secs s minute minutes min mins hour hours hr hrs h day days d".split()
@@ -23,7 +23,7 @@ CALENDARS = frozenset(
     "standard gregorian proleptic_gregorian tai noleap julian all_leap 365_day 366_day 360_day".split()
 )
 _LONG = frozenset({"nanosecond", "microsecond", "millisecond", "second", "minute", "hour", "day"})
-_USUAL = frozenset({"standard", "gregorian", "proleptic_gregorian"})
+_USUAL = frozenset({"standard", "gregorian", "proleptic_gregorian"})  # NumPy's times have these alone
 _DATE = re.compile(r"\s*([+-]?[0-9]{1,9})(?:-([0-9]{1,2})(?:-([0-9]{1,2}))?)?(?![0-9-])")
 _DAYS = (31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31)
 
@@ -31,7 +31,7 @@ _DAYS = (31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31)
 def cf_faults(attributes: Mapping[str, Any], *, numeric: bool) -> Iterator[tuple[str, str]]:
     """Yield names and reasons of attributes that prevent decoding. `numeric`: the variable has numeric values."""
     units = attributes.get("units")
-    if isinstance(units, str) and "since" in units:
+    if isinstance(units, str) and "since" in units:  # xarray's test of times
         why = _time_fault(units, attributes.get("calendar", "standard"), numeric=numeric)
         if why:
             yield "units", why
@@ -46,13 +46,14 @@ def cf_faults(attributes: Mapping[str, Any], *, numeric: bool) -> Iterator[tuple
 
 def _time_fault(units: str, calendar: Any, *, numeric: bool) -> str | None:
     """Return why times in these units cannot be decoded; None if their syntax is valid."""
-    parts = re.match(r"(.+) since (.+)", units)
+    parts = re.match(r"(.+) since (.+)", units)  # xarray's pattern
     if parts is None:
         return "there is no unit before `since`, or no date after it"
     name = str(calendar).lower()
     if not isinstance(calendar, str) or name not in CALENDARS:
         return f"there is no calendar `{calendar}`"
     unit = parts[1].strip().lower()
+    # cftime: `months` need months of equal length
     if unit not in UNITS and not (unit in ("month", "months") and name == "360_day"):
         return f"`{unit}` is not a time unit of constant length"
     if not numeric:
@@ -69,6 +70,7 @@ def _exists(date: re.Match[str], calendar: str) -> bool:
     if date[2] is None:
         return True
     year, month, day = int(date[1]), int(date[2]), int(date[3] or 1)
+    # cftime: these three calendars have no year 0
     if not 1 <= month <= 12 or day < 1 or (year == 0 and calendar in ("standard", "gregorian", "julian")):
         return False
     if calendar == "360_day":
@@ -81,6 +83,7 @@ def _exists(date: re.Match[str], calendar: str) -> bool:
 
 
 def _is_leap(year: int, calendar: str) -> bool:
+    # the mixed calendar is Julian before October 1582
     old = calendar == "julian" or (calendar in ("standard", "gregorian") and year < 1582)
     return year % 4 == 0 and (old or year % 100 != 0 or year % 400 == 0)
 

@@ -217,7 +217,7 @@ def find_codecs(array: StoreNode) -> Iterator[Finding]:
             yield array.at("nameless-codec", pointer, f"a codec of `{path}` has no name")
         elif since != "":
             yield array.at("unread-codec", pointer, f"`{path}` is encoded with `{name}`", until=since or "")
-        if name == "shuffle" and codec.get("elementsize", 4) == 0:
+        if name == "shuffle" and codec.get("elementsize", 4) == 0:  # numcodecs takes 4 without it
             size = zarr_types.kind(array.meta, array.version)[1]
             by = POINTER if str(array.meta.get("dtype")).startswith("|S") else size
             text = f"shuffle of `{path}` has the element size 0"

@@ -138,7 +138,7 @@ def kind(array: Json, version: int) -> tuple[str, int]:
         return "O", 0
     letter, size = dtype[1], re.match(r"[0-9]*", dtype[2:])
     number = int(size[0]) if size and size[0] else 0
-    return letter, number * 4 if letter == "U" else number
+    return letter, number * 4 if letter == "U" else number  # UCS-4
 
 
 def refuses_fill(value: Any, array: Json, version: int) -> bool:
@@ -163,7 +163,7 @@ def refuses_fill(value: Any, array: Json, version: int) -> bool:
             return not _is_base64(value)
         case "U":
             return not isinstance(value, str)
-        case "m" | "M":
+        case "m" | "M":  # NumPy's word for a missing time
             return not (type(value) is int or value == "NaT")
         case _:
             return False
@@ -184,7 +184,7 @@ def _is_no_integer(value: Any, letter: str, size: int) -> bool:
 
 def _is_unreadable_float(value: Any, version: int) -> bool:
     if isinstance(value, str):
-        if version == 3 and re.fullmatch(r"0x(?:[0-9a-fA-F]{2})+", value):
+        if version == 3 and re.fullmatch(r"0x(?:[0-9a-fA-F]{2})+", value):  # v3: the bits of a NaN
             return False
         try:
             float(value)

@@ -73,7 +73,7 @@ PARTS_AT_ONCE = 4
 PART = 16 << 20
 """Bytes of a part; parts in transfer are in memory."""
 
-MOST_PARTS = 10_000
+MOST_PARTS = 10_000  # the limit of S3's multipart uploads
 
 WHOLE = 64 << 20
 """Maximum bytes of an object sent by one request."""
@@ -81,7 +81,7 @@ WHOLE = 64 << 20
 SHARED = 8
 """File systems that are kept for other places."""
 
-MOST_REMOVED = 1000
+MOST_REMOVED = 1000  # the limit of S3's DeleteObjects
 """Maximum keys removed by one request."""
 
 S3 = frozenset({"s3", "s3a"})
@@ -272,9 +272,9 @@ class FileConnection(Connection):
             arguments, self._end = add_credentials(arguments, web)
         if self.place.server is not None:
             arguments.setdefault("endpoint_url", self.place.server)
-        arguments.setdefault("use_listings_cache", False)
+        arguments.setdefault("use_listings_cache", False)  # fsspec would answer from its own cache of listings
         if len(protocols) == 1 and "::" not in self.place.path:
-            return {**arguments, "skip_instance_cache": True}
+            return {**arguments, "skip_instance_cache": True}  # fsspec keeps instances as long as the process lives
         return {self.protocol: arguments}
 
     def share_system(self, url: str) -> FileConnection:
@@ -321,7 +321,7 @@ class FileConnection(Connection):
         while True:
             page = self._try("call_s3", ("list_objects_v2",), asked, folder, 0)
             for entry in page.get("Contents", ()):
-                if not entry["Key"].endswith("/"):
+                if not entry["Key"].endswith("/"):  # S3 consoles make empty objects for folders
                     yield {**entry, "name": f"{bucket}/{entry['Key']}", "size": entry["Size"]}
             if not page.get("IsTruncated"):
                 return

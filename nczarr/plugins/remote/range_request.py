@@ -91,6 +91,7 @@ class RangeAnswer(NamedTuple):
     """Listed properties of the object: `size`, and what the library tells of its tag and time."""
 
 
+# RFC 9110 allows `*` for an unknown size, which no caller could use
 _CONTENT_RANGE = re.compile(r"bytes (\d+)-(\d+)/(\d+)")
 
 _ENCRYPTED = "ServerSideEncryption", "SSECustomerAlgorithm"
@@ -108,11 +109,13 @@ async def by_http(system: Any, url: str, start: int, stop: int) -> RangeAnswer:
     """
     session = await system.set_session()
     named = dict(system.kwargs)
+    # ranges of a compressed answer would count other bytes
     headers = {**named.pop("headers", {}), "Range": _range_header(start, stop), "Accept-Encoding": "identity"}
     async with session.get(system.encode_url(url), headers=headers, **named) as answer:
         if answer.status == UNSATISFIABLE:
             raise UnrangedError(errno.EINVAL, "the object ends before the range")
         system._raise_not_found_for_status(answer, url)
+        # RFC 9110: 206 is a range, 200 the whole object
         if answer.status != PARTIAL or answer.headers.get("Content-Encoding", "identity") != "identity":
             raise UnrangedError(errno.ENOTSUP, "the server sends whole files only")
         content_range = answer.headers.get("Content-Range", "")
@@ -139,7 +142,7 @@ async def by_s3(system: Any, path: str, start: int, stop: int) -> RangeAnswer:
 
 def _range_header(start: int, stop: int) -> str:
     """Return the value of the header `Range`."""
-    return f"bytes={start}" if start < 0 else f"bytes={start}-{stop - 1}"
+    return f"bytes={start}" if start < 0 else f"bytes={start}-{stop - 1}"  # RFC 9110: the last position is included
 
 
 def _check(data: bytes, content_range: str, info: dict[str, Any], start: int, stop: int) -> RangeAnswer:

@@ -102,14 +102,15 @@ def tag_of(*facts: object) -> str:
 def is_had(tag: str | None, modified: float | None, asked: Mapping[str, str]) -> bool:
     """Return whether the client has the answer already, by its tag, else by its date."""
     wanted = asked.get("if-none-match")
-    if wanted is not None:
+    if wanted is not None:  # RFC 9110: it precedes If-Modified-Since
+        # RFC 9110: If-None-Match compares weakly
         own = [each.strip().removeprefix("W/").replace(f'{GZIP}"', '"') for each in wanted.split(",")]
         return tag is not None and ("*" in own or tag in own)
     since = asked.get("if-modified-since")
     if since is None or modified is None:
         return False
     try:
-        return int(modified) <= parsedate_to_datetime(since).timestamp()
+        return int(modified) <= parsedate_to_datetime(since).timestamp()  # dates of HTTP have whole seconds
     except (ValueError, TypeError, OverflowError):
         return False
 

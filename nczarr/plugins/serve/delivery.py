@@ -115,10 +115,10 @@ class Delivery:
     def _make_start_message(self) -> Message:
         answer = self.answer
         headers = [("content-type", answer.kind)] if answer.kind else []
-        if self.length is not None and answer.status not in (204, 304):
+        if self.length is not None and answer.status not in (204, 304):  # 204 and 304 have no body
             headers.append(("content-length", str(self.length)))
         listed = [
-            (name.lower().encode("ascii"), value.encode("latin-1", "replace"))
+            (name.lower().encode("ascii"), value.encode("latin-1", "replace"))  # ASGI wants names in lower case
             for name, value in (*headers, *answer.headers)
         ]
         return {"type": "http.response.start", "status": answer.status, "headers": listed}

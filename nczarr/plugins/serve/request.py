@@ -141,7 +141,7 @@ def url(*segments: str) -> str:
 def is_local(host: str) -> bool:
     """Return whether a name or address is the local machine."""
     host = host.lower().rstrip(".").strip("[]")
-    if host == "localhost" or host.endswith(".localhost"):
+    if host == "localhost" or host.endswith(".localhost"):  # RFC 6761: every name below `localhost` is this machine
         return True
     try:
         return ip_address(host).is_loopback

@@ -127,6 +127,7 @@ class ManifestReferences:
 
 def is_manifest(candidate: Any) -> bool:
     """Return whether an object is a store or a group of manifests, or a dataset of xarray with one in a variable."""
+    # without the modules there can be no object of theirs
     module, xarray = (sys.modules.get(name) for name in ("virtualizarr.manifests", "xarray"))
     if module is None or isinstance(candidate, module.ManifestStore | module.ManifestGroup):
         return module is not None
@@ -174,7 +175,7 @@ def _add_dataset(dataset: Any, documents: dict[str, bytes], tables: dict[str, Ma
     attributes = _as_json(dataset.attrs)
     others = [str(name) for name in dataset.coords if name not in dataset.dims]
     if others:
-        attributes["coordinates"] = " ".join(others)
+        attributes["coordinates"] = " ".join(others)  # as xarray writes those of no variable
     _change_document(documents, DOCUMENT, {"attributes": attributes})
 
 
@@ -199,6 +200,7 @@ def _add_array(array: Any, prefix: str, documents: dict[str, bytes], tables: dic
     """Add the document and the table of an array."""
     documents[prefix + DOCUMENT] = _document(array.metadata)
     encoding, manifest = array.metadata.chunk_key_encoding, array.manifest
+    # Zarr v3: keys of `default` begin with `c`
     keys = ChunkKeys(prefix, encoding.separator, "c" if encoding.name == "default" else "")
     tables[prefix] = ManifestTable(keys, manifest._paths, manifest._offsets, manifest._lengths, manifest._inlined)
 

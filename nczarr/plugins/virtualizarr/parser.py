@@ -228,7 +228,7 @@ def _make_array(
     metadata = ArrayV3Metadata.from_dict(document)
     chunks = document["chunk_grid"]["configuration"]["chunk_shape"]
     grid = grid_of(tuple(document["shape"]), tuple(chunks))
-    paths = np.zeros(grid, np.dtypes.StringDType())
+    paths = np.zeros(grid, np.dtypes.StringDType())  # VirtualiZarr takes no other strings
     offsets, lengths = np.zeros(grid, np.uint64), np.zeros(grid, np.uint64)
     if referred is not None:
         columns = referred.columns
@@ -259,7 +259,7 @@ def _chunks(document: Mapping[str, Any], content: Mapping[str, bytes]) -> Iterab
         if encoding["name"] == "default":
             if parts.pop(0) != "c":
                 continue
-        elif not rank and parts == ["0"]:
+        elif not rank and parts == ["0"]:  # Zarr v3: the `v2` key of a scalar's chunk
             parts = []
         if len(parts) == rank and all(part.isdecimal() for part in parts):
             yield tuple(map(int, parts)), data

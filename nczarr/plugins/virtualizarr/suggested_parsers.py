@@ -6,7 +6,7 @@ PARSERS = {
     b"GRIB": "gribberish.virtualizarr:GribberishParser",
     b"II*\0": "virtual_tiff:VirtualTIFF(ifd=0)",
     b"MM\0*": "virtual_tiff:VirtualTIFF(ifd=0)",
-    b"II+\0": "virtual_tiff:VirtualTIFF(ifd=0)",
+    b"II+\0": "virtual_tiff:VirtualTIFF(ifd=0)",  # BigTIFF
     b"MM\0+": "virtual_tiff:VirtualTIFF(ifd=0)",
     b"\x0e\x03\x13\x01": "virtualizarr.parsers:HDF4Parser",
     b"SIMPLE  =": "virtualizarr.parsers:FITSParser",

@@ -27,6 +27,7 @@ from nczarr.plugins.zarr_drafts.protocol_extension import URI
 CORE: dict[str, str] = {
     "bool": "|b1", "i1": "|i1", "u1": "|u1",
     **{f"{order}{code}": f"{order}{code}" for order in "<>"
+       # the draft's table lacks `>u2` to `>u8`: taken as a slip
        for code in ("i2", "i4", "i8", "u2", "u4", "u8", "f2", "f4", "f8", "c8", "c16")},
 }  # fmt: skip
 """Data types of the draft, in NumPy notation."""
@@ -45,10 +46,10 @@ def data_type(descr: Descr, *, utf8: bool = True) -> str | Json:
     if descr == "|O":
         return {"extension": URI, "type": "string" if utf8 else "bytes"}
     if descr == "|S1":
-        return {"extension": URI, "type": "char", "fallback": "u1"}
+        return {"extension": URI, "type": "char", "fallback": "u1"}  # a reader without our extension gets bytes
     if descr[1] == "V":
         return {"extension": URI, "type": "opaque", "size": int(descr[2:])}
-    return _IDENTIFIERS["|" + descr[1:] if descr[2:] == "1" else descr]
+    return _IDENTIFIERS["|" + descr[1:] if descr[2:] == "1" else descr]  # single bytes have no order there
 
 
 def _field(name: str, descr: Descr, shape: tuple[int, ...]) -> Json:
@@ -69,7 +70,7 @@ def descr(written: Any) -> Descr:
             return "|S1"
         case "enum":
             base = CORE[written["fallback"]]
-            if base[1] not in "iu":
+            if base[1] not in "iu":  # netCDF's enums have integer bases
                 raise ValueError("an enum with a base that is not an integer type")
             return base
         case "opaque":

@@ -107,7 +107,7 @@ class NodeDocuments(StrictDocuments):
             spellings: dict[str, str] = {}
             for name in below:
                 wrong = problem(name)
-                if wrong is None and name.lower() in spellings:
+                if wrong is None and name.lower() in spellings:  # the draft: unique whatever the case
                     wrong = f"differs from `{spellings[name.lower()]}` only in the case of letters"
                 if wrong is None:
                     spellings[name.lower()] = name
@@ -125,7 +125,7 @@ class NodeDocuments(StrictDocuments):
     def key(self, path: str) -> str:
         kinds = self.nodes.documents.get(path)
         if not kinds:
-            return keys.children_prefix(path)
+            return keys.children_prefix(path)  # an implied group has no document
         return keys.document_key(path, "array" if "array" in kinds else "group")
 
     def children_of(self, path: str) -> list[str]:
@@ -284,7 +284,7 @@ class Draft2019Reader(NodeReader):
         dtype, shape = dtypes.descr(used), tuple(document["shape"])
         grid = document["chunk_grid"]
         chunks = tuple(grid["chunk_shape"])
-        backwards = document["chunk_memory_layout"] == "F"
+        backwards = document["chunk_memory_layout"] == "F"  # `F`: the first index varies fastest
         steps = dtypes.configs(document["chunk_codecs"])
         return ArrayMetadata(
             self.documents.key(path),
@@ -297,7 +297,7 @@ class Draft2019Reader(NodeReader):
             None,
             document["attributes"],
             None,
-            ChunkKeys(keys.chunk_prefix(path), grid.get("separator", ".")),
+            ChunkKeys(keys.chunk_prefix(path), grid.get("separator", ".")),  # `.` is the draft's default
         )
 
     def _fill(self, prefix: str, dtype: Descr, used: Any, written: Any) -> bytes | None:

@@ -30,6 +30,7 @@ class DraftNode(NamedTuple):
 
 def document_key(path: str, kind: Kind) -> str:
     """Return the key of a node's document."""
+    # the draft: the root's are outside `meta/`
     return f"root.{kind}.json" if path == "/" else f"meta{path}.{kind}.json"
 
 
@@ -79,7 +80,7 @@ def group_key(path: str) -> str:
 
 def chunk_prefix(path: str) -> str:
     """Return the key prefix of an array's chunks."""
-    return DATA if path == "/" else f"data{path}/"
+    return DATA if path == "/" else f"data{path}/"  # the draft leaves the root's chunks open
 
 
 def data_key(path: str, *index: int, separator: str = ".") -> str:
@@ -110,7 +111,7 @@ def data_key(path: str, *index: int, separator: str = ".") -> str:
 
 def children_prefix(path: str) -> str:
     """Return the key prefix of documents below a group."""
-    return META if path == "/" else f"meta{path}/"
+    return META if path == "/" else f"meta{path}/"  # the draft: `meta` + `/` + `/`, read as `meta/`
 
 
 def node_of(key: str) -> DraftNode | None:

@@ -200,7 +200,7 @@ class Hierarchy:
             parent, name = keys.parent_of(path), keys.name_of(path)
             siblings = self.children(parent)
             for sibling in sorted({*siblings.arrays, *siblings.groups, *siblings.implied} - {name}):
-                if sibling.lower() == name.lower():
+                if sibling.lower() == name.lower():  # the draft: siblings differ in more than the case of letters
                     raise ContradictionError(f"`{path}` differs from `{sibling}` only in the case of letters")
             path = parent
 
@@ -253,6 +253,7 @@ class Hierarchy:
             node = keys.node_of(key)
             if node is not None:
                 nodes[node.kind].add(keys.name_of(node.path))
+        # the draft: a prefix without a document is an implied group
         implied = {folder[len(prefix) : -1] for folder in below} - nodes["group"]
         return Children(tuple(sorted(nodes["array"])), tuple(sorted(nodes["group"])), tuple(sorted(implied)))
 
@@ -280,6 +281,7 @@ class Hierarchy:
             return nodes_of([*self.store.listpre(keys.META), *self.list_existing(["/"])])
         if given is None:
             raise NotListedError("the store cannot list keys: give the paths of nodes")
+        # the draft: ancestors are implied groups
         candidates = dict.fromkeys(ancestor for path in given for ancestor in (path, *keys.ancestors(path)))
         return nodes_of(self.list_existing([*candidates, "/"]))
 

@@ -80,7 +80,7 @@ class ExtensionObject(NamedTuple):
                 references = self.document.get("dimension_references")
                 if isinstance(references, list) and all(isinstance(reference, str) for reference in references):
                     references = list(map(_plainly, references))
-                scalar = {"scalar": 1} if references == [] else {}
+                scalar = {"scalar": 1} if references == [] else {}  # as NCZarr marks them
                 return {"dimension_references": references, **scalar, "nczarr": self._inner(what)}
             case _:
                 return {"types": self.document.get("attribute_types", {}), "nczarr": self._inner("attributes")}
@@ -94,7 +94,7 @@ def _by_name(dimensions: list[Any]) -> Json:
         if not isinstance(name, str) or name in sizes:
             sizes[f"dimension number {number}"] = None
         elif dimension.get("unlimited") is True:
-            sizes[name] = {"size": dimension.get("size"), "unlimited": 1}
+            sizes[name] = {"size": dimension.get("size"), "unlimited": 1}  # as NCZarr marks it
         else:
             sizes[name] = dimension.get("size")
     return sizes
@@ -152,7 +152,7 @@ def _object(name: str, members: Json, hidden_attributes: Json, inner: Mapping[st
     stated = {key: value for key, value in {**inner, "attributes": attributes}.items() if value}
     return {
         "extension": URI,
-        "must_understand": False,
+        "must_understand": False,  # the draft: others may ignore it
         **({"name": name} if name else {}),
         **members,
         "attribute_types": hidden_attributes["types"],

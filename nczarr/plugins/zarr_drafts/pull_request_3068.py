@@ -37,6 +37,7 @@ from nczarr.syntax.json.positions import pointer
 _Values = tuple[object, ...] | str | None
 
 _MEMBERS: dict[str, dict[str, _Values]] = {
+    # the code has `version`, the documentation `format` as well
     "_nczarr_superblock": {"version": "3.", "format": (3,)},
     "_nczarr_group": dict.fromkeys(("dimensions", "arrays", "groups", "subgroups", "nczarr")),
     "_nczarr_array": {
@@ -50,7 +51,7 @@ _MEMBERS: dict[str, dict[str, _Values]] = {
 
 _DIMENSION: dict[str, _Values] = {"size": None, "unlimited": (0, 1)}
 
-_OWN_TYPES = {"char": ">S1", "json": "|J0", "string": "|S1"}
+_OWN_TYPES = {"char": ">S1", "json": "|J0", "string": "|S1"}  # as `_nczarr_attr` names them
 """Types of the draft alone, as released NCZarr names them in its map of attribute types."""
 
 _LIKE = {"V": "|S1", "b": "|u1"}

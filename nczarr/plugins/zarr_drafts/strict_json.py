@@ -30,11 +30,11 @@ from nczarr.syntax.json.tolerant import (
     too_deep,
 )
 
-LONGEST_INTEGER = 4000
+LONGEST_INTEGER = 4000  # Python converts at most 4,300
 """Maximum digits of an integer; Python reads no longer ones."""
 
 _WORD = re.compile(r'[^ \t\n\r{}\[\],:"]+')
-_CONSTANTS = ("NaN", "Infinity", "-Infinity")
+_CONSTANTS = ("NaN", "Infinity", "-Infinity")  # `json` takes them, RFC 8259 does not
 
 Places = dict[str, tuple[int, int]]
 """Character ranges of values by JSON pointer."""
@@ -137,7 +137,7 @@ _DECODER = json.JSONDecoder(
     parse_float=Real.of,
     parse_int=_integer,
     parse_constant=_no_constant,
-    strict=True,
+    strict=True,  # RFC 8259, 7: no control characters
 )
 
 

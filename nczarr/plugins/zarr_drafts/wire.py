@@ -32,6 +32,7 @@ MEMBERS: dict[Kind, tuple[str, ...]] = {"array": ARRAY, "group": GROUP}
 TEXT_LAYOUTS = ("vlen-utf8", "vlen-bytes")
 """Memory layouts of the extension: texts after their lengths, without C or F order."""
 
+# the draft: the version is the last segment, major and minor
 _VERSION = re.compile(r"http://purl\.org/zarr/spec/protocol/core/(0|[1-9][0-9]*)\.(0|[1-9][0-9]*)")
 _URI = re.compile(r"[A-Za-z][A-Za-z0-9+.\-]*:[A-Za-z0-9\-._~:/?#\[\]@!$&'*()+,;=%]+")
 
@@ -102,6 +103,7 @@ class _Document:
             return self._bad("/zarr_format", f"`zarr_format` is not the URI `{FORMAT}` of the protocol")
         if version[1] != "3":
             return self._bad("/zarr_format", f"the protocol has major version {version[1]}, not 3")
+        # the draft: readers ignore unknown members of later minor versions
         for name in sorted(document.keys() - set(MEMBERS[kind])) if version[2] == "0" else ():
             text = f"member `{name}` is not part of the protocol and is not read"
             self._add("foreign-member", "warning", pointer(name), text)
@@ -123,11 +125,11 @@ class _Document:
                 self._add("stale-extension", "warning", where, f"`{URI}` occurs twice: the first one is used")
             self._is_uri(extension, "extension", where)
             must = extension.get("must_understand")
-            if not isinstance(must, bool):
+            if not isinstance(must, bool):  # the draft: a literal true or false
                 problem = "is neither true nor false" if "must_understand" in extension else "is missing"
                 place = _inside(extension, where, "must_understand")
                 self._bad(place, f"`must_understand` of an extension {problem}")
-            elif must and not is_ours:
+            elif must and not is_ours:  # the draft: stop where an unknown one must be understood
                 text = f"the extension `{extension.get('extension')}` must be understood but is unknown"
                 self._add("foreign-extension", "refused", where, text)
 
@@ -171,7 +173,7 @@ class _Document:
         fallback, uri = data_type.get("fallback"), data_type["extension"]
         if "fallback" in data_type and not (isinstance(fallback, str) and fallback in dtypes.CORE):
             return self._bad("/data_type/fallback", "`fallback` is not a data type of the protocol")
-        if uri != URI and fallback is None:
+        if uri != URI and fallback is None:  # the draft allows to take the fallback
             return self._unknown(where, f"the data type is one of the extension `{uri}`, which is unknown")
         if uri != URI:
             text = f"the extension `{uri}` is unknown: elements are read as `{fallback}`"
@@ -185,6 +187,7 @@ class _Document:
 
     def _check_grid(self, grid: Any, rank: int | None) -> None:
         where = "/chunk_grid"
+        # the draft: regular, or an object of an extension
         if not isinstance(grid, dict) or ("extension" not in grid and grid.get("type") != "regular"):
             self._bad(_inside(grid, where, "type") if isinstance(grid, dict) else where, "the grid is not regular")
             return
@@ -201,7 +204,7 @@ class _Document:
             self._bad(place, "`chunk_shape` is not a list of positive integers")
         elif rank is not None and len(chunks) != rank:
             self._bad(place, f"`chunk_shape` has {len(chunks)} lengths, but the array has {rank} dimensions")
-        if grid.get("separator", ".") not in (".", "/"):
+        if grid.get("separator", ".") not in (".", "/"):  # `.` is the draft's default
             self._bad(where + pointer("separator"), "`separator` is neither `.` nor `/`")
 
     def _check_layout(self, layout: Any, used: Any) -> None:

@@ -73,7 +73,7 @@ class Assembler:
             message = f"a dimension has at most 2^63 - 1 elements, not {length}"
             self.report.error("bad-dimension-size", message, size_place)
             length = None
-        if length == 0:
+        if length == 0:  # ncgen, too, makes it unlimited
             message = f'size 0 means "unlimited" to the netCDF library: `{name}` becomes an unlimited dimension'
             help_ = Fix("write UNLIMITED, or a positive size", "UNLIMITED")
             self.report.warning("zero-dimension", message, size_place, helps=[help_])

@@ -16,9 +16,9 @@ from nczarr.syntax.tokens import Token
 MAX_GROUPS = 64
 """Maximum nesting of groups (ast.walk.MAX_DEPTH), because the parser and the tree recurse."""
 
-SPACE = re.compile(rb"(?:[ \t\r\n\f]++|//[^\r\n]*+|/\*(?s:.*?)\*/)*")
+SPACE = re.compile(rb"(?:[ \t\r\n\f]++|//[^\r\n]*+|/\*(?s:.*?)\*/)*")  # no vertical tab, as in ncgen
 
-HEADER = re.compile(rb"(?:netcdf|NETCDF|netCDF)(?![A-Za-z0-9_.@+\-])")
+HEADER = re.compile(rb"(?:netcdf|NETCDF|netCDF)(?![A-Za-z0-9_.@+\-])")  # not `NetCDF`, as in ncgen
 SECTION_LINE = re.compile(rb"^[ \t]*(?:types|dimensions|variables|data|group):", re.MULTILINE)
 SECTIONS = {
     b"types": P.TYPES,
@@ -43,7 +43,7 @@ PRIMITIVES: dict[bytes, str] = {
 WORDS: dict[bytes, int] = {
     **dict.fromkeys(PRIMITIVES, P.PRIMITIVE),
     **dict.fromkeys((b"netcdf", b"NETCDF", b"netCDF"), P.NETCDF),
-    **dict.fromkeys((b"compound", b"struct", b"structure"), P.COMPOUND),
+    **dict.fromkeys((b"compound", b"struct", b"structure"), P.COMPOUND),  # ncgen takes all three
     **dict.fromkeys((b"unlimited", b"UNLIMITED"), P.UNLIMITED),
     **dict.fromkeys((b"NIL", b"nil", b"Nil"), P.NIL),
     **dict.fromkeys(
@@ -56,7 +56,7 @@ WORDS: dict[bytes, int] = {
 }
 
 _START = rb"(?:[A-Za-z_\x80-\xff]|\\[ -~])"
-_PART = rb"(?:[A-Za-z0-9_.@+%\-\x80-\xff]|\\[^\r\n])"
+_PART = rb"(?:[A-Za-z0-9_.@+%\-\x80-\xff]|\\[^\r\n])"  # ncdump prints `%` in names without a backslash
 PLAIN = re.compile(
     rb"(?P<word>%(start)s%(part)s*+)"
     rb"|(?P<path>(?:/%(start)s%(part)s*+)+|/)"
@@ -146,7 +146,7 @@ NEXT_DATA = rb"[\r\n][ \t]*+(?:group:|[/\w]%s[ \t]*+=|%s[ \t]*+=)" % (NAME, NAME
 def scan_header(source: Source, report: Report, tokens: list[Token]) -> int | None:
     """Scan `netcdf NAME {` into three tokens. Returns the offset after it, None if it is hopeless."""
     data = source.data
-    at = 3 if data[:3] == b"\xef\xbb\xbf" else 0
+    at = 3 if data[:3] == b"\xef\xbb\xbf" else 0  # ncgen, too, skips a byte order mark of UTF-8
     space = SPACE.match(data, at)
     at = space.end() if space else at
     if at >= len(data):
@@ -159,7 +159,7 @@ def scan_header(source: Source, report: Report, tokens: list[Token]) -> int | No
             report.error("expected-token", message, Span(source, at, at + 1), helps=["write `netcdf NAME {` first"])
         return None
     tokens.append(Token(P.NETCDF, at, start.end() - 1))
-    brace = data.find(b"{", start.end())
+    brace = data.find(b"{", start.end())  # all up to the first brace is the name, as in ncgen
     section = SECTION_LINE.search(data, start.end())
     if brace < 0 or (section is not None and section.start() < brace):
         return _no_brace(source, report, tokens, start.end())
@@ -186,7 +186,7 @@ def _no_brace(source: Source, report: Report, tokens: list[Token], at: int) -> i
 def check_bytes(source: Source, report: Report, slab: int = 1 << 20) -> None:
     """Report NUL bytes and invalid UTF-8, at most 20 of each."""
     data, count = source.data, 0
-    at = data.find(b"\0")
+    at = data.find(b"\0")  # ncgen ends the input at a NUL, and cuts strings there
     while at >= 0 and count < 20:
         report.error(
             "nul-byte", "NUL byte in the source text", Span(source, at, at + 1), helps=[r"write \000 in a string"]

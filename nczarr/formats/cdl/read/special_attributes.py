@@ -47,7 +47,7 @@ class Specials:
 
     def find_special(self, name: str) -> str | None:
         """Return the special name that a name resembles, or None."""
-        if name in self.known:
+        if name in self.known:  # ncgen takes a misspelt one for an ordinary attribute
             return None
         lowered = {special.lower(): special for special in self.known}
         if name.lower() in lowered:
@@ -62,7 +62,7 @@ class Specials:
 
     def of_variable(self, variable: VariableDraft, name: str, literals: Sequence[Literal], place: Span) -> None:
         """Process `v:_Name = literals`; `place`: span of the name."""
-        if name in variable.specials:
+        if name in variable.specials:  # in ncgen the last of several wins
             first = Label(variable.specials[name][1], "first given here")
             message = f"attribute `{variable.name}:{name}` is already given"
             self.report.error("duplicate-name", message, place, others=[first])
@@ -128,7 +128,7 @@ class Specials:
 
     def _endian(self, variable: VariableDraft, literals: Sequence[Literal], place: Span) -> object:
         word = self._word(literals, place, "_Endianness", ("little", "big", "native"))
-        if variable.type in ("char", "string"):
+        if variable.type in ("char", "string"):  # ncgen refuses these, and ignores it for bytes
             message = f"a variable of type {variable.type} has no byte order"
             raise self._bad(message, literals[0], "remove `_Endianness`")
         return None if word == "native" else word
@@ -142,12 +142,12 @@ class Specials:
                 raise self._bad("a chunk size must be a positive integer", literal, code="bad-chunk-size")
             sizes.append(literal.value)
         rank = len(variable.dimensions)
-        if len(sizes) != rank:
+        if len(sizes) != rank:  # ncgen 4.9.0 reads past a short list, and ignores the rest of a long one
             ones = "dimension" if rank == 1 else "dimensions"
             counted = "1 chunk size is" if len(sizes) == 1 else f"{len(sizes)} chunk sizes are"
             message = f"`{variable.name}` has {rank or 'no'} {ones}, {counted} given"
             raise self._bad(message, literals[0], "give one size for each dimension", code="bad-chunk-size")
-        if 0 in sizes and any(sizes):
+        if 0 in sizes and any(sizes):  # 0 alone asks for the library's default
             raise self._bad("a chunk size must be at least 1", literals[sizes.index(0)], code="bad-chunk-size")
         return tuple(sizes)
 
@@ -168,14 +168,14 @@ class Specials:
 
     def _deflate(self, variable: VariableDraft, literals: Sequence[Literal], place: Span) -> object:
         level = self._integer(literals, place, "_DeflateLevel")
-        if not -1 <= level <= 9:
+        if not -1 <= level <= 9:  # 0 and -1 mean no deflate, as in ncgen
             raise self._bad("_DeflateLevel must be 0 .. 9", literals[0])
         return max(level, 0)
 
     def _flag(self, variable: VariableDraft, literals: Sequence[Literal], place: Span) -> object:
         if len(literals) == 1:
             value = literals[0].value
-            if literals[0].kind == "int" and value in (0, 1):
+            if literals[0].kind == "int" and value in (0, 1):  # ncgen turns `_Fletcher32 = 0` on
                 return bool(value)
             if literals[0].kind == "string" and value in (b"true", b"false", b"1", b"0"):
                 return value in (b"true", b"1")

@@ -48,7 +48,7 @@ def _moment(text: str, calendar: str) -> Fraction | None:
     year, month, day = int(match[1]), int(match[2]), int(match[3] or 1)
     hour, minute, second = int(match[4] or 0), int(match[5] or 0), Fraction((match[6] or "0").rstrip("."))
     origin = day_number(1970, 1, 1, calendar)
-    if calendar == "standard" and (year, month, day) < (1582, 10, 15):
+    if calendar == "standard" and (year, month, day) < (1582, 10, 15):  # then the Gregorian calendar begins
         calendar = "julian"  # also on the ten days that were left out
     year -= year <= 0 and calendar == "julian"
     if hour > 24 or minute > 59 or not 1 <= month <= 12 or not 1 <= day <= month_length(year, month, calendar):

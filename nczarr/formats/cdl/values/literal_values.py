@@ -62,10 +62,10 @@ class Converter:
             case "float":
                 return self._from_float(literal, literal.value, atomic, what)
             case "hex":
-                return self._from_integer(literal, int(literal.value, 16), atomic, what)
+                return self._from_integer(literal, int(literal.value, 16), atomic, what)  # ncgen swaps the bytes
             case "char":
                 byte: int = literal.value[0]
-                return byte if type_name == "ubyte" else byte - 256 if byte > 127 else byte
+                return byte if type_name == "ubyte" else byte - 256 if byte > 127 else byte  # a byte is signed
             case "string":
                 return self._from_text(literal, atomic, what)
             case "nil":
@@ -136,11 +136,11 @@ class Converter:
                 self.error("value-range", f"{value!r} does not fit type float", literal, "use double")
                 return None
             return number
-        if not math.isfinite(value):
+        if not math.isfinite(value):  # ncgen stores -2147483648 for NaN
             self.error("value-range", f"{_spell(value)} cannot be stored in {what}", literal)
             return None
         whole = math.trunc(value)
-        if not atomic.low <= whole <= atomic.high:
+        if not atomic.low <= whole <= atomic.high:  # ncgen casts like C: 1e20 becomes -2147483648
             message = f"{value!r} does not fit type {atomic.name} ({atomic.low} .. {atomic.high})"
             self.error("value-range", message, literal)
             return None
@@ -157,7 +157,7 @@ class Converter:
             value = int(text) if text.lstrip("+-").isdigit() else float(text)
         except (UnicodeDecodeError, ValueError):
             value = None
-        if value is None or "_" in text:
+        if value is None or "_" in text:  # Python takes `1_0` for 10
             date = self._from_date(literal, atomic, what)
             if date is not None:
                 return date

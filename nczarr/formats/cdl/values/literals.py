@@ -69,11 +69,11 @@ class ListReader:
         """Return an integer with its suffix. Raises Stop."""
         digits = text.rstrip(b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_")
         suffix = text[len(digits) :]
-        declared = SUFFIXES.get(suffix.lower()) if suffix else ""
+        declared = SUFFIXES.get(suffix.lower()) if suffix else ""  # suffixes have any case
         if declared is None:
             raise self._bad_suffix(digits, suffix, start, end)
         bare = digits.lstrip(b"+-")
-        if len(bare) > 1 and bare[:1] == b"0":
+        if len(bare) > 1 and bare[:1] == b"0":  # ncgen, too: a leading 0 means octal, also with a suffix
             value = self._octal(digits, bare, start, end)
         elif len(bare) > 40:
             raise self.stop("integer-overflow", "integer constant does not fit 64 bits", start, end)
@@ -91,7 +91,7 @@ class ListReader:
 
     def _octal(self, digits: bytes, bare: bytes, start: int, end: int) -> int:
         """Convert an integer with a leading 0; `bare`: its digits without sign."""
-        for bad in b"89":
+        for bad in b"89":  # ncgen stops at the first bad digit: 08 is 0
             if bad in bare:
                 message = f"{bare.decode()} starts with 0, so it is octal, and {chr(bad)} is not an octal digit"
                 decimal = ("-" if digits[:1] == b"-" else "") + (bare.lstrip(b"0").decode() or "0")
@@ -105,7 +105,7 @@ class ListReader:
         """Return an integer with a suffix, such as `255b`, which means -1, as a literal of the suffix's type."""
         atomic = ATOMIC[declared]
         if atomic.low == 0:
-            if digits[:1] == b"-":
+            if digits[:1] == b"-":  # ncgen refuses this as well
                 raise self.stop("bad-number", "an unsigned constant cannot be negative", start, end)
             top = atomic.high
         else:
@@ -121,7 +121,7 @@ class ListReader:
     def _bad_suffix(self, digits: bytes, suffix: bytes, start: int, end: int) -> Stop:
         if suffix.lower() == b"e":
             return self.stop("bad-number", "exponent has no digits", start, end)
-        if suffix.lower() in (b"f", b"d"):
+        if suffix.lower() in (b"f", b"d"):  # ncgen takes `1f` for 1 and a name
             message, real = f"`{show(suffix)}` is a suffix of numbers with a point", f"{show(digits)}.{show(suffix)}"
             return self.stop("bad-number", message, start, end, Fix(f"write `{real}`", real))
         help_ = "the suffixes are b, s, l, ll, each also with u before or after it"
@@ -130,9 +130,9 @@ class ListReader:
     def real(self, text: bytes, start: int, end: int) -> Literal:
         """Return a float or double. Raises Stop."""
         body, suffix = text, text[-1:].lower()
-        if suffix in (b"f", b"d", b"l"):
+        if suffix in (b"f", b"d", b"l"):  # `1.5d` and `1.5L` are doubles
             body = text[:-1]
-        if not any(48 <= code <= 57 for code in body):
+        if not any(48 <= code <= 57 for code in body):  # digits may be missing on either side of the point
             raise self.stop("bad-number", f"`{show(text)}` is not a number", start, end)
         try:
             value = float(body)
@@ -153,7 +153,7 @@ class ListReader:
     def hexadecimal(self, text: bytes, start: int, end: int) -> Literal:
         """Return a hexadecimal constant, a number or opaque bytes depending on context. Raises Stop."""
         digits = text[2:]
-        match = re.fullmatch(rb"([0-9a-fA-F]+)(?:[sS]|[lL]{1,2})?", digits)
+        match = re.fullmatch(rb"([0-9a-fA-F]+)(?:[sS]|[lL]{1,2})?", digits)  # `0xFFb` has three digits, no suffix
         if match is None:
             raise self.stop("bad-number", f"`{show(text)}` is not a hexadecimal constant", start, end)
         return Literal("hex", match.group(1), "", start, end)
@@ -261,7 +261,7 @@ class ListReader:
         close = bytes(self.source.data[opens:end]).find(b")") + opens
         if close < opens:
             raise self.stop("expected-token", "expected `)`: this parenthesis is not closed", opens, opens + 1)
-        if word.value.lower() != "time":
+        if word.value.lower() != "time":  # ncgen takes mixed case
             message = f'unknown function `{word.value}`; the only one is `time("2000-01-01")`'
             raise self.stop("bad-function", message, word.start, word.end)
         arguments = self._read(opens + 1, close)
@@ -312,7 +312,7 @@ class ListReader:
             else:
                 message, help_ = "a character constant must contain one character", f'use "{shown}" for a text'
             raise self.stop("bad-char-constant", message, start, end, help_)
-        return Literal("char", value, "byte", start, end)
+        return Literal("char", value, "byte", start, end)  # ncgen gives a character constant the type byte
 
     def _word(self, text: bytes, start: int, end: int) -> Literal:
         if text == b"_":
@@ -338,13 +338,13 @@ class ListReader:
             character = _SIMPLE_ESCAPES.get(body)
             if character is not None:
                 return character
-            if body[:1] == b"x" and len(body) == 3:
+            if body[:1] == b"x" and len(body) == 3:  # ncgen 4.9.0 reads `\x41` as the byte FF and `1`
                 return bytes([int(body[1:], 16)])
             if body[:1].isdigit() and body[0] < 0x38:
                 return self._octal_escape(body, at, start + match.end())
             if body == b"x":
                 self.error("bad-escape", "\\x needs two hexadecimal digits", at, at + 2)
-            elif body in (b"\n", b"\r"):
+            elif body in (b"\n", b"\r"):  # ncgen refuses this as well
                 self.error(
                     "bad-escape",
                     "a backslash is not allowed at the end of a line",
@@ -364,10 +364,10 @@ class ListReader:
 
     def _octal_escape(self, body: bytes, start: int, end: int) -> bytes:
         value = int(body, 8)
-        if len(body) < 3:
+        if len(body) < 3:  # ncgen demands three digits in strings
             message = f"an octal escape needs three digits: \\{value:03o}"
             self.error("bad-escape", message, start, end)
-        elif value > 0o377:
+        elif value > 0o377:  # ncgen wraps \400 to 0
             self.error("bad-escape", f"octal escape \\{body.decode()} does not fit one byte", start, end)
             value &= 0xFF
         return bytes([value])
@@ -394,12 +394,12 @@ _SPACE = re.compile(rb"(?:[ \t\r\n\f]++|//[^\r\n]*+|/\*(?s:.*?)\*/)+")
 _ESCAPE = re.compile(rb"\\(x[0-9a-fA-F]{2}|[0-7]{1,3}|(?s:.))")
 _SIMPLE_ESCAPES = {
     b"a": b"\a", b"b": b"\b", b"f": b"\f", b"n": b"\n", b"r": b"\r", b"t": b"\t", b"v": b"\v",
-    b"\\": b"\\", b"'": b"'", b'"': b'"', b"?": b"?",
+    b"\\": b"\\", b"'": b"'", b'"': b'"', b"?": b"?",  # ncgen makes DEL of `\?`
 }  # fmt: skip
 SPECIAL_WORDS: dict[bytes, tuple[float, str]] = {
     b"NaN": (math.nan, "double"), b"nan": (math.nan, "double"),
     b"NaNf": (math.nan, "float"), b"nanf": (math.nan, "float"),
-    b"Infinity": (math.inf, "double"), b"DoubleInf": (math.inf, "double"),
+    b"Infinity": (math.inf, "double"), b"DoubleInf": (math.inf, "double"),  # not `Inf` or `inf`, as in ncgen
     b"Infinityf": (math.inf, "float"), b"Inff": (math.inf, "float"), b"FloatInf": (math.inf, "float"),
     b"-Infinity": (-math.inf, "double"), b"-Infinityf": (-math.inf, "float"), b"-Inff": (-math.inf, "float"),
 }  # fmt: skip

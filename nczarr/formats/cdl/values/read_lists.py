@@ -149,7 +149,7 @@ class _VariableReader:
         literals = ListReader(self.source, self.report).read(self.span.start, self.span.end)
         if literals is None:
             return None
-        if not literals and not (self.variable.type == "char" and self.dimensions):
+        if not literals and not (self.variable.type == "char" and self.dimensions):  # ncgen 4.9.0 crashes here
             at = Span(self.source, self.span.end, self.span.end + 1)
             help_ = "remove the line; without it, all values are fill values"
             self.report.error("empty-data", f"no values are given for `{self.variable.name}`", at, helps=[help_])
@@ -203,10 +203,10 @@ class _VariableReader:
         limit = None if grows else math.prod(lengths)
         row_name = self._name(inner)
         for count, literal in enumerate(literals):
-            if literal.kind != "list":
+            if literal.kind != "list":  # as in ncgen
                 message = f"values along the inner unlimited dimension `{row_name}` must be enclosed in {{ }}"
                 self._stop("missing-braces", message, literal, "write `{1, 2}, {3}`: one pair of braces for each row")
-            if limit is not None and count >= limit:
+            if limit is not None and count >= limit:  # ncgen drops surplus rows
                 message = f"`{self.variable.name}` has {limit} rows along `{row_name}`, {len(literals)} are given"
                 self._stop("too-many-values", message, literal)
             index: list[int] = []
@@ -216,7 +216,7 @@ class _VariableReader:
                 rest = rest // length if length else rest
             self._extend(axis, rest + 1)
             self._block(literal.value, inner, (*prefix, rest, *index))
-        if limit is not None and len(literals) < limit:
+        if limit is not None and len(literals) < limit:  # ncgen 4.9.0 aborts
             message = f"`{self.variable.name}` has {limit} rows along `{row_name}`, only {len(literals)} are given"
             at = literals[-1] if literals else Literal("list", [], "", self.span.start, self.span.end)
             self._stop("too-few-values", message, at, "write `{}` for a row without values")
@@ -230,7 +230,7 @@ class _VariableReader:
             runs, count = self._chars(literals, axis, limit)
         else:
             bare = self.encoder.bare(literals, self.variable.type)
-            if bare is None and limit is not None and len(literals) > limit:
+            if bare is None and limit is not None and len(literals) > limit:  # ncgen drops surplus values
                 self._stop_at_surplus(literals[limit], limit, len(literals))
             place = ValueSlot(self.what, self.fill)
             values = self.encoder.constant(literals, self.variable.type, place)
@@ -270,8 +270,8 @@ class _VariableReader:
             if None in runs:
                 raise _Fault
             run = b"".join(piece for piece in runs if piece is not None)
-            whole = max(row, -(-len(run) // row) * row) if row else len(run)
-            if limit is not None and begin + len(data) + whole > limit:
+            whole = max(row, -(-len(run) // row) * row) if row else len(run)  # `""` takes a full row, as in ncgen
+            if limit is not None and begin + len(data) + whole > limit:  # ncgen 4.9.0 crashes on texts too long
                 shape = ", ".join(self._name(k) for k in range(rank))
                 name = f"{self.variable.name}({shape})" if rank else self.variable.name
                 ones = "character" if limit == 1 else "characters"
@@ -284,7 +284,7 @@ class _VariableReader:
             runs_of_texts.append((begin, Constant.text(bytes(data + run))))
             begin += len(data) + whole
             data = bytearray()
-        if not rank and not data:
+        if not rank and not data:  # `""` of a scalar is NUL, as in ncgen
             data += b"\0"
         return [*runs_of_texts, (begin, Constant.text(bytes(data)))], begin + len(data)
 

@@ -41,7 +41,7 @@ MOST_FILL_AT_END = 1 << 20
 MOST_IN_FULL = 1 << 26
 """Maximum elements of a variable printed in full because readers would fill with another value."""
 
-_MARKS_ONLY_IF_ASKED = frozenset(("byte", "ubyte"))
+_MARKS_ONLY_IF_ASKED = frozenset(("byte", "ubyte"))  # ncdump marks bytes only with an explicit `_FillValue`
 
 
 class _ValuePrinter:
@@ -101,10 +101,10 @@ class _ValuePrinter:
     def text(self, indent: int) -> Iterator[str]:
         """Yield the statement of the variable after an empty line, in pieces; nothing if it has no elements."""
         name, lies_flat = self.variable.name, len(self.shape) <= 1
-        if 0 in self.shape:
+        if 0 in self.shape:  # ncdump leaves such a variable out of `data:`
             return
         yield f"\n{' ' * indent} {identifier(name)} =" + (" " if lies_flat else "\n  ")
-        start = len(name.encode("utf-8", "surrogatepass")) + 4 if lies_flat else 2
+        start = len(name.encode("utf-8", "surrogatepass")) + 4 if lies_flat else 2  # as ncdump: the unescaped name + 4
         yield from self._chars() if self.variable.type == "char" else self._others(start + indent, indent)
         yield " ;\n"
 

@@ -102,7 +102,7 @@ class DeclarationPrinter:
         if self._special and isinstance(group, Dataset) and group.kind is not None:
             lines.append(f':_Format = "{FORMATS[group.kind]}"')
         if lines:
-            yield f"\n{indent}// {'global' if path == '/' else 'group'} attributes:\n"
+            yield f"\n{indent}// {'global' if path == '/' else 'group'} attributes:\n"  # as ncdump words them
         for line in lines:
             yield f"{indent}\t\t{line} ;\n"
 
@@ -131,7 +131,7 @@ class DeclarationPrinter:
                 for field in declared.fields:
                     shape = f"({', '.join(map(str, field.shape))})" if field.shape else ""
                     yield f"  {self._type_name(field.type, path)} {identifier(field.name)}{shape} ;"
-                yield f"}}; // {name}"
+                yield f"}}; // {name}"  # ncdump repeats the name here
             case _:
                 assert_never(declared)
 
@@ -172,7 +172,7 @@ class DeclarationPrinter:
 
 def _dimension(dimension: Dimension) -> str:
     if dimension.unlimited:
-        return f"{identifier(dimension.name)} = UNLIMITED ; // ({dimension.size} currently)"
+        return f"{identifier(dimension.name)} = UNLIMITED ; // ({dimension.size} currently)"  # as ncdump notes it
     return f"{identifier(dimension.name)} = {dimension.size} ;"
 
 
@@ -183,7 +183,7 @@ def order_types(types: tuple[UserType, ...], path: str) -> Iterable[UserType]:
 
 def needs_type(value: Constant) -> bool:
     """Return whether an attribute declares its type: user-defined types, strings, and empty constants."""
-    return value.type not in ATOMIC or value.type == "string" or value.count == 0
+    return value.type not in ATOMIC or value.type == "string" or value.count == 0  # texts without a type are char
 
 
 def attribute_texts(value: Constant, types: Types) -> list[str]:
@@ -388,7 +388,7 @@ class _TreeWalk:
             why = "has a name that CDL uses for storage settings"
         elif not self._is_known(value.type):
             why = f"is of type `{value.type}`, which the text declares later"
-        elif value.count == 0 and value.type not in ("char", "string"):
+        elif value.count == 0 and value.type not in ("char", "string"):  # ncgen makes char of an empty list
             why = "has no value, which CDL allows for text only"
         else:
             return True

@@ -45,7 +45,7 @@ def fold(items: list[str], column: int, indent: int, *, last: bool = True, words
     for number, item in enumerate(items):
         written = item if number == end else item + ", "
         size = len(written) if written.isascii() else len(written.encode("utf-8", "surrogatepass"))
-        if column + size > LIMIT and size > 2:
+        if column + size > LIMIT and size > 2:  # as ncdump: an item of two characters may pass the limit
             pieces.append("\n" + " " * (indent + 4))
             column = indent + 4
         pieces.append(written)

@@ -117,7 +117,7 @@ def read_chunks(
 
     `wanted`: only these chunks, sorted, each by its index along each dimension; others may be in the table too.
     """
-    if index.address == UNDEFINED:
+    if index.address == UNDEFINED:  # the index is made with the first chunk
         places = np.empty((0, len(chunks)), np.int64)
         return table_of_chunks(places, np.empty((0, 3), np.uint64), chunks, extent, shape)
     size = math.prod(chunks) * index.size
@@ -134,7 +134,7 @@ def read_chunks(
         if index.kind == SINGLE:
             facts = np.array([(index.address, *(index.single or (size, 0)))], np.uint64)
         elif index.kind == IMPLICIT:
-            file.need(index.address, count * size)
+            file.need(index.address, count * size)  # an implicit index has all chunks from the beginning
             facts = _of_one_size(np.arange(count, dtype=np.uint64) * np.uint64(size) + np.uint64(index.address), size)
         elif index.kind == FIXED_ARRAY:
             facts = _read_fixed_array(file, index, count, size)
@@ -142,11 +142,11 @@ def read_chunks(
             facts = ExtensibleArray(file, index, size).facts()
         if index.kind != EXTENSIBLE_ARRAY and len(facts) not in (0, count):
             raise UnreadableHeaderError("an index of chunks has another number of chunks")
-        allocated = np.flatnonzero(facts[:, 0] != UNDEFINED)
+        allocated = np.flatnonzero(facts[:, 0] != UNDEFINED)  # arrays have an address for each chunk, written or not
         facts = facts[allocated]
         is_growing = index.kind == EXTENSIBLE_ARRAY
         places = order_by_growth(allocated, index.most, counts) if is_growing else unravel(allocated, counts)
-    facts[:, 0] += np.uint64(file.base)
+    facts[:, 0] += np.uint64(file.base)  # addresses in a file count from its base, behind a user block
     return table_of_chunks(places, facts, chunks, extent, shape)
 
 
@@ -165,7 +165,7 @@ class _OldTree:
         self._wanted = wanted
         rank = len(chunks)
         self._entry = np.dtype([("size", "<u4"), ("mask", "<u4"), ("cell", "<u8", (rank + 1,)), ("address", "<u8")])
-        self._size = 24 + _ENTRIES * self._entry.itemsize
+        self._size = 24 + _ENTRIES * self._entry.itemsize  # 24: signature, type, level, entries, two siblings
 
     def list_chunks(self, address: int) -> tuple[NDArray[np.int64], NDArray[np.uint64]]:
         """Return the index of each chunk along each dimension, and its address, size and mask."""
@@ -183,7 +183,7 @@ class _OldTree:
                     below += children if self._wanted is None else [children[at] for at in self._find_touched(entries)]
             nodes, level = below, read[0][0] - 1
         entries = np.concatenate(leaves) if leaves else np.empty(0, self._entry)
-        cells = entries["cell"][:, :-1]
+        cells = entries["cell"][:, :-1]  # the last one counts bytes within an element: 0
         places = cells // self._chunks
         if (places * self._chunks != cells).any():
             raise UnreadableHeaderError("the index of chunks is damaged")
@@ -195,7 +195,7 @@ class _OldTree:
         """Return the depth of a node above the leaves, and its entries."""
         head = self._file.read(address, 24)
         kind, depth, count = unpack_from("<BBH", head, 4)
-        if not head.startswith(b"TREE") or kind != 1 or depth > DEEPEST:
+        if not head.startswith(b"TREE") or kind != 1 or depth > DEEPEST:  # III.A.1: type 1 is for chunks
             raise UnreadableHeaderError("the index of chunks is damaged")
         return depth, np.frombuffer(self._file.read(address + 24, count * self._entry.itemsize), self._entry)
 
@@ -215,7 +215,7 @@ def _new_tree(
         return np.empty((0, rank), np.int64), np.empty((0, 3), np.uint64)
     table = np.frombuffer(b"".join(rows), np.uint8).reshape(len(rows), -1)
     end = table.shape[1] - 8 * rank
-    if end != 8 if kind == _BY_CHUNK else not 12 < end <= 20:
+    if end != 8 if kind == _BY_CHUNK else not 12 < end <= 20:  # an address alone, or also size and mask
         raise UnreadableHeaderError("the index of chunks is damaged")
     places = np.ascontiguousarray(table[:, end:]).view("<u8").reshape(len(rows), rank).astype(np.int64)
     return places, _split_records(table[:, :end], size)
@@ -247,15 +247,15 @@ def _numbers(table: NDArray[np.uint8]) -> NDArray[np.uint64]:
 def _read_fixed_array(file: HeaderFile, index: ChunkIndex, count: int, size: int) -> NDArray[np.uint64]:
     """Return address, size and mask of each chunk of a fixed array; no rows if none is allocated."""
     head = file.read_checked(index.address, 24, b"FAHD")
-    client, width, bits, entries, block = unpack_from("<BBBQQ", head, 5)
+    client, width, bits, entries, block = unpack_from("<BBBQQ", head, 5)  # client 1: chunks with filters
     if head[4] or entries != count or client != index.filtered or not (13 <= width <= 20 if client else width == 8):
         raise UnreadableHeaderError("the index of chunks is damaged")
-    if block == UNDEFINED:
+    if block == UNDEFINED:  # the block is made with the first chunk
         return np.empty((0, 3), np.uint64)
     file.need(block, count * width)
     per_page = 1 << min(bits, 62)
-    if count <= per_page:
-        data = file.read_checked(block, 14 + count * width, b"FADB")[14:]
+    if count <= per_page:  # a block with more entries is divided into pages
+        data = file.read_checked(block, 14 + count * width, b"FADB")[14:]  # 14: signature, version, client, header
     else:
         data = _pages(file, block, count, width, per_page)
     return _split_records(np.frombuffer(data, np.uint8).reshape(count, width), size)
@@ -264,10 +264,10 @@ def _read_fixed_array(file: HeaderFile, index: ChunkIndex, count: int, size: int
 def _pages(file: HeaderFile, block: int, count: int, width: int, per_page: int) -> bytes:
     """Return the entries of a fixed array in pages; those of pages that were not written have no address."""
     lengths = [width * min(per_page, count - first) for first in range(0, count, per_page)]
-    prefix = file.read_checked(block, 14 + (len(lengths) + 7) // 8, b"FADB")
+    prefix = file.read_checked(block, 14 + (len(lengths) + 7) // 8, b"FADB")  # a bit for each page: was it written?
     at, pages = block + len(prefix) + CHECKSUM, []
     for page, length in enumerate(lengths):
-        is_written = prefix[14 + page // 8] >> (7 - page % 8) & 1
+        is_written = prefix[14 + page // 8] >> (7 - page % 8) & 1  # most significant bit first
         pages.append(file.read_checked(at, length, b"") if is_written else b"\xff" * length)
         at += length + CHECKSUM
     return b"".join(pages)
@@ -308,22 +308,22 @@ class ExtensibleArray:
         """Return address, size and mask of each chunk, as far as chunks were written: uint64, shape (chunks, 3)."""
         if self._block == UNDEFINED:
             return np.empty((0, 3), np.uint64)
-        data = b"".join(self._elements())[: self._written * self._width]
+        data = b"".join(self._elements())[: self._written * self._width]  # the last block is longer than what is in use
         data = data[: len(data) // self._width * self._width]
         return _split_records(np.frombuffer(data, np.uint8).reshape(-1, self._width), self._size)
 
     def _elements(self) -> Iterator[bytes]:
         """Yield the bytes of the elements in their order."""
         count, blocks = self._in_index * self._width, 8 * (self._direct + self._supers)
-        block = self._file.read_checked(self._block, 14 + count + blocks, b"EAIB")
+        block = self._file.read_checked(self._block, 14 + count + blocks, b"EAIB")  # 14: signature to header address
         yield block[14 : 14 + count]
         addresses = unpack_from(f"<{self._direct + self._supers}Q", block, 14 + count)
         done, place = self._in_index, 0
         for level in range(self._first_super + self._supers):
-            number, length = 1 << (level // 2), self._least << ((level + 1) // 2)
+            number, length = 1 << (level // 2), self._least << ((level + 1) // 2)  # number and length double by turns
             if done >= self._written:
                 return
-            if level < self._first_super:
+            if level < self._first_super:  # the index block has the addresses of the first data blocks
                 data_blocks, bitmap = addresses[place : place + number], b""
                 place += number
             else:
@@ -350,7 +350,7 @@ class ExtensibleArray:
         """Return the bytes of the elements of a data block. `pages`: 1 for each that was written."""
         size = length * self._width
         if address == UNDEFINED:
-            return b"\xff" * size
+            return b"\xff" * size  # without an address: never written
         start = 14 + self._offset
         if not pages:
             return self._file.read_checked(address, start + size, b"EADB")[start:]

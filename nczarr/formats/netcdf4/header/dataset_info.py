@@ -146,7 +146,7 @@ def _selection(data: bytes, at: int) -> int:
     kind, version = unpack_from("<II", data, at)
     if kind in (0, 3):  # none, all
         return 16
-    if kind != 2:
+    if kind != 2:  # 2: hyperslab
         return 0
     if version == 1:
         return 16 + int(unpack_from("<I", data, at + 12)[0])
@@ -200,7 +200,7 @@ class DatasetReader:
         text = None
         if has_own_fill:
             text = self._text(kind, fill)
-        if not has_own_fill:
+        if not has_own_fill:  # HDF5's own default is zero bytes
             fill = bytes(kind.size)
         elif len(fill) != kind.size:
             raise UnreadableHeaderError("a fill value is damaged")
@@ -220,7 +220,7 @@ class DatasetReader:
             extent,
             number,
             chunks,
-            filters if number == CHUNKED else (),
+            filters if number == CHUNKED else (),  # HDF5 applies filters to chunks alone
             fill if dtype is not None else None,
             None if address is None else self._base + address,
             bool(files),
@@ -237,8 +237,8 @@ class DatasetReader:
 
     def _files(self, header: Messages, layout: bytes) -> tuple[bytes | None, ...]:
         """Return the names of other files that have the values: of a list, or the sources of a virtual dataset."""
-        if layout[0] >= 4 and layout[1] == VIRTUAL:
-            address, index = unpack_from("<QI", layout, 2)
+        if layout[0] >= 4 and layout[1] == VIRTUAL:  # version 4 brought virtual datasets
+            address, index = unpack_from("<QI", layout, 2)  # IV.A.2.i: a global heap has the list of sources
             if address == UNDEFINED:
                 return ()
             names = virtual_sources(self._types.texts.item(address, index))
@@ -246,9 +246,9 @@ class DatasetReader:
         if EXTERNAL_FILES not in header:
             return ()
         body = only(header, EXTERNAL_FILES).body
-        count, heap = unpack_from("<HQ", body, 6)
+        count, heap = unpack_from("<HQ", body, 6)  # IV.A.2.h: slots in use, address of the heap of names
         block = local_heap(self._types.file, heap)
-        offsets = (unpack_from("<Q", body, 16 + 24 * place)[0] for place in range(count))
+        offsets = (unpack_from("<Q", body, 16 + 24 * place)[0] for place in range(count))  # slot: name, offset, size
         return tuple(block[offset:].partition(b"\0")[0] for offset in offsets)
 
     def _text(self, kind: Datatype, fill: bytes) -> bytes | None:
@@ -263,17 +263,17 @@ class DatasetReader:
 
     def _fill(self, header: Messages) -> tuple[bytes, bool, bool]:
         """Return the fill value, whether unwritten cells lack it, whether it is user-defined."""
-        if FILL not in header:
+        if FILL not in header:  # IV.A.2.e: the old message has the value alone
             old = only(header, OLD_FILL).body if OLD_FILL in header else bytes(4)
             size = int.from_bytes(old[:4], "little")
             return old[4 : 4 + size], not size, size > 0
         body = only(header, FILL).body
         version = body[0]
-        if version in (1, 2):
+        if version in (1, 2):  # IV.A.2.f: allocation time, fill time, whether it is defined
             when, defined, at = body[2], bool(body[3]), 4
-            size = unpack_from("<i", body, at)[0] if defined or version == 1 else -1
+            size = unpack_from("<i", body, at)[0] if defined or version == 1 else -1  # version 1 always has a size
         elif version == 3:
-            flags = body[1]
+            flags = body[1]  # bits 0-1: allocation time, 2-3: fill time, 4: undefined, 5: defined
             when, at = flags >> 2 & 3, 2
             size = unpack_from("<i", body, at)[0] if flags & 0x20 else -1 if flags & 0x10 else 0
         else:
@@ -295,18 +295,18 @@ class DatasetReader:
         version, count = body[0], body[1]
         if version not in (1, 2):
             raise UnknownStructureError(f"version {version} of a list of filters")
-        at, codecs, shuffled = 8 if version == 1 else 2, [], None
+        at, codecs, shuffled = 8 if version == 1 else 2, [], None  # version 1 has six reserved bytes
         for _ in range(count):
             (number,) = unpack_from("<H", body, at)
             at += 2
             length = 0
-            if version == 1 or number >= 256:
+            if version == 1 or number >= 256:  # IV.A.2.l: version 2 has no names of HDF5's own filters
                 (length,) = unpack_from("<H", body, at)
                 at += 2
             _, parameters = unpack_from("<HH", body, at)
-            at += 4 + (length + 7) // 8 * 8 if version == 1 else 4 + length
+            at += 4 + (length + 7) // 8 * 8 if version == 1 else 4 + length  # version 1 pads names to 8 bytes
             values = unpack_from(f"<{parameters}I", body, at)
-            at += 4 * (parameters + (parameters & 1 if version == 1 else 0))
+            at += 4 * (parameters + (parameters & 1 if version == 1 else 0))  # version 1 pads an odd number of values
             if number == SHUFFLE:
                 shuffled = values[0] if values else 0
             codec = self._codecs.get((number, values))
@@ -327,7 +327,7 @@ def codec_of(number: int, values: tuple[int, ...]) -> Codec:
 
 def _compact(body: bytes) -> bytes:
     """Return the values in a layout message."""
-    if body[0] >= 3:
+    if body[0] >= 3:  # versions 1 and 2 have the dimensions before the size
         (size,) = unpack_from("<H", body, 2)
         return body[4 : 4 + size]
     at = 8 + 4 * body[1]
@@ -371,7 +371,7 @@ def _layout(
 def _read_chunked(
     kind: int, address: int, lengths: tuple[int, ...], rank: int, size: int, filtered: bool
 ) -> tuple[int, tuple[int, ...], None, ChunkIndex]:
-    if len(lengths) != rank + 1 or lengths[-1] != size or 0 in lengths or not rank:
+    if len(lengths) != rank + 1 or lengths[-1] != size or 0 in lengths or not rank:  # last: bytes of an element
         raise UnreadableHeaderError("a layout is damaged")
     return CHUNKED, tuple(lengths[:-1]), None, ChunkIndex(kind, address, size, filtered)
 
@@ -385,7 +385,7 @@ def _new_chunked(body: bytes, rank: int, size: int, filtered: bool) -> tuple[int
     kind = body[at]
     at += 1
     single: tuple[int, int] | None = None
-    if kind == SINGLE and flags & 2:
+    if kind == SINGLE and flags & 2:  # bit 1: a single chunk with filters has its size and mask here
         single = unpack_from("<QI", body, at)
         at += 12
     elif kind in _PARAMETERS:

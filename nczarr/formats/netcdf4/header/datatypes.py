@@ -154,7 +154,7 @@ class Datatype:
             return ATOMIC[self.number.lstrip("<>")]
         if self.is_text:
             return "string"
-        if self.family == STRING and self.size == 1:
+        if self.family == STRING and self.size == 1:  # as netCDF-C: one byte is a char, more are a string
             return "char"
         return None if self.bits is None else self.bits.atomic
 
@@ -231,7 +231,7 @@ class Datatype:
         if [one.name for one in self.members] == [b"r", b"i"] and not any(shape for _, _, shape in members):
             parts = tuple(stored for _, stored, _ in members)
             if parts in _COMPLEX:
-                return _COMPLEX[parts]
+                return _COMPLEX[parts]  # h5py stores complex numbers as records of `r` and `i`
         return tuple(members)  # type: ignore[arg-type]
 
     @cached_property
@@ -331,7 +331,7 @@ def _datatype(data: bytes, at: int, depth: int) -> tuple[Datatype, int]:
     """Return a type and the offset of its end."""
     if depth > DEEPEST or len(data) < at + 8:
         raise UnreadableHeaderError("a type is damaged")
-    kind, bits, _, size = unpack_from("<BHBI", data, at)
+    kind, bits, _, size = unpack_from("<BHBI", data, at)  # IV.A.2.d: version and class, bits of the class, size
     version, family = kind >> 4, kind & 15
     at += 8
     if not 1 <= version <= NEWEST or not 0 < size <= LARGEST or at > len(data):
@@ -344,12 +344,12 @@ def _datatype(data: bytes, at: int, depth: int) -> tuple[Datatype, int]:
         case _ if family == STRING:
             return Datatype(family, size, form=bits & 15), at
         case _ if family == OPAQUE:
-            end = at + ((bits & 255) + 7) // 8 * 8
+            end = at + ((bits & 255) + 7) // 8 * 8  # the tag is padded to 8 bytes
             return Datatype(family, size, tag=data[at:end].partition(b"\0")[0]), end
         case _ if family == REFERENCE:
             return Datatype(family, size, form=bits & 15), at
         case _ if family == TIME:
-            return Datatype(family, size), at + 2
+            return Datatype(family, size), at + 2  # a precision of two bytes
         case _ if family == BITFIELD:
             return _integer(data, at, bits & 7, size, BITFIELD), at + 4
         case _ if family == COMPLEX:
@@ -361,7 +361,7 @@ def _datatype(data: bytes, at: int, depth: int) -> tuple[Datatype, int]:
         case _ if family == VLEN:
             base, end = _datatype(data, at, depth + 1)
             return Datatype(family, size, base=base, form=bits & 15), end
-        case _ if family == ARRAY and version > 1:
+        case _ if family == ARRAY and version > 1:  # version 1 has arrays in members alone
             return _read_array(data, at, size, version, depth)
     raise UnreadableHeaderError(f"types of class {family} are not read")
 
@@ -369,7 +369,7 @@ def _datatype(data: bytes, at: int, depth: int) -> tuple[Datatype, int]:
 def _integer(data: bytes, at: int, bits: int, size: int, family: int = INTEGER) -> Datatype:
     """Return the type of integers, or of bitfields, which have no sign."""
     offset, precision = unpack_from("<HH", data, at)
-    is_signed = bool(bits & 8)
+    is_signed = bool(bits & 8)  # bit 3: signed
     if size not in (1, 2, 4, 8) or offset or precision != 8 * size:
         if not precision or offset + precision > 8 * size:
             raise UnreadableHeaderError("a type is damaged")
@@ -380,7 +380,7 @@ def _integer(data: bytes, at: int, bits: int, size: int, family: int = INTEGER) 
 
 def _read_float(data: bytes, at: int, bits: int, size: int) -> Datatype:
     """Read a float of IEEE 754, or the fields of bits of another one."""
-    (bias,) = unpack_from("<I", data, at + 8)
+    (bias,) = unpack_from("<I", data, at + 8)  # after eight bytes of positions of bits
     if bits & _FLOAT_FORM == _IMPLIED:
         number = _IEEE.get((size, bits & 1, data[at : at + 8], bias, bits >> 8))
         if number is not None:
@@ -409,14 +409,14 @@ def _name(data: bytes, at: int, version: int) -> tuple[bytes, int]:
 
 def _read_compound(data: bytes, at: int, count: int, size: int, version: int, depth: int) -> tuple[Datatype, int]:
     """Read a compound of `count` members; return it and the offset behind it."""
-    width = (size.bit_length() + 7) // 8 if version >= 3 else 4
+    width = (size.bit_length() + 7) // 8 if version >= 3 else 4  # version 3: as few bytes as hold the size
     members = []
     for _ in range(count):
         name, at = _name(data, at, version)
         offset = int.from_bytes(data[at : at + width], "little")
         at += width
         shape: tuple[int, ...] = ()
-        if version == 1:
+        if version == 1:  # version 1: rank, permutation and four lengths in 28 bytes
             shape = unpack_from("<4I", data, at + 12)[: data[at]] if at < len(data) else ()
             at += 28
         element, at = _datatype(data, at, depth + 1)
@@ -443,9 +443,9 @@ def _read_enum(data: bytes, at: int, count: int, size: int, version: int, depth:
 
 def _read_array(data: bytes, at: int, size: int, version: int, depth: int) -> tuple[Datatype, int]:
     rank = data[at]
-    at += 4 if version == 2 else 1
+    at += 4 if version == 2 else 1  # version 3 has no reserved bytes here
     shape = unpack_from(f"<{rank}I", data, at)
-    at += 4 * rank * (2 if version == 2 else 1)
+    at += 4 * rank * (2 if version == 2 else 1)  # version 2 has permutation indices, which nothing uses
     base, at = _datatype(data, at, depth + 1)
     if base.family == ARRAY:
         base, shape = base.cell, (*shape, *base.shape)

@@ -194,7 +194,7 @@ class HeaderFile:
             block = self._read(place, min(SUPERBLOCK, self.size - place))
             if block.startswith(_SIGNATURE):
                 break
-            place = 2 * place or USER_BLOCK
+            place = 2 * place or USER_BLOCK  # II: the signature is at byte 0, 512, 1024, 2048 …
         else:
             raise UnreadableHeaderError("the file has no superblock")
         version = block[8]
@@ -205,21 +205,21 @@ class HeaderFile:
         _need_eight(block[13:15])
         if len(block) < SUPERBLOCK:
             raise UnreadableHeaderError("the superblock is damaged")
-        at = 24 if version == 0 else 28
+        at = 24 if version == 0 else 28  # version 1 adds K of chunk indexes and two reserved bytes
         base, extension, end, driver = unpack_from("<QQQQ", block, at)
         root, cached = unpack_from("<QI", block, at + 40)
-        if extension != UNDEFINED or cached > 1:
+        if extension != UNDEFINED or cached > 1:  # cached 1: its B-tree and heap are in the entry
             raise UnknownStructureError("a value in the superblock")
-        if driver != UNDEFINED:
+        if driver != UNDEFINED:  # II.B: driver information of families of files
             raise UnknownStructureError("files that belong together")
         self._place(place, base, end, UNDEFINED)
         return int(root)
 
     def _read_checked_superblock(self, place: int, block: bytes, version: int) -> int:
         """Return the root's address in a superblock of version 2 or 3, which has a checksum."""
-        self.is_unclosed = version == 3 and block[11] != 0
+        self.is_unclosed = version == 3 and block[11] != 0  # version 3 brought these flags, for SWMR
         _need_eight(block[9:11])
-        if len(block) < 48:
+        if len(block) < 48:  # 48: with eight-byte addresses and a checksum
             raise UnreadableHeaderError("the superblock is damaged")
         base, extension, end, root = unpack_from("<QQQQ", without_checksum(block[:48]), 12)
         if block[11] & ~_IN_USE:

@@ -82,11 +82,11 @@ def links(file: HeaderFile, header: Messages) -> list[Link]:
         return _distinct([link for _, link in ordered])
     info = only(header, LINK_INFO).body
     flags = info[1]
-    heap, tree = unpack_from("<QQ", info, 10 if flags & _TRACKED else 2)
+    heap, tree = unpack_from("<QQ", info, 10 if flags & _TRACKED else 2)  # IV.A.2.c, bit 0: a maximal index
     bodies = [message.body for message in header.get(LINK, ())]
     if heap != UNDEFINED:
         blocks = FractalHeap(file, heap)
-        bodies += [blocks.get(record[4:]) for record in read_tree_records(file, tree, BY_NAME)]
+        bodies += [blocks.get(record[4:]) for record in read_tree_records(file, tree, BY_NAME)]  # after the hash
     parsed = sorted(_parse(body, has_order=bool(flags & _TRACKED)) for body in bodies)
     return _distinct([link for _, link in parsed])
 
@@ -102,22 +102,22 @@ def _parse(body: bytes, *, has_order: bool) -> tuple[int, Link]:
     """Return creation order (0 if it is not stored) and link of a link message."""
     version, flags = body[0], body[1]
     at, kind, order = 2, HARD, 0
-    if flags & 8:
+    if flags & 8:  # IV.A.2.g, bit 3: a kind follows; else a hard link
         kind, at = body[at], at + 1
-    if flags & 4:
+    if flags & 4:  # bit 2: creation order
         (order,) = unpack_from("<Q", body, at)
         at += 8
     elif has_order:
         raise UnreadableHeaderError("a link message is damaged")
-    at += bool(flags & 16)
-    width = 1 << (flags & 3)
+    at += bool(flags & 16)  # bit 4: a byte for the encoding of the name
+    width = 1 << (flags & 3)  # bits 0 and 1: the width of the name's length
     length = int.from_bytes(body[at : at + width], "little")
     at += width + length
     name, address, target = body[at - length : at], UNDEFINED, b""
     if kind == HARD:
         (address,) = unpack_from("<Q", body, at)
     else:
-        (size,) = unpack_from("<H", body, at)
+        (size,) = unpack_from("<H", body, at)  # soft and external links begin with their size
         target = body[at + 2 : at + 2 + size]
         if len(target) < size:
             raise UnreadableHeaderError("a link message is damaged")
@@ -142,7 +142,7 @@ def _symbols(file: HeaderFile, address: int, depth: int, names: bytes) -> Iterat
     head = file.read(address, 24)
     (count,) = unpack_from("<H", head, 6)
     if head.startswith(b"TREE\0"):
-        node = file.read(address + 24, 16 * count + 8)
+        node = file.read(address + 24, 16 * count + 8)  # a key before each child and after the last one
         if any(unpack_from("<Q", node, 16 * place)[0] >= len(names) for place in range(count + 1)):
             raise UnreadableHeaderError("the B-tree of a group is damaged")
         for place in range(count):
@@ -152,7 +152,7 @@ def _symbols(file: HeaderFile, address: int, depth: int, names: bytes) -> Iterat
         raise UnreadableHeaderError("the symbol table of a group is damaged")
     node = file.read(address + 8, _SYMBOL * count)
     for at in range(0, len(node), _SYMBOL):
-        name, target, kind, _, value = unpack_from("<QQIII", node, at)
+        name, target, kind, _, value = unpack_from("<QQIII", node, at)  # III.C: scratch space has a soft link's target
         if kind > _SOFT_SYMBOL:
             raise UnreadableHeaderError("the symbol table of a group is damaged")
         if kind == _SOFT_SYMBOL:
@@ -289,7 +289,7 @@ def _read(file: HeaderFile, attributes: AttributeReader, datasets: DatasetReader
             if dataset.info.chunk_index is not None:
                 file.expect(dataset.info.chunk_index.address, INDEX)
             return FileObject(of_object, dataset=dataset, problem=problem)
-        if DATATYPE in header and DATASPACE not in header:
+        if DATATYPE in header and DATASPACE not in header:  # a dataset has both messages
             return FileObject(of_object, type=attributes.read_named_type(address, header), problem=problem)
         return FileObject(of_object, problem=problem)
     except DAMAGE as error:
@@ -335,13 +335,13 @@ class LinkedFiles:
         """Return file and address of the object that a link of a group leads to; None for a broken link."""
         if link.is_hard:
             return (table, link.address) if link.address in table.objects else None
-        if depth == MOST_LINKS:
+        if depth == MOST_LINKS:  # HDF5's own default (H5Pset_nlinks)
             return None
         if link.kind == SOFT:
             return self._walk(link.target.rstrip(b"\0"), table, group, depth + 1)
-        if link.kind != EXTERNAL or link.target[:1] != b"\0" or self.is_remote:
+        if link.kind != EXTERNAL or link.target[:1] != b"\0" or self.is_remote:  # version and flags of a target: 0
             return None
-        name, _, path = link.target[1:].partition(b"\0")
+        name, _, path = link.target[1:].partition(b"\0")  # name of the file, NUL, path in it
         other = self._other_file(os.fsdecode(name), table.path)
         return None if other is None else self._walk(b"/" + path.rstrip(b"\0"), other, other.root, depth + 1)
 
@@ -349,7 +349,7 @@ class LinkedFiles:
         """Return file and address of the object at a path from a group; None for a broken link."""
         position = table, table.root if path.startswith(b"/") else group
         for name in path.split(b"/"):
-            if name in (b"", b"."):
+            if name in (b"", b"."):  # HDF5 takes `//` and `/./` for `/`
                 continue
             link = (position[0].objects[position[1]].links or {}).get(name)
             target = None if link is None else self.follow(link, *position, depth)
@@ -360,7 +360,7 @@ class LinkedFiles:
 
     def _other_file(self, name: str, path: str) -> ObjectTable | None:
         """Return the objects of the file that an external link names, as HDF5 finds it; None if it cannot be read."""
-        prefix = os.environ.get("HDF5_EXT_PREFIX")
+        prefix = os.environ.get("HDF5_EXT_PREFIX")  # HDF5 looks there first, then beside the file
         folders = [*([] if prefix is None else [prefix]), local_paths.parent_of(path), ""]
         for candidate in (local_paths.join(folder, name) for folder in folders):
             if candidate not in self._tables and os.path.isfile(candidate):

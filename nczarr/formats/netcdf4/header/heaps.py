@@ -54,19 +54,19 @@ def read_tree_records(file: HeaderFile, address: int, record_type: int) -> Itera
         return
     head = file.read_checked(address, 34, b"BTHD")
     _, stored_type, node_size, record_size, depth, _, _, root, count, record_count = unpack_from("<BBIHHBBQHQ", head, 4)
-    if head[4]:
+    if head[4]:  # III.A.2: version 0 is the only one
         raise UnknownStructureError(f"version {head[4]} of a B-tree")
     is_damaged = stored_type != record_type or depth > DEEPEST or record_count > MOST_RECORDS
-    if is_damaged or not record_size or node_size < 10 + record_size:
+    if is_damaged or not record_size or node_size < 10 + record_size:  # 10: signature, version, type and checksum
         raise UnreadableHeaderError("a B-tree is damaged")
     most_in_leaf = (node_size - 10) // record_size
     most_below, count_width, total_widths = most_in_leaf, bytes_for(most_in_leaf), [0]
     for _ in range(depth):
-        pointer = 8 + count_width + total_widths[-1]
+        pointer = 8 + count_width + total_widths[-1]  # address, count of records and, above leaves, their total
         fitting = (node_size - 10 - pointer) // (record_size + pointer)
         most_below = (fitting + 1) * most_below + fitting
         total_widths.append(bytes_for(most_below))
-    if root == UNDEFINED:
+    if root == UNDEFINED:  # a tree without records has no root node
         return
     tree = _Tree(record_type, node_size, record_size, count_width, tuple(total_widths))
     tree_records = list(_read_node_records(file, tree, root, count, depth))
@@ -79,10 +79,10 @@ def _read_node_records(file: HeaderFile, tree: _Tree, address: int, count: int, 
     """Yield the records below a node of a version 2 B-tree, in order; `depth` 0 is a leaf."""
     record_size = tree.record_size
     pointer_size = 8 + tree.count_width + tree.total_widths[depth - 1] if depth else 0
-    node_length = 6 + count * record_size + (count + 1) * pointer_size
+    node_length = 6 + count * record_size + (count + 1) * pointer_size  # 6: signature, version and type
     if node_length + CHECKSUM > tree.node_size:
         raise UnreadableHeaderError("a B-tree is damaged")
-    node = file.read_checked(address, node_length, b"BTIN" if depth else b"BTLF")
+    node = file.read_checked(address, node_length, b"BTIN" if depth else b"BTLF")  # III.A.2: internal node or leaf
     if node[4] or node[5] != tree.record_type:
         raise UnreadableHeaderError("a B-tree is damaged")
     pointers_start = 6 + count * record_size
@@ -106,7 +106,7 @@ class FractalHeap:
 
     def __init__(self, file: HeaderFile, address: int) -> None:
         """Read the header `FRHP`: the doubling table of blocks, and the widths of offsets and lengths in ids."""
-        head = file.read_checked(address, 142, b"FRHP")
+        head = file.read_checked(address, 142, b"FRHP")  # 142 bytes: eight-byte offsets and lengths, no filters
         filters = int.from_bytes(head[7:9], "little")
         (largest,) = unpack_from("<I", head, 10)
         (self._huge_objects,) = unpack_from("<Q", head, 22)
@@ -117,10 +117,10 @@ class FractalHeap:
         if not self._columns or not self._start or bits > 64:
             raise UnreadableHeaderError("a fractal heap is damaged")
         self._file = file
-        self._has_checksums = bool(head[9] & 2)
-        self._offset = (bits + 7) // 8
-        self._length = min(bytes_for(largest), (direct.bit_length() - 1 + 7) // 8)
-        self._direct_rows = direct.bit_length() - self._start.bit_length() + 2
+        self._has_checksums = bool(head[9] & 2)  # bit 1: direct blocks have a checksum
+        self._offset = (bits + 7) // 8  # the maximum heap size is stored as a number of bits
+        self._length = min(bytes_for(largest), (direct.bit_length() - 1 + 7) // 8)  # an object lies in one direct block
+        self._direct_rows = direct.bit_length() - self._start.bit_length() + 2  # the first two rows are equal
         self._blocks: dict[int, bytes] = {}
         self._children: dict[tuple[int, int, int], tuple[int, ...]] = {}
 
@@ -148,7 +148,7 @@ class FractalHeap:
 
     def _block(self, offset: int) -> tuple[bytes, int]:
         """Return the direct block that has an offset, and its own offset."""
-        if not self._rows:
+        if not self._rows:  # 0 rows: the root is a direct block
             return self._read_direct_block(self._root, self._start, 0), 0
         address, rows, first = self._root, self._rows, 0
         for _ in range(DEEPEST):
@@ -157,7 +157,7 @@ class FractalHeap:
             while offset >= start + size * self._columns:
                 start += size * self._columns
                 row += 1
-                size = self._start << max(0, row - 1)
+                size = self._start << max(0, row - 1)  # from the third row on, each is twice as large
                 if row >= rows:
                     raise UnreadableHeaderError("a fractal heap is damaged")
             column = (offset - start) // size
@@ -188,7 +188,7 @@ class FractalHeap:
             if not block.startswith(b"FHDB\0") or int.from_bytes(block[13:start], "little") != first:
                 raise UnreadableHeaderError("a fractal heap is damaged")
             if self._has_checksums:
-                unsealed = block[:start] + bytes(CHECKSUM) + block[start + CHECKSUM :]
+                unsealed = block[:start] + bytes(CHECKSUM) + block[start + CHECKSUM :]  # computed with its place zeroed
                 verify(unsealed, block[start : start + CHECKSUM])
             self._blocks[address] = block
         return block
@@ -201,7 +201,7 @@ _NO_FREE_SPACE = 1
 
 def local_heap(file: HeaderFile, address: int) -> bytes:
     """Return the data of a group's local heap. Raises UnreadableHeaderError."""
-    head = file.read(address, 32)
+    head = file.read(address, 32)  # III.D: size, head of the free list, address of the data
     size, free, data = unpack_from("<QQQ", head, 8)
     if not head.startswith(b"HEAP\0"):
         raise UnreadableHeaderError("a local heap is damaged")
@@ -288,12 +288,12 @@ class GlobalHeap:
         places: dict[int, slice] = {}
         at = 16
         while at + 16 <= size:
-            index, _, _, length = unpack_from("<HHIQ", data, at)
-            if not index:
+            index, _, _, length = unpack_from("<HHIQ", data, at)  # III.E: index, references, reserved, size
+            if not index:  # object 0 is the free space at the end of the collection
                 break
             at += 16
             if at + length > size or index in places:
                 raise UnreadableHeaderError("a global heap is damaged")
             places[index] = slice(at, at + length)
-            at += (length + 7) // 8 * 8
+            at += (length + 7) // 8 * 8  # objects are padded to multiples of 8 bytes
         return data, places

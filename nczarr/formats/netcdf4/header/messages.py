@@ -22,7 +22,7 @@ from nczarr.formats.netcdf4.header.file_bytes import (
 )
 from nczarr.formats.netcdf4.header.heaps import FractalHeap, GlobalHeap, read_tree_records
 
-DATASPACE, LINK_INFO, DATATYPE, OLD_FILL, FILL, LINK, EXTERNAL_FILES, LAYOUT = range(0x01, 0x09)
+DATASPACE, LINK_INFO, DATATYPE, OLD_FILL, FILL, LINK, EXTERNAL_FILES, LAYOUT = range(0x01, 0x09)  # IV.A.2.b to i
 GROUP_INFO, FILTERS, ATTRIBUTE, CONTINUATION, SYMBOL_TABLE, ATTRIBUTE_INFO = 0x0A, 0x0B, 0x0C, 0x10, 0x11, 0x15
 """Types of messages."""
 
@@ -72,11 +72,11 @@ def messages(file: HeaderFile, address: int) -> Messages:
     """Return the messages of an object. Raises UnreadableHeaderError for types that are not read here."""
     prefix = file.peek(address, PREFIX)
     out: Messages = {}
-    if prefix.startswith(b"OHDR\x02"):
+    if prefix.startswith(b"OHDR\x02"):  # IV.A.1.b: version 2 has a signature, version 1 has not
         first, end, head = extent_of(prefix)
         _read_blocks(file, out, file.read_checked(address, end, b"OHDR"), first, head)
-    elif prefix[:1] == b"\x01" and len(prefix) >= 16:
-        (size,) = unpack_from("<I", prefix, 8)
+    elif prefix[:1] == b"\x01" and len(prefix) >= 16:  # IV.A.1.a: 12 bytes, padded to 16
+        (size,) = unpack_from("<I", prefix, 8)  # the size of the first block, without continuations
         if _read_blocks(file, out, file.read(address + 16, size), 0, 8) != int.from_bytes(prefix[2:4], "little"):
             raise UnreadableHeaderError("an object header is damaged")
     else:
@@ -90,10 +90,10 @@ def extent_of(prefix: bytes) -> tuple[int, int, int]:
     `prefix`: the start of a header of version 2.
     """
     flags = prefix[5]
-    start = 6 + (16 if flags & TIMES else 0) + (4 if flags & _LIMITS else 0)
-    width = 1 << (flags & 3)
+    start = 6 + (16 if flags & TIMES else 0) + (4 if flags & _LIMITS else 0)  # bit 5: four times; bit 4: two limits
+    width = 1 << (flags & 3)  # bits 0 and 1: the width of the size of the first block
     size = int.from_bytes(prefix[start : start + width], "little")
-    return start + width, start + width + size, 6 if flags & _ORDERED else 4
+    return start + width, start + width + size, 6 if flags & _ORDERED else 4  # bit 2: creation order of two bytes
 
 
 def _read_blocks(file: HeaderFile, out: Messages, block: bytes, start: int, head: int) -> int:
@@ -122,13 +122,13 @@ def _read_blocks(file: HeaderFile, out: Messages, block: bytes, start: int, head
                     out[kind] = [HeaderMessage(flags, order, body)]
             elif kind == CONTINUATION:
                 count += 1
-                address, length = unpack_from("<QQ", body)
-                if count > _MOST_BLOCKS or length < 2 * CHECKSUM:
+                address, length = unpack_from("<QQ", body)  # IV.A.2.q: address and length of the next block
+                if count > _MOST_BLOCKS or length < 2 * CHECKSUM:  # a signature and a checksum at least
                     raise UnreadableHeaderError("an object header is damaged")
                 further = file.read(address, length)
-                if head == 8:
+                if head == 8:  # version 1 has neither signature nor checksum here
                     pending.append((further, 0))
-                elif further.startswith(b"OCHK"):
+                elif further.startswith(b"OCHK"):  # IV.A.1.b: signature of a continuation
                     pending.append((without_checksum(further), CHECKSUM))
                 else:
                     raise UnreadableHeaderError("an object header is damaged")
@@ -149,9 +149,9 @@ def only(header: Messages, kind: int) -> HeaderMessage:
 def read_shared_address(body: bytes) -> int:
     """Return the address of the object that a shared message names. Raises UnreadableHeaderError."""
     version = body[0]
-    if version == 1:
+    if version == 1:  # version 1: six reserved bytes before the address
         return int(unpack_from("<Q", body, 8)[0])
-    if version == 2 or (version == 3 and body[1] == 2):
+    if version == 2 or (version == 3 and body[1] == 2):  # version 3, type 2: another object's header has it
         return int(unpack_from("<Q", body, 2)[0])
     raise UnknownStructureError("types that objects share")
 
@@ -168,18 +168,18 @@ class Dataspace(NamedTuple):
 def dataspace(body: bytes) -> Dataspace:
     """Return the shape in the body of a message. Raises UnreadableHeaderError."""
     version, rank, flags = body[0], body[1], body[2]
-    if version == 1:
+    if version == 1:  # IV.A.2.b: five reserved bytes follow; rank 0 is a scalar
         at, kind = 8, 0 if rank == 0 else 1
     elif version == 2:
-        at, kind = 4, body[3]
+        at, kind = 4, body[3]  # version 2 has a kind: 0 scalar, 1 simple, 2 null
     else:
         raise UnknownStructureError(f"version {version} of a shape")
-    if kind == 2:
+    if kind == 2:  # a null dataspace has no cells
         return Dataspace(None, ())
-    if kind not in (0, 1) or (kind == 0) != (rank == 0) or flags & 2:
+    if kind not in (0, 1) or (kind == 0) != (rank == 0) or flags & 2:  # bit 1: permutation indices, never implemented
         raise UnreadableHeaderError("a shape is damaged")
     shape = unpack_from(f"<{rank}Q", body, at)
-    most = unpack_from(f"<{rank}Q", body, at + 8 * rank) if flags & 1 else shape
+    most = unpack_from(f"<{rank}Q", body, at + 8 * rank) if flags & 1 else shape  # bit 0: maximum lengths
     if max(shape, default=0) > 1 << 62 or any(length > end for length, end in zip(shape, most, strict=True)):
         raise UnreadableHeaderError("a shape is damaged")
     return Dataspace(shape, most)
@@ -265,11 +265,11 @@ class AttributeReader:
         ordered = [(message.order, message.body) for message in header.get(ATTRIBUTE, ())]
         if ATTRIBUTE_INFO in header:
             info = only(header, ATTRIBUTE_INFO).body
-            heap, tree = unpack_from("<QQ", info, 4 if info[1] & _TRACKED else 2)
-            if heap != UNDEFINED:
+            heap, tree = unpack_from("<QQ", info, 4 if info[1] & _TRACKED else 2)  # IV.A.2.v, bit 0: a maximal index
+            if heap != UNDEFINED:  # else all of them are in the header itself
                 blocks = FractalHeap(self.file, heap)
                 for record in read_tree_records(self.file, tree, BY_NAME):
-                    if record[8] & 2:
+                    if record[8] & 2:  # record of type 8: heap ID, message flags, creation order, hash
                         raise UnknownStructureError("attributes that objects share")
                     ordered.append((int.from_bytes(record[9:13], "little"), blocks.get(record[:8])))
         ordered.sort(key=lambda pair: pair[0])
@@ -290,17 +290,17 @@ class AttributeReader:
     def _parse(self, body: bytes) -> HeaderAttribute:
         """Parse an attribute message; version 1 pads its parts to 8 bytes. Damaged values are left out."""
         version, flags, name_size, type_size, space_size = unpack_from("<BBHHH", body)
-        if version == 1:
+        if version == 1:  # versions 2 and 3 have flags where version 1 has a reserved byte
             at, flags, gap = 8, 0, 7
         elif version in (2, 3):
-            at, gap = 8 + (version == 3), 0
+            at, gap = 8 + (version == 3), 0  # version 3 has a byte for the encoding of the name
         else:
             raise UnknownStructureError(f"version {version} of an attribute")
         if flags & ~_SHARED_TYPE:
             raise UnknownStructureError("shapes that objects share")
         if not name_size:
             raise UnreadableHeaderError("an attribute is damaged")
-        name = body[at : at + name_size].partition(b"\0")[0]
+        name = body[at : at + name_size].partition(b"\0")[0]  # the size counts the NUL at its end
         at += name_size + (-name_size & gap)
         kind, address = self.type(body[at : at + type_size], shared=bool(flags & _SHARED_TYPE))
         at += type_size + (-type_size & gap)
@@ -335,7 +335,7 @@ def nest(kind: Datatype, data: bytes, heap: TextHeap) -> Nested:
         return data
     base = kind.base
     lists = [heap.find(data[at : at + kind.size], base.size) for at in range(0, len(data), kind.size)]
-    if kind.is_text:
+    if kind.is_text:  # C strings of HDF5 end at the first NUL
         return tuple([None if text is None else text.partition(b"\0")[0] for text in lists])
     return tuple([nest(base, items or b"", heap) for items in lists])
 

@@ -55,9 +55,9 @@ class NumberBits(NamedTuple):
         (place, width), (first, length) = self.exponent, self.mantissa
         exponents = (numbers >> np.uint64(place) & np.uint64((1 << width) - 1)).astype(np.int64)
         fractions = numbers >> np.uint64(first) & np.uint64((1 << length) - 1)
-        implied = np.where(exponents > 0, np.uint64(1 << length), np.uint64(0))
+        implied = np.where(exponents > 0, np.uint64(1 << length), np.uint64(0))  # a normal number has a hidden bit
         values = np.ldexp((fractions | implied).astype("f8"), np.maximum(exponents, 1) - self.bias - length)
-        special = exponents == (1 << width) - 1
+        special = exponents == (1 << width) - 1  # all bits of the exponent are set: NaN or infinity
         values = np.where(special, np.where(fractions > 0, np.nan, np.inf), values)
         negative = (numbers >> np.uint64(self.sign) & np.uint64(1)).astype(bool)
         return np.copysign(values, np.where(negative, -1.0, 1.0)).astype(dtype)

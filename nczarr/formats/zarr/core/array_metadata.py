@@ -95,7 +95,7 @@ class ArrayMetadata(NamedTuple):
         element = element_of(dtype) or (text_element(dtype) if texts else None)
         number = is_number(dtype)
         endian: Endian = "big" if number and str(dtype)[0] == ">" else None
-        no_fill = number and self.fill is None and fill_mode
+        no_fill = number and self.fill is None and fill_mode  # Zarr v2: null leaves unwritten cells undefined
         return build_storage(None, self.chunks or None, self.codecs or (), endian, no_fill, None, element)
 
     def source(
@@ -112,11 +112,11 @@ class ArrayMetadata(NamedTuple):
         fill = replacement if exact else self.fill
         if model != "|O":
             size = itemsize(dtype)
-            fill = bytes(size) if fill is None else fill.ljust(size, b"\0")
+            fill = bytes(size) if fill is None else fill.ljust(size, b"\0")  # netCDF-C reads zeros for null
             if not exact:  # as constants are: little-endian
                 fill = model_bytes(fill, dtype)
         else:
-            fill = (fill or b"").rstrip(b"\0") if dtype != "|O" else fill or b""
+            fill = (fill or b"").rstrip(b"\0") if dtype != "|O" else fill or b""  # netCDF-C pads with NULs
         end = math.prod(shape)
         nil = tuple((first, min(count, end - first)) for first, count in nil if first < end and count > 0)
         order = self.encoding.permutation
@@ -145,7 +145,7 @@ def chain(configs: list[Json]) -> tuple[Codec, ...] | None:
 
 def lengths(written: Any, *, least: int = 0) -> tuple[int, ...] | None:
     """Return a JSON list of lengths as a tuple; None if it is invalid."""
-    if not isinstance(written, list) or len(written) > 1024:
+    if not isinstance(written, list) or len(written) > 1024:  # NC_MAX_VAR_DIMS
         return None
     if not all(type(length) is int and least <= length <= LARGEST_LENGTH for length in written):
         return None

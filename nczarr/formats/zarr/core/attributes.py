@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from nczarr.formats.zarr.core.array_metadata import ArrayMetadata
     from nczarr.formats.zarr.core.reader import NodeReader
 
-SKIPPED = HIDDEN | {"_NCZARR_ATTR", "_NCZARR_ARRAY", "_NCZARR_GROUP", "_NCZARR_SUPERBLOCK"}
+SKIPPED = HIDDEN | {"_NCZARR_ATTR", "_NCZARR_ARRAY", "_NCZARR_GROUP", "_NCZARR_SUPERBLOCK"}  # 4.8.1 to 4.9.0
 """Names reserved by stores, in all generations."""
 
 _NUMBER_TYPE = re.compile(r"[<>|]?([iu][1248]|f[48])")
@@ -61,10 +61,10 @@ def type_untyped(value: Any) -> tuple[Constant, str | None]:
     kinds = set(map(type, values))
     if kinds and kinds <= _REALS:
         constant = pack("double", values)
-    elif kinds == _INTEGERS and min(values) >= -0x80000000 and max(values) <= 0x7FFFFFFF:
+    elif kinds == _INTEGERS and min(values) >= -0x80000000 and max(values) <= 0x7FFFFFFF:  # as netCDF-C: int if it fits
         constant = pack("int", values)
     else:
-        constant = narrow(value)
+        constant = narrow(value)  # else uint, int64 or uint64, as netCDF-C
         return constant, find_json(constant, value, typed=False)
     return constant, None if _is_kept(constant, value) else find_json(constant, value, typed=False)
 
@@ -138,12 +138,12 @@ def type_value(dtype: Any, value: Any) -> tuple[Constant | None, str | None]:
 def _type_named(dtype: str) -> str | None:
     """Return the atomic type that a dtype names; None if it names none."""
     # netCDF-C calls char `<U1` until 4.9.0 and `>S1` since 4.9.1; `|J0` is JSON that it keeps as a text
-    if dtype in (">S1", "<U1", "|J0"):
+    if dtype in (">S1", "<U1", "|J0"):  # `<U1`: netCDF-C 4.8.1 to 4.9.0
         return "char"
     match = _NUMBER_TYPE.fullmatch(dtype)
     if match is not None:
         return _TYPES[match[1]]
-    return "string" if _TEXT_TYPE.fullmatch(dtype) else None
+    return "string" if _TEXT_TYPE.fullmatch(dtype) else None  # of any number, which is no length
 
 
 def numbers(type_name: str, values: list[Any]) -> Constant | None:
@@ -374,7 +374,7 @@ def fill_of(type_name: str, value: object) -> Constant | None:
     text = encode(value)
     if type_name == "string":
         return Constant.strings([text])
-    return Constant.text(text or b"\0") if len(text) <= 1 else None
+    return Constant.text(text or b"\0") if len(text) <= 1 else None  # netCDF-C writes NUL as an empty text
 
 
 def _find_noted(type_name: str, place: object, described: ArrayMetadata) -> Constant | None:

@@ -45,7 +45,7 @@ def number(dtype: str, value: Any) -> bytes:
     Raises ValueError for others.
     """
     kind = dtype[1]
-    if kind == "f" and isinstance(value, str):
+    if kind == "f" and isinstance(value, str):  # Zarr writes NaN and infinities as texts
         value = SPECIAL_FLOATS.get(value, value)
     if kind == "b":
         if not isinstance(value, bool):
@@ -56,7 +56,7 @@ def number(dtype: str, value: Any) -> bytes:
             raise ValueError(f"{show(value)} is not a list of two numbers")
         return b"".join(number(part, half) for part, half in zip(halves(dtype), value, strict=True))
     if kind in "Mm":
-        value = NAT if value == "NaT" else value
+        value = NAT if value == "NaT" else value  # NumPy's word for a missing time
     if isinstance(value, bool) or not isinstance(value, int | float):
         raise ValueError(f"{show(value)} is not a number of type {type_name(dtype)}")
     if kind in "iuMm":

@@ -172,7 +172,7 @@ class _Hierarchy:
             below = self.documents.children(prefix)
             self.documents.expect((f"{prefix}{child}/" for child in below), self.reader.names)
             return self._split_members(path, below, prefix, set(), key)
-        if document.get("subgroups"):
+        if document.get("subgroups"):  # the draft's documentation has `subgroups` for `groups`
             where = pointer("attributes", "_nczarr_group", "subgroups")
             self.documents.report_lost("draft-layout", unread_message("groups", document["subgroups"]), key, where)
         groups = name_list(self.documents, document, "groups", key)
@@ -219,7 +219,7 @@ class _Hierarchy:
                 continue
             inside = f"{prefix}{written}/"
             is_array, is_group = self.reader.is_array(inside), self.reader.is_group(inside)
-            if not (is_array or is_group or written in groups):
+            if not (is_array or is_group or written in groups):  # as netCDF-C: a listed group may lack `.zgroup`
                 if self.variables.has_hidden:
                     self.documents.report_lost("bad-metadata", f"array `{written}` is listed but does not exist", key)
                     continue
@@ -317,7 +317,7 @@ class _Hierarchy:
         # `dims` until netCDF-C 4.9.2, `dimensions` since 4.9.3
         lengths: Any = next((document[name] for name in ("dimensions", "dims") if name in document), {})
         if not isinstance(lengths, dict):
-            if isinstance(lengths, list):
+            if isinstance(lengths, list):  # the draft's documentation has a list
                 where = pointer("attributes", "_nczarr_group", "dimensions")
                 self.documents.report_lost("draft-layout", unread_message("dimensions", lengths), key, where)
             else:

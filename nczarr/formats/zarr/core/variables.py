@@ -259,8 +259,8 @@ class Variables:
 
     def _list_axes(self, hidden: Json, described: ArrayMetadata, key: str) -> tuple[str | None, ...] | None:
         """Return the FQNs in the plain list; `()` for a scalar; None (reported) if missing."""
-        references = hidden.get("dimension_references", hidden.get("dimrefs"))
-        if hidden.get("scalar") == 1 or hidden.get("storage") == "scalar":
+        references = hidden.get("dimension_references", hidden.get("dimrefs"))  # `dimrefs` until netCDF-C 4.9.2
+        if hidden.get("scalar") == 1 or hidden.get("storage") == "scalar":  # netCDF-C 4.9.0: `storage`
             return ()
         if not isinstance(references, list) or not _TEXT.issuperset(map(type, references)):
             if described.shape and self.reader.axes_member:
@@ -283,7 +283,7 @@ class Variables:
                 return type_name
             self._stale(f"the array does not hold values of type `{type_name}`", key)
         if described.plain_type is not None:
-            text = described.encoding.dtype == "|S1" and self.reader.texts_are_strings
+            text = described.encoding.dtype == "|S1" and self.reader.texts_are_strings  # netCDF-C: `|S1` is a string
             return "string" if text else described.plain_type
         try:
             return inventor.type_of(described.encoding.dtype, name)
@@ -328,7 +328,7 @@ class Variables:
         """Return the FQN of an unescaped path; cached, because variables share dimensions."""
         fqn = self._fqns.get(written)
         if fqn is None:
-            *groups, last = written.removeprefix("/").split("/")
+            *groups, last = written.removeprefix("/").split("/")  # netCDF-C takes one without a slash
             groups = [names.normal(group) for group in groups]
             fqn = self._respelled.get(names.fqn([*groups, last])) or names.fqn([*groups, names.normal(last)])
             self._fqns[written] = fqn

@@ -24,7 +24,7 @@ from nczarr.plan.requested_storage import fill_alone, own_type, plain_fill
 Entry = tuple[str, bytes]
 """Key and content of a document."""
 
-_ENCODER = json.JSONEncoder(ensure_ascii=False, check_circular=False)
+_ENCODER = json.JSONEncoder(ensure_ascii=False, check_circular=False)  # netCDF-C does not decode `\u`
 
 
 def encode(document: Any) -> bytes:

@@ -132,8 +132,8 @@ class HiddenAttributes(Writer):
         ]
         document: Json = {"dimension_references": references}
         if not references:
-            document["scalar"] = 1
-        document["storage"] = "chunked"
+            document["scalar"] = 1  # netCDF-C 4.10.1 crashes without it
+        document["storage"] = "chunked"  # netCDF-C writes this alone
         target = self.plan.targets[path][""]
         extension = _extension(
             self.plan.storage[path],
@@ -205,10 +205,10 @@ def attributes(
 def dtype(constant: Constant) -> str:
     """Return the entry of the `types` map: `>S1` for char, `|Sn` for strings up to n bytes, else the dtype."""
     if constant.type == "char":
-        return ">S1"
+        return ">S1"  # netCDF-C's char
     if constant.type == "string":
         longest = max((len(item) for item in constant.data if isinstance(item, bytes)), default=0)
-        return f"|S{max(1, longest)}"
+        return f"|S{max(1, longest)}"  # netCDF-C takes any number
     atomic = ATOMIC[constant.type]
     kind = "f" if atomic.is_float else "i" if atomic.low else "u"
-    return f"{'|' if atomic.size == 1 else '<'}{kind}{atomic.size}"
+    return f"{'|' if atomic.size == 1 else '<'}{kind}{atomic.size}"  # netCDF-C swaps `|i4`

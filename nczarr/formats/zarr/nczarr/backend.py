@@ -31,8 +31,8 @@ class NCZarrWriter(HiddenAttributes, Zarr2Writer):
     `order`: index of each group in the library's walk.
     """
 
-    scalar_shape = (1,)
-    superblock = MappingProxyType({"version": "2.0.0"})
+    scalar_shape = (1,)  # netCDF-C 4.10.1 does not show an array of shape `[]`
+    superblock = MappingProxyType({"version": "2.0.0"})  # netCDF-C 4.9.0 to 4.10.1
 
     def __init__(self, plan: StorePlan) -> None:
         super().__init__(plan)
@@ -61,7 +61,7 @@ class NCZarrWriter(HiddenAttributes, Zarr2Writer):
         return self.order[fqn.rpartition("/")[0]]
 
     def find_said_type(self, dtype: Descr) -> str:
-        return "string" if dtype == "|S1" else super().find_said_type(dtype)
+        return "string" if dtype == "|S1" else super().find_said_type(dtype)  # as netCDF-C reads `|S1`
 
     def finish(self, path: str, shown: Json, hidden: Json) -> Json:
         return shown | {f"_nczarr_{what}": document for what, document in hidden.items()}
@@ -74,8 +74,8 @@ class NCZarrWriter(HiddenAttributes, Zarr2Writer):
 
 def _is_known(layout: Layout) -> bool:
     """Return whether the library can read an array: numbers, and fixed-length texts with a known fill value."""
-    if not isinstance(layout.dtype, str) or layout.dtype[1] in "VO":
+    if not isinstance(layout.dtype, str) or layout.dtype[1] in "VO":  # netCDF-C refuses them: -137
         return False
     if layout.dtype[1] == "S" and layout.dtype[0] == "|":
-        return layout.fill is None or not layout.fill.strip(b"\0")
+        return layout.fill is None or not layout.fill.strip(b"\0")  # netCDF-C does not decode base64 of a fill value
     return True

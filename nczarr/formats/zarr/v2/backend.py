@@ -39,7 +39,7 @@ def emit(plan: StorePlan, report: Report) -> Iterator[Entry]:
 class Zarr2Writer(Writer):
     """Documents of Zarr v2, with dimension names as xarray reads them."""
 
-    scalar_shape: tuple[int, ...] = ()
+    scalar_shape: tuple[int, ...] = ()  # as zarr-python and xarray write scalars
     """Shape written for a scalar variable."""
 
     def group(self, prefix: str, attributes: Json) -> Iterator[Entry]:
@@ -107,7 +107,7 @@ def array_document(target: PartTarget, scalar_shape: tuple[int, ...] = (), *, co
             "dtype": _name_dtype(layout.dtype),
             "chunks": layout.chunks or scalar_shape,
             "fill_value": _show_fill(layout.dtype, layout.fill),
-            "order": "C",
+            "order": "C",  # netCDF-C does not honour `F`, and crashes without the member
             "compressor": last,
             "filters": configs or None,
         }
@@ -132,7 +132,7 @@ def _show_fill(descr: Descr, fill: bytes | None) -> Any:
     if fill is None:
         return None
     if not isinstance(descr, str) or descr[1] == "V":
-        return base64.b64encode(fill).decode()
+        return base64.b64encode(fill).decode()  # the specification: base64 of the bytes
     if descr == "|O" or descr[1] == "U":
         return fill.decode("utf-8")
     if descr[1] == "S":

@@ -39,7 +39,7 @@ _TEXTS = frozenset({"vlen-utf8", "vlen-bytes"})
 HIDDEN_OBJECTS = {"superblock": (".nczarr",), "group": (".nczgroup",), "array": (".nczvar", ".nczarray"),
             "attr": (".nczattr", ".nczattrs")}  # fmt: skip
 """Objects of the first generation."""
-HIDDEN_NAMES = {what: (f"_nczarr_{what}", f"_NCZARR_{what.upper()}") for what in HIDDEN_OBJECTS}
+HIDDEN_NAMES = {what: (f"_nczarr_{what}", f"_NCZARR_{what.upper()}") for what in HIDDEN_OBJECTS}  # capitals until 4.9.0
 """Attributes of the later generations."""
 
 
@@ -52,7 +52,7 @@ def holds(store: Store) -> bool:
 
     Stores with a superblock match `nczarr` first.
     """
-    if store.get("zarr.json") is not None:
+    if store.get("zarr.json") is not None:  # netCDF-C 4.10.2, too, takes a store with both for Zarr v3
         return False
     return any(store.get(key) is not None for key in ROOTS)
 
@@ -99,14 +99,14 @@ class Zarr2Reader(NodeReader):
 
     def read_hidden(self, prefix: str, what: str) -> tuple[Json | None, str]:
         """Search the attributes, `.zgroup` or `.zarray`, then separate objects."""
-        for holder in (".zattrs", ".zarray" if what == "array" else ".zgroup"):
+        for holder in (".zattrs", ".zarray" if what == "array" else ".zgroup"):  # `.zattrs` since 4.9.3
             document = self.documents.get(prefix + holder)
             if document is None:
                 continue
             for name in HIDDEN_NAMES[what]:
                 if isinstance(found := document.get(name), dict):
                     return found, prefix + holder
-        for name in HIDDEN_OBJECTS[what]:
+        for name in HIDDEN_OBJECTS[what]:  # netCDF-C 4.8.0
             if self.documents.has(prefix + name):
                 return self.documents.get(prefix + name), prefix + name
         return None, prefix + ".zattrs"
@@ -185,7 +185,7 @@ class Zarr2Reader(NodeReader):
         if letter:
             return f"{'>' if (order, letter, length) == ('>', 'S', '1') and not field else '|'}{letter}{length}"
         if wide and self.texts_are_strings and not field:
-            return ">S1"
+            return ">S1"  # the char of netCDF-C up to 4.9.0: one byte, not four
         if wide or wider:
             return f"{'>' if order == '>' else '<'}U{wider or 1}"
         if time and is_element_name(element_of("<" + time)):
@@ -201,7 +201,7 @@ class Zarr2Reader(NodeReader):
     def _element(self, dtype: Descr, written: Any) -> bytes | None:
         """Return one element in the stored dtype; None for null, which is NaT of times. Raises one of `FAULTS`."""
         if isinstance(written, list) and len(written) == 1 and isinstance(dtype, str) and dtype[1] != "c":
-            written = written[0]
+            written = written[0]  # netCDF-C takes a list of one
         if written is None and isinstance(dtype, str) and dtype[1] in "Mm":
             return number(dtype, "NaT")
         if written is None or (type(written) is int and written == 0 and not isinstance(dtype, str)):
@@ -214,11 +214,11 @@ class Zarr2Reader(NodeReader):
 
     def _chars(self, size: int, written: Any) -> bytes:
         """Return a fixed-length text fill value: base64, or netCDF-C's plain text."""
-        number = type(written) is int and self.texts_are_strings
+        number = type(written) is int and self.texts_are_strings  # netCDF-C writes the char `5` as a number
         if not isinstance(written, str) and not number:
             raise ValueError(f"{show(written)} is not a string")
         text = encode(str(written))
-        coded = _is_base64(text, size) and (len(text) > size or not self.texts_are_strings)
+        coded = _is_base64(text, size) and (len(text) > size or not self.texts_are_strings)  # zarr-python's base64
         plainly = base64.b64decode(text, validate=True) if coded else text
         if len(plainly) > size:
             raise ValueError(f"{show(written)} has {len(plainly)} bytes, but the type has {size}")

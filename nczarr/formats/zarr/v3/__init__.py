@@ -7,11 +7,11 @@ DOCUMENT = "zarr.json"
 
 ARRAYS = Arrays(
     codecs="all",
-    chunk_keys=ChunkKeys(separator="/", lead="c"),
-    fill_needed=True,
+    chunk_keys=ChunkKeys(separator="/", lead="c"),  # the specification's default encoding
+    fill_needed=True,  # the specification demands a `fill_value`
     shards=True,
     documents=frozenset({DOCUMENT}),
-    reserved="__",
+    reserved="__",  # the specification reserves names that begin so
     nested_records=True,
     elements=True,
     numpy_types=True,

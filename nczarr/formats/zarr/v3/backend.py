@@ -60,7 +60,7 @@ class Zarr3Writer(Writer):
             "shape": layout.shape,
             "data_type": dtypes.data_type(layout.dtype, utf8=utf8, registered=registered),
             "chunk_grid": _grid(layout.shards or layout.chunks, layout.shape),
-            "chunk_key_encoding": {"name": "default", "configuration": {"separator": "/"}},
+            "chunk_key_encoding": {"name": "default", "configuration": {"separator": "/"}},  # Zarr v3's default
             "fill_value": dtypes.fill_value(layout.dtype, layout.fill, utf8=utf8, registered=registered),
             "codecs": codecs.chain(layout.dtype, layout.codecs, inner, utf8=utf8),
             "attributes": attributes,

@@ -44,8 +44,8 @@ def to_bytes(descr: Descr, *, utf8: bool) -> Json:
     """Return the step that makes bytes of elements."""
     if descr == "|O":
         return {"name": "vlen-utf8" if utf8 else "vlen-bytes"}
-    if isinstance(descr, str) and (itemsize(descr) == 1 or descr[1] in "SV"):
-        return {"name": "bytes"}
+    if isinstance(descr, str) and (itemsize(descr) == 1 or descr[1] in "SV"):  # bytes have no order
+        return {"name": "bytes"}  # Zarr v3: single bytes have no `endian`
     endian = "big" if isinstance(descr, str) and descr[0] == ">" else "little"
     return {"name": "bytes", "configuration": {"endian": endian}}
 

@@ -36,7 +36,7 @@ _NUMBERS = {"i1": "int8", "u1": "uint8", "i2": "int16", "u2": "uint16", "i4": "i
             "b1": "bool", "c8": "complex64", "c16": "complex128"}  # fmt: skip
 _NAMES = {name: ("|" if code[1:] == "1" else "<") + code for code, name in _NUMBERS.items()}
 _TEXTS_AND_BYTES = {"S": "null_terminated_bytes", "U": "fixed_length_utf32", "V": "raw_bytes"}
-_RAW = re.compile(r"r([1-9][0-9]{0,8})")
+_RAW = re.compile(r"r([1-9][0-9]{0,8})")  # the specification's `r` and a number of bits
 
 
 def data_type(descr: Descr, *, utf8: bool = True, registered: bool = False) -> str | Json:
@@ -76,11 +76,11 @@ def descr(written: Any) -> Descr:
     match written:
         case {"name": str(name), **members} if not members or members == {"configuration": {}}:
             written = name  # the long form of a name alone
-    if written in ("string", "bytes", "variable_length_bytes"):
+    if written in ("string", "bytes", "variable_length_bytes"):  # zarr-python's `variable_length_bytes`
         return "|O"
     if isinstance(written, str):
         raw = _RAW.fullmatch(written)
-        if raw is not None and int(raw[1]) % 8 == 0:
+        if raw is not None and int(raw[1]) % 8 == 0:  # core types: `r` and a number of bits
             return f"|V{int(raw[1]) // 8}"
         if written in _NAMES:
             return _NAMES[written]
@@ -104,7 +104,7 @@ def descr(written: Any) -> Descr:
 
 def _time(code: str, unit: str, factor: int) -> Descr:
     """Return the dtype of times in so many units. Raises ValueError."""
-    unit = "us" if unit == "μs" else unit
+    unit = "us" if unit == "μs" else unit  # zarr-python takes both spellings
     dtype = code if unit == "generic" and factor == 1 else f"{code}[{'' if factor == 1 else factor}{unit}]"
     if not is_element_name(element_of(dtype)):
         raise ValueError(f"times in {factor} units of `{unit[:60]}`")
@@ -176,7 +176,7 @@ def fill_bytes(descr: Descr, written: Any, *, utf8: bool = True) -> bytes:
     if not isinstance(descr, str):
         return _record_bytes(descr, written) if isinstance(written, dict) else decode_base64(written, itemsize(descr))
     size = itemsize(descr)
-    if descr[1] == "V" and isinstance(written, list):
+    if descr[1] == "V" and isinstance(written, list):  # the specification: a list of integers
         if len(written) != size or not all(type(code) is int and 0 <= code <= 255 for code in written):
             raise ValueError(f"{show(written)} is not a list of {size} bytes")
         return bytes(written)
@@ -184,7 +184,7 @@ def fill_bytes(descr: Descr, written: Any, *, utf8: bool = True) -> bytes:
         return decode_base64(written, size, shorter=descr[1] == "S")
     if descr[1] == "c" and isinstance(written, list) and len(written) == 2:
         return b"".join(fill_bytes(part, half) for part, half in zip(halves(descr), written, strict=True))
-    if descr[1] == "f" and re.fullmatch(f"0x[0-9a-fA-F]{{{2 * size}}}", str(written)):
+    if descr[1] == "f" and re.fullmatch(f"0x[0-9a-fA-F]{{{2 * size}}}", str(written)):  # Zarr v3: the bits of a NaN
         return bytes.fromhex(written[2:])[:: 1 if descr[0] == ">" else -1]
     return number(descr, written)
 
@@ -218,7 +218,7 @@ def fill_attribute(constant: Constant) -> JsonConstant:
     if constant.type not in ("float", "double"):
         is_plain = constant.type not in ("char", "string") and isinstance(shown.value, int)
         return shown if is_plain else JsonConstant(None, False)
-    text = base64.b64encode(struct.pack("<d", *constant.as_numbers())).decode()
+    text = base64.b64encode(struct.pack("<d", *constant.as_numbers())).decode()  # xarray's form: eight bytes
     return JsonConstant(text, fill_of_attribute(constant.type, text) == constant)
 
 

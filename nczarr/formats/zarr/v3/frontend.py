@@ -35,11 +35,11 @@ from nczarr.syntax.json.positions import pointer
 
 _MEMBERS = frozenset(
     {"zarr_format", "node_type", "shape", "data_type", "chunk_grid", "chunk_key_encoding", "fill_value", "codecs",
-     "attributes", "storage_transformers", "dimension_names", "consolidated_metadata"}
+     "attributes", "storage_transformers", "dimension_names", "consolidated_metadata"}  # the last one is zarr-python's
 )  # fmt: skip
 
 
-_DRAFT_2020 = "https://purl.org/zarr/spec/protocol/core/"
+_DRAFT_2020 = "https://purl.org/zarr/spec/protocol/core/"  # the draft named itself by a URI
 """Begin of `zarr_format` in the entry document of the draft; that of 2019 has no such document."""
 
 _LONGEST = 60
@@ -71,7 +71,7 @@ class Zarr3Reader(NodeReader):
         super().__init__(documents)
         self._announced: set[str] = set()
         """Prefixes of nodes with reported draft members."""
-        consolidated = (documents.get(DOCUMENT) or {}).get("consolidated_metadata")
+        consolidated = (documents.get(DOCUMENT) or {}).get("consolidated_metadata")  # zarr-python's place
         members = consolidated.get("metadata") if isinstance(consolidated, dict) else None
         if isinstance(members, dict):
             members = {f"{path}/{DOCUMENT}": member for path, member in members.items() if path}
@@ -144,7 +144,7 @@ class Zarr3Reader(NodeReader):
         for name in sorted(document.keys() - _MEMBERS):
             if name.startswith("_nczarr_"):
                 continue  # of `unread_members`
-            if _is_optional(document[name]):
+            if _is_optional(document[name]):  # the specification: others must be understood
                 text = f"member `{name}` is not part of the protocol and is not read"
                 self.documents.warn("foreign-member", text, key, pointer(name))
             elif document.get("node_type") == "group":
@@ -306,7 +306,7 @@ def _rectilinear(configuration: Json, shape: tuple[int, ...]) -> tuple[int, ...]
             chunk = read_lengths(edges)
         except ValueError as fault:
             raise BadDocumentError(f"dimension {axis}: {fault}", "chunk_grid") from fault
-        total = extent if isinstance(edges, int) else total_of(edges)
+        total = extent if isinstance(edges, int) else total_of(edges)  # one length repeats to the end of the array
         if total < extent:
             text = f"the chunks of dimension {axis} have {total} elements, and the array has {extent}"
             raise BadDocumentError(text, "chunk_grid")
@@ -319,9 +319,9 @@ def _rectilinear(configuration: Json, shape: tuple[int, ...]) -> tuple[int, ...]
 def _keys(written: Any) -> ChunkKeys:
     """Return the encoding of chunk keys."""
     name, configuration = split_name(written, "chunk_key_encoding")
-    if name not in ("default", "v2"):
+    if name not in ("default", "v2"):  # the encodings of the specification
         raise BadDocumentError(f"chunk key encoding `{name}` is unknown", "chunk_key_encoding", "unreadable-array")
-    separator = configuration.get("separator", "/" if name == "default" else ".")
+    separator = configuration.get("separator", "/" if name == "default" else ".")  # the specification's defaults
     if separator not in ("/", "."):
         raise BadDocumentError("the separator must be `/` or `.`", "chunk_key_encoding")
     return ChunkKeys(separator=separator, lead="c" if name == "default" else "")

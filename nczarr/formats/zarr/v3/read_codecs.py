@@ -49,7 +49,7 @@ def split_name(written: Any, member: str) -> tuple[str, Json]:
     Raises BadDocumentError.
     """
     if isinstance(written, str):
-        return written, {}
+        return written, {}  # Zarr v3 allows a name alone
     if isinstance(written, dict) and isinstance(written.get("name"), str):
         configuration = written.get("configuration", {})
         if isinstance(configuration, dict):
@@ -150,7 +150,7 @@ def _check_equal(chunks: tuple[int, ...]) -> None:
 
 def _read_permutation(order: Any, rank: int) -> tuple[int, ...] | None:
     """Return the axes of `transpose`; None if it changes nothing. `C` and `F` are those of older documents."""
-    if order == "C":
+    if order == "C":  # an earlier specification had `C` and `F`
         return None
     axes = tuple(reversed(range(rank))) if order == "F" else lengths(order)
     if axes is None or sorted(axes) != list(range(rank)):
@@ -172,7 +172,7 @@ def _read_sharded(
     chunks = lengths(configuration.get("chunk_shape"), least=1)
     if chunks is None or len(chunks) != len(shard) or not all(map(_divides, chunks, shard)):
         raise BadDocumentError("the shape of a shard is not a multiple of its chunk shape", "codecs")
-    location = configuration.get("index_location", "end")
+    location = configuration.get("index_location", "end")  # the specification's default
     index = configuration.get("index_codecs")
     steps = [split_name(codec, "codecs") for codec in index] if isinstance(index, list) else []
     if [name for name, _ in steps] not in (["bytes"], ["bytes", "crc32c"]) or location not in ("start", "end"):

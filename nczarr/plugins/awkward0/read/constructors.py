@@ -53,7 +53,7 @@ def from_buffer(arguments: Arguments) -> Flat:
         if size < offset or not width or count * width + offset != size:
             text = f"blob {show(blob.key)} has {size} bytes, not whole elements of {width} from {offset}"
             raise arguments.refuse("buffer", text, "bad-blob")
-    elif size < needed or (size > needed and not blob.absolute):
+    elif size < needed or (size > needed and not blob.absolute):  # awkward0 does not compare: NumPy cuts longer blobs
         has = f"more than {needed}" if size > needed and isinstance(raw, PackedBlob) else str(size)
         text = f"blob {show(blob.key)} has {has} bytes, but {count} elements of {width} bytes need {needed}"
         raise arguments.refuse("buffer", text, "bad-blob")
@@ -210,6 +210,7 @@ def table_view(arguments: Arguments) -> Column:
     rows = min(map(len, base.columns), default=0)
     if view is None:
         return base
+    # start, step and length: not those of Python's slice
     if isinstance(view, tuple) and len(view) == 3 and all(type(number) is int for number in view):
         start, step, length = view
         if not base.columns and 0 <= length < LARGEST:
@@ -275,7 +276,7 @@ def build_indexed(arguments: Arguments) -> Column:
 def build_indexed_masked(arguments: Arguments) -> nodes.Indexed:
     """Build `IndexedMaskedArray`: items by number, missing where the mask is `maskedwhen`."""
     mask, content = arguments.flat_integers("mask"), arguments.column("content", later=True)
-    missing, index = arguments.integer("maskedwhen", -1), mask
+    missing, index = arguments.integer("maskedwhen", -1), mask  # awkward0 writes -1
     if missing != -1 and len(mask):
 
         def renumber() -> NDArray[Any]:

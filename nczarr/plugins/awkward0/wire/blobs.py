@@ -169,7 +169,7 @@ def _lz4(data: memoryview, most: int, key: str) -> bytes:
         text = f"blob {show(key)} is compressed with LZ4, but the library lz4 is not installed"
         raise UnreadableDocumentError("missing-library", text, helps=("run `pip install lz4`",)) from None
     size = int.from_bytes(data[:4], "little")
-    if size > most or size > 255 * len(data):
+    if size > most or size > 255 * len(data):  # LZ4 expands a byte to 255 at most
         raise UnreadableDocumentError(
             "bad-blob", f"blob {show(key)} declares a decompressed size of {size} bytes, which is too large"
         )
@@ -180,12 +180,12 @@ def _lz4(data: memoryview, most: int, key: str) -> bytes:
     return inflated
 
 
-_LZMA = _stream(_lzma, several=True)
+_LZMA = _stream(_lzma, several=True)  # Python's lzma.decompress reads several streams
 
 DECOMPRESSORS: dict[str, Callable[[memoryview, int, str], bytes | bytearray]] = {
     "zlib": _stream(_zlib, several=False),
     "lzma": _LZMA,
-    "backports.lzma": _LZMA,
+    "backports.lzma": _LZMA,  # awkward0's default whitelist has both modules
     "lz4.block": _lz4,
 }
 """Decompressors by module. Arguments: bytes, maximum size, blob name. They raise UnreadableDocumentError."""

@@ -158,7 +158,7 @@ def _fault(archive: ZipFile) -> str | None:
     size = stream.seek(0, os.SEEK_END) if stream is not None else 0
     names: set[str] = set()
     for info in archive.infolist():
-        if info.orig_filename in names or info.filename in names:
+        if info.orig_filename in names or info.filename in names:  # zipfile cuts `filename` at a NUL
             return f"two members have the name {show(info.filename)}"
         names |= {info.orig_filename, info.filename}
         fault = _find_member_fault(info)
@@ -174,11 +174,12 @@ def _fault(archive: ZipFile) -> str | None:
 def _find_member_fault(info: ZipInfo) -> str | None:
     if info.filename.endswith("/"):
         return "is a folder"
+    # zipfile turns backslashes into slashes on Windows
     if not is_safe(info.orig_filename) or "\\" in info.orig_filename:
         return "has a name that is not valid for a blob"
     if info.flag_bits & ENCRYPTED:
         return "is encrypted"
-    if info.compress_type not in (STORED, DEFLATED):
+    if info.compress_type not in (STORED, DEFLATED):  # awkward0 stores members, other programs deflate them
         return "has an unsupported compression"
     if info.compress_type == STORED and info.file_size != info.compress_size:
         return "has two different sizes"

@@ -107,7 +107,7 @@ def read(source: Source, report: Report, limits: Limits) -> AwkwardDocument | No
     if not isinstance(top, dict):
         faults.error("bad-awkward-document", f"the document must be an object, not {kind(top)}")
         return None
-    if "awkward0" not in top and "awkward" not in top:
+    if "awkward0" not in top and "awkward" not in top:  # awkward0 looks for these names alone, whatever their values
         text = "the document has no signature: neither a member `awkward0` nor `awkward`"
         faults.error("bad-awkward-document", text)
     prefix = top.get("prefix", "")
@@ -137,7 +137,7 @@ def _load(faults: Faults, limits: Limits) -> tuple[Any] | None:
         faults.error("oversized-awkward", text)
         return None
     try:
-        text = str(data, "utf-8-sig")
+        text = str(data, "utf-8-sig")  # awkward0 writes ASCII, and fails on all else
         if lone_surrogate(text) is None:
             return (json.loads(text, object_pairs_hook=check_unrepeated),)
         fault = "a string contains a lone surrogate"
@@ -182,7 +182,7 @@ class _ExpressionReader:
             self._faults.error("oversized-awkward", text, at.path())
             return None
         keys = [key for key in KINDS if key in value]
-        if len(keys) != 1:
+        if len(keys) != 1:  # awkward0 silently takes the first key in its own order
             has = f"has {len(keys)}, {' and '.join(f'`{key}`' for key in keys)}" if keys else "has none"
             text = f"an expression must have one identifying key, but this one {has}"
             self._faults.error("bad-awkward-expression", text, at.path(), [f"identifying keys are {', '.join(KINDS)}"])
@@ -206,7 +206,7 @@ class _ExpressionReader:
         if self._faults.report.errors > before:
             return None
         expression = Expression(key, members, at)
-        if expression.id is not None and expression.id in self.ids:
+        if expression.id is not None and expression.id in self.ids:  # in awkward0 the later one wins
             self._faults.error("bad-awkward-expression", f"id {show(expression.id)} occurs twice", At(at, "id").path())
         elif expression.id is not None:
             self.ids[expression.id] = expression
@@ -241,7 +241,7 @@ class _ExpressionReader:
         if self._faults.report.errors:
             return
         for reference in self._refs:
-            if reference.value not in self.ids:
+            if reference.value not in self.ids:  # awkward0 fails only where it is used
                 text = f"there is no expression with the id {show(reference.value)}"
                 self._faults.error("bad-awkward-expression", text, At(reference.at, "ref").path())
 

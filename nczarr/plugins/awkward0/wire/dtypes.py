@@ -55,6 +55,7 @@ def _convert(value: Any) -> Any:
     if not isinstance(value, list):
         return value
     items = [_convert(item) for item in value]
+    # awkward0's rule: an integer last, a text first, or a list of integers last
     return tuple(items) if value and (_whole(value[-1]) or isinstance(value[0], str) or _shape(value[-1])) else items
 
 
@@ -128,11 +129,12 @@ def fault(dtype: np.dtype[Any]) -> str | None:
     """Return why elements of a type cannot be written, or None."""
     if dtype.subdtype is not None:
         base, shape = dtype.subdtype
+        # awkward0 writes such rows and cannot read them
         return fault(base) or ("rows without elements" if 0 in shape else None)
     if dtype.names is not None:
         faults = (problem for name in dtype.names if (problem := fault(dtype[name])) is not None)
         return next(faults, None if dtype.names else "structures without members")
-    if dtype.kind == "O":
+    if dtype.kind == "O":  # awkward0 writes the addresses of objects, without an error
         return "Python objects, which have no binary form"
     if dtype.char in EXTENDED:
         return f"{dtype}, whose bytes depend on the platform"
@@ -159,6 +161,7 @@ def pack(dtype: np.dtype[Any]) -> np.dtype[Any]:
         base, shape = dtype.subdtype
         return np.dtype((pack(base), shape))
     if dtype.names is not None:
+        # awkward0 writes the packed dtype beside bytes with padding, which then read as other values
         return np.dtype([(name, pack(dtype[name])) for name in dtype.names])
     return np.dtype(dtype.str)
 

@@ -108,6 +108,7 @@ def allows(allowed: tuple[tuple[str, ...], ...] | None, *spellings: tuple[str, .
 def _takes(pattern: tuple[str, ...], parts: tuple[str, ...]) -> bool:
     if len(pattern) > 1 and len(parts) == len(pattern) + 1 and parts[-1] in CONSTRUCTORS:
         parts = parts[:-1]
+    # awkward0 compares the common length alone: `os.get*` would allow `os`
     if len(pattern) != len(parts) and len(pattern) != 1:
         return False
     return bool(pattern) and all(map(fnmatchcase, parts, pattern))

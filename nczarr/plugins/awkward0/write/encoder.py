@@ -142,7 +142,7 @@ class ExpressionEncoder:
             return self._later(column, place)
         written_before = self._ids.get(id(column))
         if written_before is not None:
-            return {"ref": written_before[0]}
+            return {"ref": written_before[0]}  # awkward0 resolves references to values of any kind
         written = _stand_in(column)
         if isinstance(column, nodes.Flat) and written is not column:
             text = f"`{place}` has rows without elements, written as lists without items"
@@ -179,7 +179,7 @@ class ExpressionEncoder:
             case nodes.Union():
                 return self._encode_union(column, number, place)
             case nodes.ArrayPieces():
-                pieces = [piece for piece in column.pieces if len(piece)]
+                pieces = [piece for piece in column.pieces if len(piece)]  # awkward0 drops empty pieces, too
                 parts = [self.column(piece, "ChunkedArray.chunk", place) for piece in pieces]
                 return made.chunks(parts, map(len, pieces), number)
             case nodes.Objects():
@@ -231,7 +231,7 @@ class ExpressionEncoder:
         ]
         if pairs or not column.length:
             return made.table(pairs, number)
-        view = {"tuple": [{"json": number} for number in (0, 1, column.length)]}
+        view = {"tuple": [{"json": number} for number in (0, 1, column.length)]}  # start, step and length
         return made.call("Table.fromview", view, made.table(()), number=number)
 
     def _encode_masked(self, column: nodes.Masked, number: int, place: str) -> Expression:

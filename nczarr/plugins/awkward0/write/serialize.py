@@ -94,7 +94,7 @@ def serialize(
     obj: Any,
     storage: MutableMapping[str, Any],
     name: str | None = None,
-    delimiter: str | None = "-",
+    delimiter: str | None = "-",  # awkward0's default
     suffix: str | None = None,
     schemasuffix: str | None = None,
     compression: Policy = DEFAULT,
@@ -243,7 +243,7 @@ def _open(file: IO[bytes], mode: Literal["r", "w", "a"], name: str) -> Iterator[
     from zipfile import ZIP_STORED, BadZipFile, ZipFile
 
     try:
-        archive = ZipFile(file, mode, ZIP_STORED)
+        archive = ZipFile(file, mode, ZIP_STORED)  # awkward0, too, stores members uncompressed
     except (BadZipFile, ValueError) as error:
         raise OSError(errno.EINVAL, f"invalid ZIP archive: {error}", name) from None
     try:
@@ -274,7 +274,7 @@ def save(
     name: str | None = None,
     mode: str = "a",
     *,
-    delimiter: str | None = "-",
+    delimiter: str | None = "-",  # the defaults of awkward0's `save`
     suffix: str | None = ".raw",
     schemasuffix: str | None = ".json",
     compression: Policy = DEFAULT,
@@ -316,6 +316,7 @@ def save(
     check = partial(_check_names_free, arrays, schemasuffix or "")
     if isinstance(file, str | bytes | os.PathLike):
         path = os.fsdecode(os.fspath(file))
+        # awkward0's `save` adds the suffix, its `load` does not
         extend_file(path if path.endswith(SUFFIX) else path + SUFFIX, mode, members, check)
     else:
         extend_object(file, mode, members, check)
@@ -343,7 +344,7 @@ def put(
     """
     _free(group, name)
     messages = report if report is not None else Report()
-    names = naming(name, "/", suffix, f"/{DOCUMENT}")
+    names = naming(name, "/", suffix, f"/{DOCUMENT}")  # as awkward0's hdf5(): `NAME/1`, `NAME/schema.json`
     encoded = encode(obj, names, rules_of_policy(compression), messages, doc=doc, metadata=metadata)
     say(messages, encoded, caller=messages)
     assert encoded is not None
@@ -351,7 +352,7 @@ def put(
     group.create_group(name)
     try:
         for key, data in encoded.members():
-            group.create_dataset(key, data=np.frombuffer(data(), "u1"))
+            group.create_dataset(key, data=np.frombuffer(data(), "u1"))  # awkward0 writes datasets of uint8
     except BaseException:
         with suppress(KeyError, OSError):
             del group[above]

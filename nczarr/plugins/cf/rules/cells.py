@@ -42,7 +42,7 @@ def check_bounds(dataset: CFDataset) -> Iterator[Breach]:
 
 def _check_bounds_shape(dataset: CFDataset, variable: CFVariable, bounds: CFVariable) -> Iterator[Breach]:
     node = variable.attributes["bounds"]
-    if not bounds.is_numeric:
+    if not bounds.is_numeric:  # 7.1 demands a numeric type
         yield Breach("numeric", f"the bounds `{bounds.path}` have the type `{bounds.type}`", node)
         return
     if bounds.dimensions[:-1] != variable.dimensions or not bounds.dimensions:
@@ -62,7 +62,7 @@ def _check_bounds_values(dataset: CFDataset, variable: CFVariable, bounds: CFVar
     """Find bounds that are missing, do not enclose the value of their cell, or are in descending order."""
     node = variable.attributes["bounds"]
     (values, missing), (edges, absent) = read_numbers(dataset, variable), read_numbers(dataset, bounds)
-    if absent.any() and (np.diff(absent.astype("i1"), axis=-1) < 0).any():
+    if absent.any() and (np.diff(absent.astype("i1"), axis=-1) < 0).any():  # 7.1: fill values at the end alone
         yield Breach("fill", f"the bounds `{bounds.path}` have fill values between vertices", node)
     if edges.dtype.kind != "f":
         edges = edges.astype("f8")
@@ -108,6 +108,7 @@ def _check_bounds_attributes(
         elif bounds.value(name) != variable.value(name) or bounds.kind(name) != variable.kind(name):
             yield Breach("agree", f"`{name}` of `{bounds.path}` is not that of `{variable.path}`", node)
         else:
+            # 7.1 recommends to leave them out
             yield Breach("repeat", f"`{bounds.path}` has the attribute `{name}` of `{variable.path}`", node)
     for name in MISSING_MARKS:
         if name in bounds.attributes:
@@ -119,7 +120,7 @@ def _find_formula(dataset: CFDataset, variable: CFVariable, bounds: CFVariable) 
     if "formula_terms" not in variable.attributes:
         return
     node = bounds.attributes.get("formula_terms")
-    if node is None:
+    if node is None:  # 7.1 demands it since CF 1.7
         what = f"the bounds `{bounds.path}` of a coordinate with `formula_terms` have no `formula_terms`"
         yield Breach("formula", what, variable.attributes["bounds"])
         return
@@ -142,7 +143,7 @@ def _find_formula(dataset: CFDataset, variable: CFVariable, bounds: CFVariable) 
 
 
 # ---- 7.2 Cell measures ------------------------------------------------------------------------------------------
-UNITS = {"area": "m2", "volume": "m3"}
+UNITS = {"area": "m2", "volume": "m3"}  # 7.2 knows these two alone
 
 
 def check_cell_measures(dataset: CFDataset) -> Iterator[Breach]:
@@ -160,7 +161,7 @@ def check_cell_measures(dataset: CFDataset) -> Iterator[Breach]:
             other = dataset.resolve(name, variable.group)
             if other is not None:
                 yield from _find_measure(dataset, variable, measure, other)
-            elif name not in dataset.external:
+            elif name not in dataset.external:  # 7.2: or a variable of `external_variables`
                 what = f"`cell_measures` of `{variable.path}` names `{name}`, which does not exist"
                 yield Breach("exists", what, node, name, dataset.suggest(name, variable.group))
 

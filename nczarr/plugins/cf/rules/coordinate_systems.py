@@ -34,14 +34,14 @@ def check_coordinates(dataset: CFDataset) -> Iterator[Breach]:
 
 
 def _check_coordinate_variable(dataset: CFDataset, variable: CFVariable) -> Iterator[Breach]:
-    for name in MISSING_MARKS:
+    for name in MISSING_MARKS:  # 5: neither is allowed
         if name in variable.attributes:
             what = f"the coordinate variable `{variable.path}` has `{name}`"
             yield Breach("fill", what, variable.attributes[name])
     is_projected = variable.standard_name.startswith("projection_") and axis_of(variable) in ("X", "Y")
     if is_projected and "axis" not in variable.attributes:
         yield Breach("axis", f"`{variable.path}` has no `axis`", variable.node)
-    if variable.shape[0] > 1 and has_values(dataset, variable):
+    if variable.shape[0] > 1 and has_values(dataset, variable):  # 5: strictly monotonic
         fault = find_disorder(dataset, variable)
         if fault:
             yield Breach("monotonic", f"`{variable.path}` {fault}", variable.node)
@@ -74,7 +74,7 @@ def _check_dimensions_of_coordinates(dataset: CFDataset, variable: CFVariable) -
         other = dataset.resolve(name, variable.group)
         if other is None or other is variable:
             continue
-        axes = other.dimensions if other.type != "char" else other.dimensions[:-1]
+        axes = other.dimensions if other.type != "char" else other.dimensions[:-1]  # 6.1: the last axis is of the text
         if not set(axes) <= allowed:
             shown, ours = name_dimensions(dataset, axes), name_dimensions(dataset, variable.dimensions)
             what = f"`{name}` has the dimensions {shown}, and `{variable.path}`, whose coordinate it is, has {ours}"

@@ -57,7 +57,7 @@ def check_time_units(dataset: CFDataset) -> Iterator[Breach]:
 
 def _check_time_unit(variable: CFVariable, unit: str) -> Iterator[Breach]:
     node, what = variable.attributes["units"], f"`{variable.path}` counts `{unit}`"
-    if _MONTHS.fullmatch(unit):
+    if _MONTHS.fullmatch(unit):  # 4.4: UDUNITS counts years of 365.242198781 days, and months of a twelfth
         yield Breach("month", what, node, unit)
     if _PREFIXED.fullmatch(unit):
         yield Breach("prefix", what, node, unit)
@@ -83,7 +83,7 @@ def _check_reference_datetime(variable: CFVariable, text: str) -> Iterator[Breac
         calendar = CALENDARS["proleptic_gregorian"]
     if calendar is None:
         return
-    if int(match["year"]) == 0 and calendar in ("standard", "julian"):
+    if int(match["year"]) == 0 and calendar in ("standard", "julian"):  # 4.4.2: deprecated in these calendars
         yield Breach("year-zero", f"the reference datetime of `{variable.path}` is in year 0", node, text)
         return
     clock = f"{match['hour'] or 0}:{match['minute'] or 0}:{(match['second'] or '0').rstrip('.')}"
@@ -123,7 +123,7 @@ def _check_calendar(dataset: CFDataset, variable: CFVariable) -> Iterator[Breach
         return
     calendar = variable.text("calendar").lower()
     allowed = {*CALENDARS, "none", *(ATOMIC if dataset.version >= (1, 12) else ())}
-    if calendar == "gregorian":
+    if calendar == "gregorian":  # 4.4: deprecated for `standard`
         yield Breach("gregorian", f"`calendar` of `{variable.path}` is `gregorian`", node)
     defined = [name for name in EXPLICIT if name in variable.attributes]
     if calendar in allowed and defined:
@@ -168,7 +168,7 @@ def _check_range_of_times(dataset: CFDataset, variable: CFVariable) -> Iterator[
     earliest, latest = times
     node = variable.attributes.get("calendar", variable.node)
     if CALENDARS.get(calendar) == "standard":
-        if earliest < SWITCH <= latest:
+        if earliest < SWITCH <= latest:  # ten days were left out in October 1582
             what = f"`{variable.path}` goes from {_show(earliest)} to {_show(latest)}"
             yield Breach("crossing", what, node)
         if (encoding.start < SWITCH) != (earliest < SWITCH) or (encoding.start < SWITCH) != (latest < SWITCH):

@@ -44,7 +44,7 @@ def create_variable(group: Any, link: bytes, path: str, after: Checked, named_ty
     space = h5s.create_simple(shape, most) if shape else h5s.create(h5s.SCALAR)
     plist = h5p.create(h5p.DATASET_CREATE)
     plist.set_attr_creation_order(h5p.CRT_ORDER_TRACKED | h5p.CRT_ORDER_INDEXED)
-    plist.set_obj_track_times(False)
+    plist.set_obj_track_times(False)  # as netCDF-C: no times of creation
     if variable.type == "string":
         kind = h5t.C_S1.copy()
         kind.set_size(h5t.VARIABLE)

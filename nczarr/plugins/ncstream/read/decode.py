@@ -184,6 +184,7 @@ class _DataReader:
 
     def _check_announced(self, expected: int) -> None:
         announced = self._message.uncompressedSize
+        # `uncompressedSize` has 32 bits
         if self._message.HasField("uncompressedSize") and announced != expected & 0xFFFF_FFFF:
             text = f"{announced} bytes are announced, but the section needs {expected}"
             raise contradictory(text, self._entry.offset)

@@ -36,17 +36,17 @@ def constant(attribute: pb.Attribute) -> Constant:
     if len(attribute.data) != attribute.len * width:
         text = f"{attribute.len} values of type {type_name} do not have {len(attribute.data)} bytes"
         raise UnreadableAttributeError(text)
-    return Constant(type=type_name, count=attribute.len, data=swap(attribute.data, width))
+    return Constant(type=type_name, count=attribute.len, data=swap(attribute.data, width))  # numbers are big-endian
 
 
 def _find_type(attribute: pb.Attribute) -> str:
     """Return the type of the values. Raises UnreadableAttributeError."""
-    if attribute.dataType:
+    if attribute.dataType:  # TDS 5 leaves out the type 0, CHAR
         number = int(attribute.dataType)
         type_name = ATOMS.get(number) or ENUM_BASES.get(number)
     elif attribute.type:
         type_name = _OLD.get(int(attribute.type))
-    elif attribute.sdata or (not attribute.data and attribute.HasField("type")):
+    elif attribute.sdata or (not attribute.data and attribute.HasField("type")):  # TDS 4 writes the type 0, STRING
         return "string"
     else:
         return "char"
@@ -149,6 +149,7 @@ def reference(dimension: pb.Dimension, scope: StreamScope) -> str | int:
     """Return the FQN of a shared dimension, else its length. Raises UnreadableVariableError."""
     if dimension.length > LARGEST:
         raise UnreadableVariableError(f"{dimension.length} is not a dimension length")
+    # shared dimensions are repeated in shapes, and match by name
     shared_dimension = scope.dimensions.get(names.normal(dimension.name.decode("utf-8", "surrogateescape")))
     shared = not dimension.isPrivate and shared_dimension is not None and shared_dimension[1] == dimension.length
     return shared_dimension[0] if shared and shared_dimension is not None else int(dimension.length)

@@ -149,7 +149,7 @@ class _TreeReader:
         for dimension in source.dims:
             called = (
                 None
-                if dimension.isPrivate or dimension.isVlen
+                if dimension.isPrivate or dimension.isVlen  # these stand in shapes alone
                 else self._name(dimension.name, f"a dimension of `{path}`")
             )
             if called is None:
@@ -177,7 +177,7 @@ class _TreeReader:
             labels: set[str] = set()
             for item in typedef.map:
                 label = names.normal(from_bytes(item.value))
-                code = item.code & ((1 << 8 * ATOMIC[base].size) - 1)
+                code = item.code & ((1 << 8 * ATOMIC[base].size) - 1)  # codes are uint32: 255 for a -1 of one byte
                 if code in codes or label in labels or name_problem(label) is not None:
                     text = f"constant {label!r} of enum `{called}` is invalid or a duplicate"
                     self._asked.report_lost("unreadable-array", text)
@@ -230,7 +230,7 @@ class _TreeReader:
         enums: list[EnumType] = []
         if (
             isinstance(declared, pb.Variable)
-            and declared.enumType
+            and declared.enumType  # TDS sends the `_FillValue` of an enum as its label
             and any(attribute.name == "_FillValue" for attribute in attributes)
         ):
             enum = scope.enums.get(names.normal(from_bytes(declared.enumType)))
@@ -285,10 +285,11 @@ class _TreeReader:
             enum = scope.enums.get(names.normal(from_bytes(declared.enumType)))
             if enum is not None and ATOMIC[enum[1].base].size == ATOMIC[atom].size:
                 return enum[0]
+            # headers of TDS may name enums that they do not declare
             why = "is not declared" if enum is None else "has integers of another size"
             text = f"`{fqn}` is of enum {from_bytes(declared.enumType)!r}, which {why}: its integers are read"
             self._asked.report.warning("unknown-enum", text, self._asked.span)
-        return UNSIGNED_NAMES.get(atom, atom) if declared.unsigned else atom
+        return UNSIGNED_NAMES.get(atom, atom) if declared.unsigned else atom  # TDS 4 flags a signed type
 
     def _compound(self, declared: pb.Structure, name: str, members: tuple[str, ...], owner: _Owner) -> TypeName:
         """Declare the record type. Raises UnreadableVariableError."""

@@ -324,7 +324,7 @@ class _RowLayouts:
         members: list[tuple[str, int, tuple[int, ...], RowLayout | None]] = []
         fields: list[tuple[str, np.dtype[Any], tuple[int, ...]]] = []
         every: list[Declared] = [*structure.vars, *structure.structs]
-        for place in only or range(len(every)):
+        for place in only or range(len(every)):  # an empty list means all members
             if place >= len(every):
                 raise bad(f"a row has member {place} of {len(every)}", self._offset)
             declared = every[place]

@@ -113,10 +113,10 @@ def entries(incoming: Incoming, *, values: bool = False) -> Iterator[StreamEntry
     while True:
         at = incoming.begin(at)
         magic = incoming.magic(at)
-        if magic is None:
+        if magic is None:  # HTTP answers have no END: the stream ends with the body
             return
         kind = MAGICS.get(magic)
-        if kind is None:
+        if kind is None:  # its length is unknown: it cannot be skipped
             raise bad(f"unknown magic number {magic.hex(' ')}", incoming.base + at, incoming.base + at + 4)
         entry, after = _read_entry(incoming, kind, at, values=values)
         yield entry
@@ -156,6 +156,7 @@ def _data(incoming: Incoming, offset: int, start: int, end: int, *, values: bool
     small, bulk = protobuf.walk(incoming.buffer, start, end, bulk=_NIL, limits=incoming.limits, base=base)
     message = parse_message(pb.Data, small, "data", base + start)
     nil = tuple(bulk.get(NIL, ()))
+    # netCDF-Java deflates such blocks without the count before them
     if is_counted(message) and message.compress != pb.Data.DEFLATE:
         count, first = incoming.vlen(end)
         places = items = None

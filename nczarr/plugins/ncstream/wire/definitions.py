@@ -25,7 +25,7 @@ class Definitions:
         r"""Return the variable of a full name: `/` between groups, `.` and `\` escaped, optional leading `/`."""
         while self._headers:
             self._known.update(_declare(self._headers.pop(0).root, b""))
-        return self._known.get(name.removeprefix(b"/"))
+        return self._known.get(name.removeprefix(b"/"))  # answers of servers leave out a leading slash
 
 
 def _declare(group: pb.Group, path: bytes) -> Iterator[tuple[bytes, Declared]]:
@@ -45,6 +45,7 @@ def escape(name: bytes) -> bytes:
 
 def shape_of(declared: Declared) -> tuple[int, ...]:
     """Return the lengths of the dimensions that are not ragged."""
+    # the length of a ragged one is absent or 2⁶⁴ - 1: it is not looked at
     return tuple(dimension.length for dimension in declared.shape if not dimension.isVlen)
 
 

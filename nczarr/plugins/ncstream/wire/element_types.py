@@ -130,10 +130,10 @@ def section_of(
     ranges: list[range] = []
     place = None
     for part in message.section.range:
-        if is_ragged and part.size == RAGGED and place is None:
+        if is_ragged and part.size == RAGGED and place is None:  # TDS 4 sends the ragged range with the size 2⁶⁴ - 1
             place = len(ranges)
             continue
-        stride = part.stride or 1
+        stride = part.stride or 1  # an absent stride and 0 mean 1
         stop = part.start + part.size * stride
         if stop >= LARGEST:
             raise oversized(f"a section has a range of {part.size} places from {part.start}", offset)

@@ -205,7 +205,7 @@ class Incoming:
             if byte < 0x80:
                 return value, at
             shift += 7
-            if shift == 70:
+            if shift == 70:  # protobuf: ten bytes hold 64 bits
                 raise bad("a length has more than ten bytes", self.base + first, self.base + at)
         raise truncation_error("a length", self.base + first, self.base + at)
 

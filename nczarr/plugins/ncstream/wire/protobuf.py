@@ -45,7 +45,7 @@ def varint(buffer: Buffer, at: int, end: int, base: int = 0) -> tuple[int, int]:
         if byte < 0x80:
             return value & 0xFFFF_FFFF_FFFF_FFFF, at
         shift += 7
-        if shift == 70:
+        if shift == 70:  # protobuf: ten bytes hold 64 bits
             raise bad("an integer has more than ten bytes", base + first, base + at)
     raise truncation_error("an integer", base + first, base + end)
 
@@ -69,7 +69,7 @@ def fields(buffer: Buffer, at: int, end: int, base: int = 0) -> Iterator[tuple[i
             at += _WIDTHS[kind]
         else:
             raise bad(f"a field has the wire type {kind}", base + tag)
-        if number == 0:
+        if number == 0:  # protobuf numbers fields from 1
             raise bad("a field has the number 0", base + tag)
         if at > end:
             raise bad("a field is longer than its message", base + tag, base + end)
@@ -103,7 +103,7 @@ def walk(
             at = after
             if kind == BYTES and number in bulk:
                 ranges.setdefault(number, []).append((value, after))
-            elif number in runs:
+            elif number in runs:  # TDS 4 (proto2) writes a tag for each value, TDS 5 (proto3) packs them
                 if rest is not None:
                     numbers, rest = list(rest(tag)), None
                     for bulk_number in numbers:

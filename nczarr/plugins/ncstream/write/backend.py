@@ -89,6 +89,7 @@ class MessageValues(NamedTuple):
         """Yield the messages for a file. `deflate`: level, for numbers. Raises OSError."""
         if self.are_numbers:
             width = size(self.type, self.types)
+            # netCDF-Java's file reader takes one message for the whole variable
             for region in linear_pieces(all_of(self.shape), (LONGEST_BLOCK if deflate is None else DEFLATED) // width):
                 yield from self._numbers(region, deflate)
             return

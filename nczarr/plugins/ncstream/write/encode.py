@@ -131,7 +131,7 @@ def _lists_message(name: bytes, tree: RaggedLists, section: Section | None, ragg
         leading_rank = len(section) if ragged_axis is None else ragged_axis
         del message.section.range[:]
         write_section(section[:leading_rank], message.section)
-        message.section.range.add(size=RAGGED)
+        message.section.range.add(size=RAGGED)  # as TDS 4 sends it
         write_section(section[leading_rank:], message.section)
     yield frame(DATA, message) + protobuf.encode(len(tree))
     dtype = dtype_of(content.data_type, big=True)
@@ -162,7 +162,7 @@ def _column(name: bytes, tree: Tree, section: Section | None, *, top: bool = Fal
         message.dataType = pb.DataType.Name(element_type(tree))  # type: ignore[assignment]
     if section is not None:
         write_section(section, message.section)
-    if top:
+    if top:  # as TDS 5: members have neither version nor byte order
         message.version = VERSION
     counts: NDArray[np.int64] | None = None
     content_section: Section = section if section is not None else (range(len(tree)),)
@@ -175,7 +175,7 @@ def _column(name: bytes, tree: Tree, section: Section | None, *, top: bool = Fal
     element_shape = tree.inner if isinstance(tree, RaggedLists) else ()
     if section is not None:
         check_places(len(tree), section, places_each=math.prod(element_shape))
-    if len(content) >= 1 << 32:
+    if len(content) >= 1 << 32:  # `nelems` has 32 bits
         raise UnwritableError(f"{len(content)} elements exceed the limit of a column")
     if len(content):
         message.nelems = len(content)

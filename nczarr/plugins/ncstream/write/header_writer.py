@@ -78,6 +78,7 @@ class _Heading:
         dimensions = []
         for dimension in variable.dimensions:
             if isinstance(dimension, int):
+                # anonymous dimensions stand in shapes alone
                 dimensions.append(pb.Dimension(length=dimension, isPrivate=True))
                 continue
             shared = self._checked.dimensions[dimension]
@@ -103,6 +104,7 @@ class _Heading:
     ) -> None:
         """Declare a variable or member in a group or structure."""
         wire = wire_type(type_name, self._types)
+        # `*` and private: the form of TDS 4 and 5 for ragged dimensions
         shape = [*shape, *(pb.Dimension(name=b"*", isVlen=True, isPrivate=True) for _ in range(wire.ragged))]
         declared = self._types.get(wire.declared or "")
         if isinstance(declared, CompoundType):
@@ -130,7 +132,7 @@ class _Heading:
         value, name = attribute.value, to_bytes(attribute.name)
         declared = self._types.get(value.type)
         if isinstance(declared, EnumType):
-            return _texts(name, list(_labels(value, declared)))
+            return _texts(name, list(_labels(value, declared)))  # as TDS: the label, not the number
         if declared is not None:
             return self._lists(name, value, declared) if isinstance(declared, VlenType) else None
         if isinstance(value.data, bytes) and value.type == "char":
@@ -171,6 +173,7 @@ def _labels(value: Constant, declared: EnumType) -> Iterator[bytes]:
 
 
 def _texts(name: bytes, texts: list[bytes]) -> pb.Attribute:
+    # `type` is for clients of TDS 4, `dataType` for those of TDS 5
     return pb.Attribute(name=name, type=pb.Attribute.STRING, len=len(texts), sdata=texts, dataType=pb.STRING)
 
 
@@ -178,7 +181,7 @@ def _numbers(name: bytes, type_name: str, count: int, data: bytes) -> pb.Attribu
     """Make an attribute of numbers, which are big-endian in the message, from little-endian bytes."""
     return pb.Attribute(
         name=name,
-        type=OLD_ATTRIBUTE[type_name],
+        type=OLD_ATTRIBUTE[type_name],  # TDS 4 knows only signed types
         len=count,
         data=swap(data, ATOMIC[type_name].size),
         dataType=WIRE[type_name],

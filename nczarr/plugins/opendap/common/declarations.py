@@ -100,7 +100,7 @@ class DmrScope:
             for declaration in declared(home[0]) if home else ():
                 if home and declaration.name == home[1]:
                     return names.join(home[0].path, declaration.name), declaration
-            scope = None if written.startswith("/") else scope.parent
+            scope = None if written.startswith("/") else scope.parent  # netCDF-4: groups above are in scope
         return None
 
     def node(self) -> Group:
@@ -174,7 +174,7 @@ def type_of(element: XmlElement, scope: DmrScope) -> str:
     if tag == "Sequence" and scope.root().lists:
         return _sequence(element, scope)
     if tag == "Opaque" and scope.root().lists:
-        size = element.attributes.get("_edu.ucar.opaque.size")
+        size = element.attributes.get("_edu.ucar.opaque.size")  # netCDF-C tells the size in this attribute
         if size is None:
             return declare(VlenType(name="_", base="ubyte"), "opaque_t", scope.root())
         return opaque_of(element, whole(size, "size of an opaque value"), scope)
@@ -226,6 +226,7 @@ def _sequence(element: XmlElement, scope: DmrScope) -> str:
     """
     members = [child for child in element.children if child.tag in VARIABLES]
     name = element.attributes.get("name", "")
+    # netCDF-C marks a vlen so: a sequence of one field
     if element.attributes.get("_edu.ucar.isvlen", "0") != "0" and len(members) == 1 and not members[0].all("Dim"):
         written = element.attributes.get("nczarr:type") or f"{name}_t"
         home, own_name = scope.home_of(written) or (scope, written)
@@ -254,13 +255,13 @@ def declare(declaration: UserType, name: str, home: DmrScope, *, fixed: bool = F
         free_name = f"{name}{number}"
 
 
-MADE_BY = "build_dmrpp_metadata"
+MADE_BY = "build_dmrpp_metadata"  # Hyrax's tool notes its own run there
 """Container with Hyrax's build information, which is not part of the dataset."""
 
 COUNT = "nczarr:count"
 """Hint of our server: the number of values that the dataset has. Further ones are for other clients."""
 
-PLAIN = frozenset({"HDF5_GLOBAL", "NC_GLOBAL"})
+PLAIN = frozenset({"HDF5_GLOBAL", "NC_GLOBAL"})  # containers that Hyrax's handlers make of global attributes
 """Containers whose attributes belong to the group itself."""
 
 
@@ -328,6 +329,7 @@ def _enum(element: XmlElement, kind: str, texts: list[str], scope: DmrScope) -> 
 def _opaque(element: XmlElement, texts: list[str], scope: DmrScope) -> Constant:
     """Return opaque values, hexadecimal numbers of one length. Raises FaultError."""
     try:
+        # DAP4: opaque values are hexadecimal
         values = [bytes.fromhex(text.strip().removeprefix("0x").removeprefix("0X")) for text in texts]
     except ValueError:
         raise FaultError("its opaque values are not hexadecimal") from None

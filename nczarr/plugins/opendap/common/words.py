@@ -99,10 +99,12 @@ PREFIXES = {
 LEFT_OUT = "_nczarr_left_out"
 """Global attribute with a message for everything that a document lacks."""
 
-_UNSAFE = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+_UNSAFE = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")  # XML 1.0, 2.2
 """Characters invalid in XML 1.0."""
 
+# XML 1.0, 2.11: a reader makes a line feed of a bare carriage return
 _TEXT = {ord("&"): "&amp;", ord("<"): "&lt;", ord(">"): "&gt;", ord("\r"): "&#13;"}
+# XML 1.0, 3.3.3: a reader makes blanks of line feeds and tabs in attributes
 _VALUE = {**_TEXT, ord('"'): "&quot;", ord("\n"): "&#10;", ord("\t"): "&#9;"}
 
 

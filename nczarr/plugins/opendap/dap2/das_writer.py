@@ -20,7 +20,7 @@ from nczarr.plugins.opendap.dap2.identifiers import NAMES, quote, wire_name
 from nczarr.plugins.opendap.dap2.values import sources_of, text_slabs
 
 STEP = "    "
-UNLIMITED = "DODS_EXTRA"
+UNLIMITED = "DODS_EXTRA"  # Hyrax's name
 
 USUAL = 64
 """Bytes of a string that libnetcdf reads if `DODS.strlen` is missing; it cuts longer ones."""
@@ -59,7 +59,7 @@ class _DasWriter:
             texts = ", ".join(quote(message.encode("utf-8", "surrogateescape")) for message in self.left_out)
             root.append(f"String {LEFT_OUT} {texts};")
         if root:
-            yield from _container("NC_GLOBAL", root)
+            yield from _container("NC_GLOBAL", root)  # as THREDDS and Hyrax name them
         yield from rest
         yield from self._list_unlimited()
 
@@ -87,8 +87,8 @@ class _DasWriter:
             yield 'String _Unsigned "true";'
         longest = self._longest(leaf)
         if longest > USUAL:
-            yield f"Int32 DODS.strlen {longest};"
-        if leaf.hidden is not None:
+            yield f"Int32 DODS.strlen {longest};"  # libnetcdf sizes its chars by it
+        if leaf.hidden is not None:  # netCDF's clients restore chars by DODS.strlen and DODS.dimName
             yield f"Int32 DODS.strlen {leaf.hidden};"
             for name in self.mapped.identifiers.axes(variable, self.checked.shapes[leaf.fqn])[-1:]:
                 yield f'String DODS.dimName "{name}";'
@@ -104,7 +104,7 @@ class _DasWriter:
         """Yield an unlimited dimension. DAP2 has one at most, and libnetcdf expects it first in all its variables."""
         later = {dimension for variable in self.checked.variables.values() for dimension in variable.dimensions[1:]}
         for fqn, dimension in self.checked.dimensions.items():
-            if dimension.unlimited and dimension.size and fqn not in later:
+            if dimension.unlimited and dimension.size and fqn not in later:  # THREDDS tells one in `DODS_EXTRA`
                 line = f'String Unlimited_Dimension "{self.mapped.identifiers[fqn]}";'
                 yield from _container(UNLIMITED, [line])
                 return

@@ -124,7 +124,7 @@ class DasAttributes:
                 for variable, prefix in owners:
                     self._container(variable, entry, prefix)
                 if not owners:
-                    plain = entry.name.lower().endswith("global")
+                    plain = entry.name.lower().endswith("global")  # NC_GLOBAL for netCDF, HDF_GLOBAL for HDF4
                     name, entry = container_name(entry)
                     self._add(self.attributes, entry.entries, "" if plain else f"{name}.")
 

@@ -170,7 +170,7 @@ def _as_grid(node: DdsNode, nodes: dict[str, DdsNode]) -> DdsNode:
     axis_names = {axis.name for axis in node.axes}
     if node.kind != "element" or not node.axes or node.name in axis_names or len(axis_names) < len(node.axes):
         return node
-    maps = [nodes.get(axis.name or "") for axis in node.axes]
+    maps = [nodes.get(axis.name or "") for axis in node.axes]  # DAP2: a Grid has a Map for each dimension
     suitable = [
         coordinate
         for axis, coordinate in zip(node.axes, maps, strict=True)
@@ -339,7 +339,7 @@ def _slabs(text: str, clause: str) -> Slabs:
             continue
         first = int(start)
         last = int(third if third is not None else second if second is not None else start)
-        stride = int(second) if third is not None else 1
+        stride = int(second) if third is not None else 1  # DAP2: start, stride, stop
         if stride < 1:
             raise ConstraintError(f"`{clause[:80]}`: a stride is at least 1")
         if last < first:

@@ -236,7 +236,7 @@ class Dap2Codec:
             raise BrokenValuesError("it declares other variables or another shape", 0)
         wire = Xdr(data, place[1], self.types)
         values = all_values(decode_arrays(wire, self.slot.type, shape, array=self.slot.array))
-        if wire.end - wire.at > 2:
+        if wire.end - wire.at > 2:  # an end of line may follow
             raise BrokenValuesError(f"{wire.end - wire.at} bytes follow the values", wire.at)
         return values
 

@@ -68,7 +68,7 @@ def scan(source: Source, start: int, stop: int) -> list[Token]:
         elif group == 3:
             kind = P.ARRAY if word[:1] in b"aA" else P.MAPS
         elif group == 4:
-            kind = _WORDS.get(word.lower(), P.WORD)
+            kind = _WORDS.get(word.lower(), P.WORD)  # the keywords of DAP2 have any case
         else:
             raise TextFaultError("a text is not closed", first, end)
         if len(tokens) > MOST_TOKENS:
@@ -212,7 +212,7 @@ class _TextReader:
 
     def name(self, context: Any) -> str:
         """Return a name without its escapes."""
-        return decode_name(self.read_text(context))
+        return decode_name(self.read_text(context))  # names in documents are percent-encoded
 
     def span(self, context: Any) -> Span:
         """Return the place of a name."""

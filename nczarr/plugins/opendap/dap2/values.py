@@ -43,7 +43,7 @@ class InexactError(ValueError):
 
 def response(mapped: Mapping, nodes: tuple[DdsNode, ...]) -> Iterator[bytes]:
     """Yield the data response: declarations, `Data:`, values. Raises OSError, InexactError."""
-    yield dds(mapped, nodes).encode() + b"\nData:\n"
+    yield dds(mapped, nodes).encode() + b"\nData:\n"  # the specification: the DDS, a line `Data:`, the values
     for node in nodes:
         yield from values(mapped.checked, node)
 
@@ -70,12 +70,12 @@ def _write_array(leaf: DdsNode, source: ArraySource) -> Iterator[bytes]:
     """Yield an array or scalar."""
     if not leaf.element.array:
         if leaf.axes:
-            yield _word(leaf.cells)
+            yield _word(leaf.cells)  # DAP2: once before texts
         for texts in text_slabs(leaf, source):
             yield b"".join(map(xdr_text, texts))
         return
     if leaf.axes:
-        yield _word(leaf.cells) * 2
+        yield _word(leaf.cells) * 2  # DAP2: twice before numbers
     for part in slabs(source, max(1, PIECE // max(1, itemsize(source.layout.dtype)))):
         step = CONVERTED // part.dtype.itemsize or len(part)
         for start in range(0, len(part), step):
@@ -85,7 +85,7 @@ def _write_array(leaf: DdsNode, source: ArraySource) -> Iterator[bytes]:
 
 def _padding(leaf: DdsNode) -> bytes:
     """Return the bytes behind an array."""
-    return bytes(xdr_padding(leaf.cells)) if leaf.axes and leaf.element.array == "|u1" else b""
+    return bytes(xdr_padding(leaf.cells)) if leaf.axes and leaf.element.array == "|u1" else b""  # XDR packs bytes alone
 
 
 def _numbers(part: NDArray[Any], leaf: DdsNode) -> NDArray[Any]:
@@ -98,7 +98,7 @@ def _numbers(part: NDArray[Any], leaf: DdsNode) -> NDArray[Any]:
         indices = leaf.axes[-1].indices
         cells = part.view(np.uint8).reshape(len(part), -1)
         return np.ascontiguousarray(cells[:, indices.start : indices.stop : indices.step])
-    if leaf.type in WIDE and part.size:
+    if leaf.type in WIDE and part.size:  # DAP2 has no integers of 64 bits: doubles stand for them, exact up to 2**53
         low, high = int(part.min()), int(part.max())
         if low < -EXACT or high > EXACT:
             value = high if high > EXACT else low
@@ -123,6 +123,7 @@ def _texts(leaf: DdsNode, part: NDArray[Any]) -> list[bytes]:
 
 def xdr_text(text: bytes) -> bytes:
     """Return a text in XDR."""
+    # XDR: a multiple of four bytes
     return b"%b%b%b" % (struct.pack(">I", len(text)), text, bytes(xdr_padding(len(text))))
 
 

@@ -77,13 +77,14 @@ def response(data: Buffer) -> Response:
         if len(data) - at < HEADER:
             text = "the header of a chunk is cut" if at < len(data) else "the response ends without a last chunk"
             raise BrokenValuesError(text, at)
+        # a byte of type, then 24 bits of size
         chunk_flags, size = data[at], int.from_bytes(data[at + 1 : at + HEADER], "big")
         if chunk_flags & ~(LAST | ERROR | LITTLE | UNCHECKED):
             raise BrokenValuesError(f"0x{chunk_flags:02x} are not the flags of a chunk", at)
         start, stop = at + HEADER, at + HEADER + size
         if stop > len(data):
             raise BrokenValuesError(f"a chunk has {size} bytes, but {len(data) - start} are left", at)
-        if chunk_flags & ERROR:
+        if chunk_flags & ERROR:  # DAP4: it ends the response
             message = bytes(data[start:stop])
             return Response(message, start, b"", 0, 0, (), (), little=False, checked=False, failed=True)
         flags |= chunk_flags

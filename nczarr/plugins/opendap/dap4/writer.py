@@ -247,7 +247,7 @@ TEXT_SIZE = 64
 def response(checked: Checked, projection: Projection, name: str, *, checksums: bool = True) -> Iterator[bytes]:
     """Yield the data response of a projection: whole chunks. Raises OSError."""
     flags = LITTLE | (0 if checksums else UNCHECKED)
-    document = dmr(checked, projection, name).encode("utf-8", "replace") + b"\r\n"
+    document = dmr(checked, projection, name).encode("utf-8", "replace") + b"\r\n"  # DAP4: CRLF ends the DMR
     for start in range(0, len(document), LONGEST):
         yield _chunk(flags, document[start : start + LONGEST])
     pieces, size = list[bytes](), 0

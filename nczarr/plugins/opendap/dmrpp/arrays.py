@@ -268,7 +268,7 @@ class _StoredVariable:
         """Value of unwritten cells, None if unknown."""
         variable, attributes = self.variable, self.block.attributes
         exact, text = attributes.get("nczarr:fill"), attributes.get("fillValue")
-        known = text is not None and not text.startswith("unsupported-")
+        known = text is not None and not text.startswith("unsupported-")  # Hyrax's mark for values that it cannot write
         if self.is_text:
             return text.encode() if text is not None and known else None
         if exact is not None:

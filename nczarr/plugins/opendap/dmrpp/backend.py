@@ -107,7 +107,7 @@ def value_lines(checked: Checked, fqn: str, encoding: ValueEncoding, href: Href,
     parts = checked.parts.get(fqn, {})
     if not isinstance(encoding, str):
         yield from (step + line for line in _chunks(checked, fqn, encoding, href))
-    if variable.type == "char":
+    if variable.type == "char":  # netCDF-4 stores them as strings of one byte
         yield step + tag("dmrpp:FixedLengthStringArray", string_length=1, pad="null_term")
     if isinstance(encoding, str):
         yield from (step + line for line in _write_values(encoding, parts, variable.type, checked.types, shape))
@@ -186,6 +186,7 @@ def _rows(linked: Linked, shape: tuple[int, ...], href: Href) -> Iterator[str]:
             position = None
             if places is not None:
                 index = next(places)
+                # the position of a chunk is that of its first cell
                 position = f"[{','.join(str(number * length) for number, length in zip(index, chunks, strict=True))}]"
             yield tag(
                 "dmrpp:chunk", offset=offset, nBytes=length, href=urls[source], fm=mask or None,

@@ -61,6 +61,7 @@ def foreign_kind(path: str) -> str | None:
         return None
     with open(path, "rb") as file:
         head = file.read((1 << 15) + 8)
+    # HDF5 format spec II: the signature is at byte 0, 512, 1024, 2048 …
     if any(head[at : at + 8] == HDF5 for at in (0, *(512 << step for step in range(7)))):
         return None
     return "an HDF4 file" if head[:4] == HDF4 else "not an HDF5 file"

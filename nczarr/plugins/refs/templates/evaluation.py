@@ -233,7 +233,7 @@ def _look_up(name: str, scope: NameScope) -> Value:
     if name in scope.values:
         return scope.values[name]
     if name not in scope.templates:
-        scope.missing[name] = None
+        scope.missing[name] = None  # jinja2 makes an empty text of an undefined name
         return UNDEFINED
     template = scope.templates[name]
     if not isinstance(template, str):
@@ -248,4 +248,5 @@ def call(name: str, arguments: dict[str, Value], scope: NameScope) -> str:
         raise RefusedTextError("bad-expression", f"there is no template `{name}`")
     if isinstance(template, str):
         raise RefusedTextError("bad-expression", f"template `{name}` takes no arguments")
+    # in fsspec, too, a template does not see the others
     return render_text(template, NameScope({}, arguments, scope.limits, scope.missing, scope.account))

@@ -34,11 +34,12 @@ def prepare(document: ReferenceDocument, faults: Faults, limits: Limits, missing
     scope = NameScope({}, {}, limits, missing, Account())
     for name, text in document.templates.items():
         try:
+            # fsspec: only a text with `{{` takes arguments
             template = pieces(text, limits, scope.account) if "{{" in text else text
             scope = scope._replace(templates={**scope.templates, name: template})
         except RefusedTextError as error:
             faults.error(error.code, f"template `{name}`: {error.message}", ("templates", name))
-    refs = Refs(document, scope, faults, missing)
+    refs = Refs(document, scope, faults, missing)  # in fsspec, too, entries of `gen` replace those of `refs`
     sequences: list[EntrySequence] = [refs]
     for number, generator in enumerate(document.generators):
         if not generator.entries:
@@ -86,10 +87,10 @@ class Refs:
         self.count = len(self.names)
         size = len(faults.source.data)
         self.block = max(1, min(BLOCK, LONG * self.count // max(size, 1)))
-        if not document.templates:
+        if not document.templates:  # fsspec renders URLs only where there is a template
             return
         for url, key in document.refs.list_named():
-            if url is None or "{{" not in url:
+            if url is None or "{{" not in url:  # fsspec takes all others as they are
                 continue
             try:
                 self._urls[url] = render_text(pieces(url, scope.limits, scope.account), scope)

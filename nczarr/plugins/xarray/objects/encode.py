@@ -67,7 +67,7 @@ def find_misfit(values: NDArray[Any], packing: Packing) -> str | None:
         else:
             low, high = int(np.iinfo(dtype).min), int(np.iinfo(dtype).max)
             if packed.dtype.kind == "f":  # it is rounded
-                beyond = (packed < low - 0.5) | (packed >= high + 0.5)
+                beyond = (packed < low - 0.5) | (packed >= high + 0.5)  # xarray rounds to the nearest
                 beyond |= np.isnan(packed) & (not packing.has_fill)
             else:
                 beyond = (packed < low) | (packed > high)
@@ -196,7 +196,7 @@ def _prepare(name: Hashable, variable: Variable) -> Variable:
     if not variable._in_memory and variable.nbytes > LAZY and variable.dtype.kind in "iufcb" and _has_dask():
         chunks = variable.encoding.get("preferred_chunks") or "auto"
         variable = variable.chunk(chunks, name=f"{name}-{uuid4().hex}")
-    if variable.dtype.kind == "T" and hasattr(variable.data, "map_blocks"):
+    if variable.dtype.kind == "T" and hasattr(variable.data, "map_blocks"):  # NumPy's StringDType
         dtype = np.dtype("O", metadata={"element_type": str})  # xarray's mark of texts
         texts = variable.data.map_blocks(_without_nulls, dtype=dtype, meta=np.empty((0,) * variable.ndim, dtype))
         variable = variable.copy(deep=False, data=texts)

@@ -131,7 +131,7 @@ def storage_of(
 
 def _drop_outdated(encoding: dict[Any, Any], variable: Variable, unlimited: frozenset[object]) -> None:
     """Drop chunk lengths of a file whose variable had another shape, as xarray's writers do."""
-    lengths = encoding.get("chunksizes")
+    lengths = encoding.get("chunksizes")  # as xarray's netCDF4 engine leaves them out
     if lengths is not None:
         axes = zip(lengths, variable.shape, variable.dims, strict=False)
         large = any(chunk > length and axis not in unlimited for chunk, length, axis in axes)
@@ -142,7 +142,7 @@ def _drop_outdated(encoding: dict[Any, Any], variable: Variable, unlimited: froz
         if isinstance(encoding.get(key), tuple) and len(encoding[key]) != variable.ndim:
             del encoding[key]
     if any(axis in unlimited for axis in variable.dims):
-        encoding.pop("contiguous", None)
+        encoding.pop("contiguous", None)  # HDF5 grows chunked datasets alone
 
 
 def _needs_chunks(encoding: Mapping[Any, Any]) -> bool:

@@ -103,21 +103,85 @@ def test_erddap(served: Served, name: str, values: NDArray[Any]) -> None:
     assert same([row[1] for row in table["rows"]], values)
 
 
-@pytest.mark.peer
-@CASES
-def test_pydap_reads_the_same(
-    served: Served, peer: Callable[[str], ModuleType], name: str, values: NDArray[Any]
-) -> None:
-    parse = peer("pydap.parsers.das").parse_das
-    found = parse(served.get(f"/dap2/{name}.nc.das").text)["v"]["all"]
-    assert np.array(found, "f8").tobytes() == values.astype("f8").tobytes()
+SLICE = 4000
+"""Numbers of a dataset that peers read: some read an attribute in a time that grows with its square."""
+
+
+@pytest.fixture(scope="module")
+def sliced(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+    folder = tmp_path_factory.mktemp("slices")
+    for name, values in (("f", FLOATS), ("d", DOUBLES)):
+        for place, start in enumerate(range(0, len(values), SLICE)):
+            part = values[start : start + SLICE]
+            made = DatasetBuilder(name)
+            made.dimension("x", len(part))
+            made.variable("x", "int", ["x"])
+            made.variable("v", part.dtype, ["x"]).attribute("all", part)
+            nczarr.write(made.finish({"x": np.arange(len(part), dtype="i4"), "v": part}), folder / f"{name}{place}.nc")
+    with serving(folder) as found:
+        yield found
+
+
+def read_by_pydap(served: Served, name: str) -> list[Any]:
+    """Return the numbers of the attribute, and of the variable."""
+    from pydap.client import open_url
+    from pydap.parsers.das import parse_das
+
+    opened = open_url(f"{served.url}dap2/{name}", protocol="dap2")
+    return [parse_das(served.get(f"/dap2/{name}.das").text)["v"]["all"], opened["v"].array[:].data]
+
+
+def read_by_netcdf_c(served: Served, name: str) -> list[Any]:
+    import netCDF4
+
+    with netCDF4.Dataset(f"{served.url}dap2/{name}") as opened:
+        return [opened["v"].getncattr("all"), opened["v"][:]]
+
+
+def read_by_xarray(served: Served, name: str) -> list[Any]:
+    import xarray
+
+    with xarray.open_dataset(f"{served.url}dap2/{name}", engine="netcdf4", decode_cf=False) as opened:
+        return [opened["v"].attrs["all"], opened["v"].values]
+
+
+def read_by_siphon(served: Served, name: str) -> list[Any]:
+    from siphon.cdmr import Dataset
+
+    variable = Dataset(f"{served.url}cdmremote/{name}").variables["v"]
+    return [variable.all, variable[:]]
+
+
+def read_by_erddapy(served: Served, name: str) -> list[Any]:
+    from erddapy import ERDDAP
+
+    grid = ERDDAP(server=f"{served.url}erddap", protocol="griddap")
+    grid.dataset_id = name
+    grid.griddap_initialize()
+    return [grid.to_pandas()["v"]]
 
 
 @pytest.mark.peer
-@CASES
-def test_netcdf_c_reads_the_same(
-    served: Served, peer: Callable[[str], ModuleType], name: str, values: NDArray[Any]
+@pytest.mark.parametrize("reader", ["pydap", "netCDF4", "xarray", "siphon", "erddapy"])
+@pytest.mark.parametrize(("name", "values"), [("f", FLOATS), ("d", DOUBLES)])
+def test_peers_read_the_same(
+    sliced: Served, peer: Callable[[str], ModuleType], reader: str, name: str, values: NDArray[Any]
 ) -> None:
-    with peer("netCDF4").Dataset(f"{served.url}dap2/{name}.nc") as opened:
-        found = np.array(opened["v"].getncattr("all"))
-    assert found.astype("f8").tobytes() == values.astype("f8").tobytes()
+    peer(reader)
+    read = READERS[reader]
+    for place, start in enumerate(range(0, len(values), SLICE)):
+        wanted = values[start : start + SLICE]
+        for found in read(sliced, f"{name}{place}.nc"):
+            numbers = np.asarray(found)
+            assert numbers.astype("f8").tobytes() == wanted.astype("f8").tobytes()
+            assert numbers.astype(wanted.dtype).tobytes() == wanted.tobytes()
+
+
+READERS = {
+    "pydap": read_by_pydap,
+    "netCDF4": read_by_netcdf_c,
+    "xarray": read_by_xarray,
+    "siphon": read_by_siphon,
+    "erddapy": read_by_erddapy,
+}
+"""Readers of the attribute with all numbers of a dataset, and of its variable."""

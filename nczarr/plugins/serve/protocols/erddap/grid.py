@@ -29,7 +29,7 @@ from nczarr.plugins.serve.refusals import RefusedRequestError
 from nczarr.semantics import check
 from nczarr.semantics.checked import Checked, Unchecked
 
-EPOCH = "seconds since 1970-01-01T00:00:00Z"
+EPOCH = "seconds since 1970-01-01T00:00:00Z"  # ERDDAP gives all times so
 """Units of all times."""
 
 SERVED = NUMBERS | {"string"}

@@ -26,8 +26,8 @@ from nczarr.plugins.serve.refusals import RefusedRequestError
 
 _CLAUSE = re.compile(r"([^\[\],]+)((?:\[[^\[\]]{0,200}\])*)")
 _BOUND = re.compile(r"\s*(?:\((?P<value>[^()]*)\)|(?P<index>[0-9]{1,18})|last(?:\s*-\s*(?P<back>[0-9]{1,18}))?)\s*")
-_LAST = re.compile(r"last\s*(?:([+-])\s*([0-9.eE+-]+))?")
-_NOW = re.compile(r"now\s*(?:([+-])\s*([0-9]{1,9})\s*([a-z]+))?")
+_LAST = re.compile(r"last\s*(?:([+-])\s*([0-9.eE+-]+))?")  # `(last-10)` subtracts units, `last-10` indices
+_NOW = re.compile(r"now\s*(?:([+-])\s*([0-9]{1,9})\s*([a-z]+))?")  # ERDDAP: `now-7days`
 
 NO_RESULTS = "Your query produced no matching results."
 """Words of ERDDAP by which its clients know that a range has no values."""
@@ -51,7 +51,7 @@ def parse_query(grid: Grid, query: str) -> GridQuery:
     """
     text, *commands = (part.strip() for part in unquote(query).split("&"))
     for command in commands:
-        if not command.startswith("."):
+        if not command.startswith("."):  # ERDDAP: `&.` begins a command for graphs
             shown = f"`&{names.readable(command[:40])}`: "
             raise _refuse(f"{shown}a grid is cut by brackets, such as `sst[(2010-01-01):(last)]`; `&` is for tables")
     whole = tuple(range(len(axis.values)) for axis in grid.axes)
@@ -115,6 +115,7 @@ def parse_range(text: str, axis: GridAxis) -> range:
             break
         bounds.append(match)
         at = match.end() + 1
+    # ERDDAP: start, stride, stop; the stop is included
     if at <= len(text) or len(bounds) > 3 or (len(bounds) == 3 and not bounds[1]["index"]):
         raise _refuse(f"`[{names.readable(text)}]`: brackets have a bound, `start:stop` or `start:stride:stop`")
     first, last = (_find_index(bound, axis) for bound in (bounds[0], bounds[-1]))
@@ -150,7 +151,7 @@ def _value(text: str, axis: GridAxis) -> float:
                 raise ValueError
             shift = float(now[2] or 0) * float(unit[0])
             return time.time() + (-shift if now[1] == "-" else shift)
-        if axis.is_time and re.match(r"[+-]?[0-9]+-", text):
+        if axis.is_time and re.match(r"[+-]?[0-9]+-", text):  # ERDDAP takes ISO 8601 or seconds since 1970
             return float(date(_complete(text), GREGORIAN))
         return float(text)
     except (ValueError, OverflowError):

@@ -57,6 +57,7 @@ def _lines(rows: Rows, separator: str) -> bytes:
     """Return rows as lines; cells with separators, quotes or line ends are quoted."""
     out = io.StringIO()
     writer = csv.writer(out, delimiter=separator, lineterminator="\n")
+    # ERDDAP writes missing numbers as NaN in CSV
     writer.writerows(["NaN" if cell is None else cell for cell in row] for row in rows)
     return out.getvalue().encode("utf-8", "replace")
 
@@ -86,6 +87,7 @@ def _json_cells(table: TextTable) -> Iterator[list[list[str]]]:
     for block in table.blocks:
         yield [
             [
+                # ERDDAP writes missing values as null in JSON
                 "null" if cell is None else json.dumps(cell) if is_text else cell
                 for cell, is_text in zip(row, texts, strict=True)
             ]
@@ -161,8 +163,8 @@ CSV, TSV, LINES = "text/csv; charset=utf-8", "text/tab-separated-values; charset
 
 TABLES = {
     "csv": TableFormat(_make_separated(",", "both"), CSV),
-    "csvp": TableFormat(_make_separated(",", "one"), CSV),
-    "csv0": TableFormat(_make_separated(",", "none"), CSV),
+    "csvp": TableFormat(_make_separated(",", "one"), CSV),  # ERDDAP: `name (units)` in one line
+    "csv0": TableFormat(_make_separated(",", "none"), CSV),  # ERDDAP: no line of names
     "tsv": TableFormat(_make_separated("\t", "both"), TSV),
     "tsvp": TableFormat(_make_separated("\t", "one"), TSV),
     "tsv0": TableFormat(_make_separated("\t", "none"), TSV),
