@@ -14,6 +14,7 @@ import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from functools import cache
 from importlib import import_module
+from operator import attrgetter
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Self
 
@@ -35,7 +36,11 @@ CLASSIC_ATOMIC = frozenset(("byte", "char", "short", "int", "float", "double"))
 CDF5_ATOMIC = ALL_ATOMIC - {"string"}
 USER_TYPES = frozenset({"enum", "vlen", "opaque", "compound"})
 
-_NUMBER = re.compile(r"0|[1-9][0-9]{0,18}", re.ASCII)
+
+@cache
+def _number() -> re.Pattern[str]:
+    """Return the pattern of an index in a key, compiled on first use: every command loads this module."""
+    return re.compile(r"0|[1-9][0-9]{0,18}", re.ASCII)
 
 
 class ChunkKeys(NamedTuple):
@@ -66,7 +71,7 @@ class ChunkKeys(NamedTuple):
             words = words[1:]
         elif not counts:
             return () if words == ["0"] else None
-        if len(words) != len(counts) or not all(map(_NUMBER.fullmatch, words)):
+        if len(words) != len(counts) or not all(map(_number().fullmatch, words)):
             return None
         index = tuple(map(int, words))
         return index if all(number < end for number, end in zip(index, counts, strict=True)) else None
@@ -194,8 +199,79 @@ NETCDF_KINDS: dict["Kind", Capabilities] = {
 """Capabilities of each kind of netCDF file. nc7 is the classic model in an HDF5 file."""
 
 
+class RepresentedStore(NamedTuple):
+    """Store of keys that a document or repository stands for, such as a document of references."""
+
+    opens: str | None = None
+    """`(Source | Store, Report, Options) -> Store | None`: the store that a source represents; excludes `read`."""
+    inner: tuple[str, ...] = ()
+    """Possible document formats of such a store, the default first."""
+    begins: str | None = None
+    """`(str, StorePlan, () -> Store) -> (Store, str)`: a new store for `opens`, and its readable place."""
+    document: str | None = None
+    """`(StorePlan, (Store) -> None) -> Iterator[bytes]`: the text of such a store, filled by the second argument."""
+    commits: str | None = None
+    """`(str, Report, Options) -> bool`: whether a commit can be made at a place; None: targets are files or folders."""
+    extends: str | None = None
+    """`(str, Options, Store) -> Store`: a commit on an opened revision, in which keys are replaced and removed."""
+
+
+class ReadingTraits(NamedTuple):
+    """Needs of a reader: memory, ranges, other files and libraries."""
+
+    resident: int = 0
+    """Times of a file's size that it takes in memory, as long as its dataset; 0: it does not stay in memory."""
+    ranged: bool = False
+    """True if remote files of this format are read by ranges: `read` slices the source's data, and nothing else."""
+    only_reader: bool = False
+    """True if no other xarray engine reads the format, so that xarray takes ours by itself."""
+    watches: str | None = None
+    """`(path, Following) -> Iterator[str]`: local files and folders whose changes change the dataset of a document."""
+    isolates: str | None = None
+    """`(way | None) -> None`: make library calls in another process from now on."""
+    warms: str | None = None
+    """`() -> Any`: load the libraries that `read` needs; with `isolates`."""
+
+
+class TargetTraits(NamedTuple):
+    """Makers of a target besides `emit` and `write`, its declarations, and the library that verifies it."""
+
+    build: str | None = None
+    """`(FilePlan, str, Report, Counts) -> bool`: a single file at a path, made by a library."""
+    steps: str | None = None
+    """`(FilePlan, Report) -> Iterator[Step] | None`: the planned work of `build`."""
+    kinds: Mapping["Kind", str] = MappingProxyType({})
+    """For netCDF files, the format that writes each kind. A format without its own entry only selects."""
+    declares: tuple[str, ...] = ()
+    """Conventions that a target can declare (`--declare`)."""
+    written_by: str | None = None
+    """Command that alone writes this format, whose files name their values in others; None: every one that writes."""
+    second_reader: Literal["libnetcdf", "zarr", "references"] | None = None
+    """Foreign library that verifies a finished target (`--verify`), or None."""
+
+
+class Display(NamedTuple):
+    """Name and place of a format in lists, and how terminals print it."""
+
+    label: str = ""
+    """Name in the results of commands, which states the version of Zarr; empty: the format's `name`."""
+    after: str = ""
+    """Format behind which lists have it; empty, and without that format: at the end."""
+    dumped: bool = False
+    """True if `nczarr dump --as` prints it."""
+    served: bool = False
+    """True if a server offers this format."""
+    binary: bool = False
+    """True if terminals must not display it."""
+    string_escapes: Literal["octal", "hex", "unicode"] | None = None
+    """Spelling of a byte or character in a string of a text, for terminals; None: no strings."""
+
+
 class Format(NamedTuple):
-    """One row of the table of formats. Functions are lazy strings `module:function`."""
+    """One row of the table of formats. Functions are lazy strings `module:function`.
+
+    Most formats need no more than the fields up to `losses`. The last four are parts, for what few have.
+    """
 
     name: str
     """Name in `--to`, documentation and messages."""
@@ -217,66 +293,26 @@ class Format(NamedTuple):
     """`(StorePlan, Report) -> Iterator[(key, bytes)]`: the metadata of a store."""
     write: str | None = None
     """`(StreamPlan, Report, Options) -> Iterator[bytes]`: a text or single file, sequentially."""
-    build: str | None = None
-    """`(FilePlan, str, Report, Counts) -> bool`: a single file at a path, made by a library."""
-    steps: str | None = None
-    """`(FilePlan, Report) -> Iterator[Step] | None`: the planned work of `build`."""
-    kinds: Mapping["Kind", str] = MappingProxyType({})
-    """For netCDF files, the format that writes each kind. A format without its own entry only selects."""
-    binary: bool = False
-    """True if terminals must not display it."""
-    string_escapes: Literal["octal", "hex", "unicode"] | None = None
-    """Spelling of a byte or character in a string of a text, for terminals; None: no strings."""
     losses: str | None = None
     """`(Checked, Options) -> Iterator[Loss]`: losses in single names and values. For texts and single files."""
-    opens: str | None = None
-    """`(Source | Store, Report, Options) -> Store | None`: the store that a source represents; excludes `read`."""
-    begins: str | None = None
-    """`(str, StorePlan) -> (Store, str)`: a new store that `opens` would return, and its readable place."""
-    document: str | None = None
-    """`(StorePlan, (Store) -> None) -> Iterator[bytes]`: the text of such a store, filled by the second argument."""
-    inner: tuple[str, ...] = ()
-    """Possible document formats of such a store, the default first."""
-    second_reader: Literal["libnetcdf", "zarr", "references"] | None = None
-    """Foreign library that verifies a finished target (`--verify`), or None."""
-    dumped: bool = False
-    """True if `nczarr dump --as` prints it."""
-    served: bool = False
-    """True if a server offers this format."""
-    only_reader: bool = False
-    """True if no other xarray engine reads the format, so that xarray takes ours by itself."""
-    ranged: bool = False
-    """True if remote files of this format are read by ranges: `read` slices the source's data, and nothing else."""
-    resident: int = 0
-    """Times of a file's size that it takes in memory, as long as its dataset; 0: it does not stay in memory."""
-    declares: tuple[str, ...] = ()
-    """Conventions that a target can declare (`--declare`)."""
-    watches: str | None = None
-    """`(path, Following) -> Iterator[str]`: local files and folders whose changes change the dataset of a document."""
-    warms: str | None = None
-    """`() -> Any`: load the libraries that `read` needs; with `isolates`."""
-    commits: str | None = None
-    """`(str, Report, Options) -> bool`: whether a commit can be made at a place; None: targets are files or folders."""
-    extends: str | None = None
-    """`(str, Options, Store) -> Store`: a commit on an opened revision, in which keys are replaced and removed."""
-    isolates: str | None = None
-    """`(way | None) -> None`: make library calls in another process from now on."""
-    written_by: str | None = None
-    """Command that alone writes this format, whose files name their values in others; None: every one that writes."""
-    label: str = ""
-    """Name in the results of commands, which states the version of Zarr; empty: `name`."""
-    after: str = ""
-    """Format behind which lists have it; empty, and without that format: at the end."""
+    store: RepresentedStore = RepresentedStore()
+    """Store that a document or repository stands for; it takes the place of `read` and `emit`."""
+    reading: ReadingTraits = ReadingTraits()
+    """Memory, ranges, other files and libraries of the reader."""
+    target: TargetTraits = TargetTraits()
+    """Library or formats that make targets, and what these can declare."""
+    display: Display = Display()
+    """Name and place in lists, and form on terminals."""
 
     @property
     def readable(self) -> bool:
         """True if datasets of this format can be read."""
-        return bool(self.read or self.opens)
+        return bool(self.read or self.store.opens)
 
     @property
     def writable(self) -> bool:
         """True if this format, or one that it selects, can be written."""
-        return bool(self.emit or self.write or self.build or self.kinds or self.inner)
+        return bool(self.emit or self.write or self.target.build or self.target.kinds or self.store.inner)
 
 
 ROWS: dict[str, str] = {
@@ -315,35 +351,29 @@ def own_rows() -> dict[str, str]:
     return {**ROWS, **plugin_index.list_own("format")}
 
 
-class JoinedRows(NamedTuple):
-    """Our rows with those of other distributions."""
-
-    rows: dict[str, str]
-    """Rows by name, ours first."""
-    faults: tuple[str, ...]
-    """A sentence about each row of others that is not used."""
-
-
 def rows() -> dict[str, str]:
     """Return our rows and those of other distributions."""
-    return _join_all().rows
+    return _join_all()[0]
 
 
 def list_faults() -> tuple[str, ...]:
     """Return a sentence about each format of other distributions that cannot be used."""
-    return _join_all().faults
+    return _join_all()[1]
 
 
 @cache
-def _join_all() -> JoinedRows:
+def _join_all() -> tuple[dict[str, str], tuple[str, ...]]:
     from importlib.metadata import entry_points  # slow to import: only when our own rows are not enough
 
     others = ((entry.name, entry.value) for entry in entry_points(group=plugin_index.FORMATS))
     return join(own_rows(), itertools.chain(plugin_index.list_others("format"), others))
 
 
-def join(built_in: dict[str, str], others: Iterable[tuple[str, str]]) -> JoinedRows:
-    """Join both tables; a row of others that has a taken name, or is no format, is left out."""
+def join(built_in: dict[str, str], others: Iterable[tuple[str, str]]) -> tuple[dict[str, str], tuple[str, ...]]:
+    """Return both tables as one, ours first, and a sentence about each row of others that is not used.
+
+    A row is not used if its name is taken, or if it is no format.
+    """
     table, faults = dict(built_in), []
     for name, row in sorted(others):
         fault = f"the name is taken by {table[name]}" if name in table else _find_fault(name, row)
@@ -351,7 +381,7 @@ def join(built_in: dict[str, str], others: Iterable[tuple[str, str]]) -> JoinedR
             table[name] = row
         else:
             faults.append(f"format `{name}` of {row} is not used: {fault}")
-    return JoinedRows(table, tuple(faults))
+    return table, tuple(faults)
 
 
 def _find_fault(name: str, row: str) -> str | None:
@@ -360,6 +390,9 @@ def _find_fault(name: str, row: str) -> str | None:
         form = load(row)
         if not isinstance(form, Format) or form.name != name:
             return f"it is no `Format` with the name `{name}`"
+        for part, default in Format._field_defaults.items():
+            if isinstance(default, tuple) and not isinstance(getattr(form, part), type(default)):
+                return f"its `{part}` is no `{type(default).__name__}`"
         re.compile(form.detects.encode())
     except plugin_index.PluginError as error:
         return str(error)
@@ -377,17 +410,15 @@ def documents_in(outer: Format, name: str, *, refer: bool) -> Format:
     assert inner is not None
     arrays = inner.capabilities.arrays
     assert arrays is not None
-    if outer.commits:
+    if outer.store.commits:
         arrays = arrays._replace(sidecars=False)
     if refer:
         arrays = arrays._replace(by_reference=True, shards=False)
-    capabilities = inner.capabilities._replace(arrays=arrays)
     return inner._replace(
         name=outer.name,
-        capabilities=capabilities,
-        begins=outer.begins,
-        document=outer.document,
-        second_reader=outer.second_reader,
+        capabilities=inner.capabilities._replace(arrays=arrays),
+        store=RepresentedStore(begins=outer.store.begins, document=outer.store.document),
+        target=inner.target._replace(second_reader=outer.target.second_reader),
     )
 
 
@@ -400,14 +431,14 @@ def find_format(name: str) -> Format | None:
 
 def label_format(name: str, target: str = "", to: str | None = "") -> str:
     """Return the name of a format for people; with the way to Zarr v3, if `target` chose v2 by its suffix, not `to`."""
-    label = (form.label if (form := find_format(name)) else "") or name
+    label = (form.display.label if (form := find_format(name)) else "") or name
     is_default = to is None and name == STORE and target.lower().endswith(".zarr")
     return f"{label} (`--to {PLAIN_STORE}` writes v3)" if is_default else label
 
 
 def list_names_with(field: str) -> tuple[str, ...]:
-    """Return the names of our formats whose row has a field."""
-    return tuple(name for name, row in own_rows().items() if getattr(load(row), field))
+    """Return the names of our formats whose row has a field, such as `display.dumped`."""
+    return tuple(name for name, row in own_rows().items() if attrgetter(field)(load(row)))
 
 
 def of_modes(modes: Collection[str]) -> str | None:
@@ -421,7 +452,7 @@ def formats() -> Iterator[Format]:
     for row in rows().values():
         form: Format = load(row)
         listed = [each.name for each in found]
-        found.insert(listed.index(form.after) + 1 if form.after in listed else len(found), form)
+        found.insert(listed.index(form.display.after) + 1 if form.display.after in listed else len(found), form)
     yield from found
 
 
@@ -433,16 +464,11 @@ def for_target(path: str) -> Format | None:
 def detect(name: str, head: bytes) -> Format | None:
     """Return the format of a source by its first bytes, else by the suffix of its name."""
     for table in _tables():
-        for row in _lazily(table):
-            candidate: Format = load(row)
-            if (
-                candidate.readable
-                and candidate.detects
-                and re.match(candidate.detects.encode(), head[:HEAD], re.DOTALL)
-            ):
+        for candidate in _lazily(table):
+            pattern = candidate.detects if candidate.readable else ""
+            if pattern and re.match(pattern.encode(), head[:HEAD], re.DOTALL):
                 return candidate
-        form = _find_by_suffix(name, table, writing=False)
-        if form is not None:
+        if (form := _find_by_suffix(name, table, writing=False)) is not None:
             return form
     return None
 
@@ -450,9 +476,8 @@ def detect(name: str, head: bytes) -> Format | None:
 def detect_store(store: Store, *, opened: bool = False) -> Format | None:
     """Return a store's format by keys and root documents; `opened`: without representing formats. Raises OSError."""
     for table in _tables():
-        for row in _lazily(table):
-            candidate: Format = load(row)
-            if candidate.opens if opened else not candidate.readable:
+        for candidate in _lazily(table):
+            if candidate.store.opens if opened else not candidate.readable:
                 continue
             if candidate.holds and load(candidate.holds)(store):
                 return candidate
@@ -468,19 +493,18 @@ def _tables() -> Iterator[Table]:
     yield lambda: {name: row for name, row in rows().items() if name not in own_rows()}
 
 
-def _lazily(table: Table) -> Iterator[str]:
-    """Yield the rows of a table, those of the compiler before others are looked for."""
+def _lazily(table: Table) -> Iterator[Format]:
+    """Yield the formats of a table, those of the compiler before others are looked for."""
     if table is own_rows:
-        yield from ROWS.values()
-    yield from (row for name, row in table().items() if name not in ROWS)
+        yield from map(load, ROWS.values())
+    yield from (load(row) for name, row in table().items() if name not in ROWS)
 
 
 def _find_by_suffix(path: str, table: Table, *, writing: bool) -> Format | None:
     """Return the format with the longest suffix that a path ends with."""
     best: tuple[int, Format] | None = None
-    for row in table().values():
-        candidate: Format = load(row)
-        if not (candidate.writable if writing else candidate.opens or (candidate.read and not candidate.holds)):
+    for candidate in _lazily(table):
+        if not (candidate.writable if writing else candidate.store.opens or (candidate.read and not candidate.holds)):
             continue  # a file is no store, whatever its suffix
         length = max((len(suffix) for suffix in candidate.suffixes if path.lower().endswith(suffix)), default=0)
         if length and (best is None or length > best[0]):

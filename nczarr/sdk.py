@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-SDK_VERSION = 1
+SDK_VERSION = 2
 """Version of the names below: it grows when one is removed, or means something else."""
 
 PLACES: dict[str, tuple[str, ...]] = {
@@ -19,7 +19,10 @@ PLACES: dict[str, tuple[str, ...]] = {
     "nczarr.names.plugin_index": (
         *("CommandRow", "DeclarationRow", "EditRow", "FactForm", "LocationRow", "Plugin", "ProtocolRow"),
     ),
-    "nczarr.registry": ("ALL_ATOMIC", "CLASSIC_ATOMIC", "PURE_ZARR", "Arrays", "Capabilities", "ChunkKeys", "Format"),
+    "nczarr.registry": (
+        *("ALL_ATOMIC", "CLASSIC_ATOMIC", "PURE_ZARR", "Arrays", "Capabilities", "ChunkKeys", "Format"),
+        *("Display", "ReadingTraits", "RepresentedStore", "TargetTraits"),
+    ),
     "nczarr.ast.frozen": ("freeze", "frozen"),
     # diagnostics
     "nczarr.diagnostics.report": (
@@ -29,18 +32,8 @@ PLACES: dict[str, tuple[str, ...]] = {
     # the tree
     "nczarr.ast": (
         *("ATOMIC", "Attribute", "Codec", "CompoundType", "Constant", "Dataset", "Dimension", "EnumConstant"),
-        *(
-            "EnumType",
-            "Field",
-            "Group",
-            "Node",
-            "OpaqueType",
-            "Storage",
-            "TypeName",
-            "UserType",
-            "Variable",
-            "VlenType",
-        ),
+        *("EnumType", "Field", "Group", "Node", "OpaqueType"),
+        *("Storage", "TypeName", "UserType", "Variable", "VlenType"),
     ),
     "nczarr.ast.dataset": ("building", "groups", "map_groups"),
     "nczarr": ("names",),
@@ -199,7 +192,11 @@ if TYPE_CHECKING:
     from nczarr.registry import Arrays as Arrays
     from nczarr.registry import Capabilities as Capabilities
     from nczarr.registry import ChunkKeys as ChunkKeys
+    from nczarr.registry import Display as Display
     from nczarr.registry import Format as Format
+    from nczarr.registry import ReadingTraits as ReadingTraits
+    from nczarr.registry import RepresentedStore as RepresentedStore
+    from nczarr.registry import TargetTraits as TargetTraits
     from nczarr.semantics import check as check
     from nczarr.semantics.checked import Checked as Checked
     from nczarr.semantics.checked import Namesake as Namesake

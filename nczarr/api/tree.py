@@ -65,7 +65,7 @@ def parse(text: str | bytes, *, language: str | None = None, name: str = "<text>
 
 def _is_language(form: Format) -> bool:
     """Return whether a format is a text that declares datasets, and can be written as well."""
-    return form.read is not None and form.write is not None and not form.binary
+    return form.read is not None and form.write is not None and not form.display.binary
 
 
 def check_tree(tree: Dataset, values: Checked | None = None, renamed: Mapping[str, str] | None = None) -> Checked:

@@ -162,11 +162,11 @@ def _compile(arguments: argparse.Namespace, options: Options, messages: Messages
         done = ready.write(report)
         if done is not None and arguments.to is None and done.format == STORE:
             messages.remark(f"`{show(ready.target)}`: {label_format(STORE, ready.target, None)}")
-    elif out is None and ready.form.binary:
+    elif out is None and ready.form.display.binary:
         text = f"format `{ready.form.name}` is not a text format"
         report.error("unknown-target", text, helps=["name a file with `-o`"])
     else:
-        write_product(ready.blocks(report) or (), ready.form.string_escapes)
+        write_product(ready.blocks(report) or (), ready.form.display.string_escapes)
 
 
 def _make_reader(arguments: argparse.Namespace, options: Options, observe: _Looker | None = None) -> Reader:

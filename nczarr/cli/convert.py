@@ -245,7 +245,7 @@ class _Conversions:
         if ready is None:
             return
         if target == "-":
-            write_product(ready.blocks(report) or (), ready.form.string_escapes)
+            write_product(ready.blocks(report) or (), ready.form.display.string_escapes)
         elif self.arguments.dry_run:
             self._rehearse(ready)
         else:
@@ -259,7 +259,7 @@ class _Conversions:
         form = endpoints.target_format("", self.arguments.to, report)
         if form is None:
             return False
-        if not form.binary or (form.write is not None and not sys.stdout.isatty()):
+        if not form.display.binary or (form.write is not None and not sys.stdout.isatty()):
             return True
         helps = ["name a file"] if form.write is None else ["name a file, or send standard output to another program"]
         report.error("unknown-target", f"format `{form.name}` is not a text format", helps=helps)

@@ -11,7 +11,7 @@ from nczarr.cli.shared import Messages
 from nczarr.options import ARGUMENTS, TEXT, Options
 from nczarr.registry import STORE, list_names_with
 
-FORMS = (*list_names_with("dumped"), "keys", "tree")
+FORMS = (*list_names_with("display.dumped"), "keys", "tree")
 
 EXAMPLES = (
     ("print the header of a file as ncdump does", "dump -h ocean.nc"),
@@ -71,5 +71,5 @@ def _dump(arguments: argparse.Namespace, options: Options, messages: Messages) -
         known = [each.name for each in formats() if each.emit is not None]
         messages.report.error("unknown-target", text, helps=[*suggest(arguments.to, known)])
         return
-    escapes = None if form is None else form.string_escapes
+    escapes = None if form is None else form.display.string_escapes
     write_product(dump(checked, name, messages.report, options) or (), escapes)

@@ -188,7 +188,7 @@ def _settings(row: Option) -> dict[str, Any]:
     if row.takes == "documents":
         from nczarr.registry import REFERENCE, ROWS, load
 
-        choices = load(ROWS[REFERENCE]).inner
+        choices = load(ROWS[REFERENCE]).store.inner
         text = text.format(choices[0])
     if row.takes in REPEATABLE:
         return {"action": "append", "default": [], "type": PARSERS.get(row.takes), "metavar": row.metavar, "help": text}

@@ -128,12 +128,12 @@ def _write_store(
 
 def _note_removed(failure: BaseException, path: str, plan: StorePlan, removed: Store, counts: Counts | None) -> None:
     """Add to a failure what is removed of a target, and how it would stay."""
-    chunks = 0 if counts is None or plan.form.begins is not None else counts.finished + counts.skipped
+    chunks = 0 if counts is None or plan.form.store.begins is not None else counts.finished + counts.skipped
     if not chunks and removed.remains is None:
         return
     done = "were removed" if removed.remains is None else f"are removed in the background, from `{removed.remains}`"
     failure.add_note(f"`{secrets.show(path)}` is incomplete; its finished chunks ({chunks}) {done}")
-    if plan.options.source is not None and not path.lower().endswith(".zip") and plan.form.begins is None:
+    if plan.options.source is not None and not path.lower().endswith(".zip") and plan.form.store.begins is None:
         failure.add_note("with `--resume`, finished chunks are kept and the same command continues")
 
 
@@ -200,6 +200,6 @@ def document(plan: StorePlan, report: Report) -> Iterator[bytes] | None:
 
     if not _fits_memory(plan, report):
         return None
-    assert plan.form.document is not None
-    pieces: Iterator[bytes] = load(plan.form.document)(plan, lambda store: fill(plan, store, report))
+    assert plan.form.store.document is not None
+    pieces: Iterator[bytes] = load(plan.form.store.document)(plan, lambda store: fill(plan, store, report))
     return pieces

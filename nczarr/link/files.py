@@ -28,7 +28,7 @@ def write(
     from nczarr.stores.lock import assure
     from nczarr.stores.open import write_beside
 
-    done, build = True, plan.form.build
+    done, build = True, plan.form.target.build
     with note_interruption(path), write_beside(path, plan.options.storage.of("target")) as unfinished:
         place = unfinished.path
         with add_path_to_errors(path):
@@ -64,9 +64,9 @@ def pieces(plan: Plan, report: Report) -> Iterator[bytes]:
 
 def steps(plan: Plan, report: Report) -> Iterator[Step] | None:
     """Return the steps of `write`, one per part; None after an error."""
-    if not (plan.form.build and plan.form.steps):
+    if not (plan.form.target.build and plan.form.target.steps):
         return _encodings(plan)
-    file_steps: Iterator[Step] | None = registry.load(plan.form.steps)(plan, report)
+    file_steps: Iterator[Step] | None = registry.load(plan.form.target.steps)(plan, report)
     return file_steps
 
 

@@ -23,7 +23,7 @@ from nczarr.diagnostics.secrets import show
 from nczarr.link.run import link
 from nczarr.link.tasks import WrittenPart, arrays
 from nczarr.plan.plans import StorePlan
-from nczarr.registry import Format
+from nczarr.registry import Format, load
 from nczarr.stores.base import Store
 from nczarr.stores.places import find_places
 from nczarr.stores.store_journal import StoreJournal
@@ -167,8 +167,6 @@ ENTRANCES = ("zarr.json", ".zgroup", "root.group.json")
 
 def emit(plan: StorePlan, report: Report) -> Iterator[tuple[str, bytes]]:
     """Return the format's metadata from its back end."""
-    from nczarr.registry import load
-
     assert plan.form.emit is not None
     entries: Iterator[tuple[str, bytes]] = load(plan.form.emit)(plan, report)
     return entries
@@ -204,7 +202,7 @@ def is_divisible(path: str, form: Format, address: str, report: Report) -> bool:
     """Return whether a cluster can make the target. Reports indivisible-run, bad-url, missing-library."""
     from nczarr.link.executor import accepts_address
 
-    if form.commits:
+    if form.store.commits:
         indivisible(f"`{show(path)}`: a commit is made by one process", report)
         return False
     if not form.emit:
@@ -234,16 +232,14 @@ class Begun(NamedTuple):
 
 def begin_store(path: str, plan: StorePlan) -> Begun:
     """Begin the store for a path or URL. Raises OSError, FileExistsError if the place is taken."""
-    if plan.form.begins is not None:
-        from nczarr.registry import load
-
-        return Begun(*load(plan.form.begins)(path, plan, lambda: _folder(path, plan).store))
+    if plan.form.store.begins is not None:
+        return Begun(*load(plan.form.store.begins)(path, plan, lambda: _folder(path, plan).store))
     return _archive(path, plan) if path.lower().endswith(".zip") else _folder(path, plan)
 
 
 def has_room(path: str, plan: StorePlan, report: Report) -> bool:
     """Return whether local file names have room for the documents of all nodes. Reports unsafe-name."""
-    if not plan.places or plan.form.begins is not None or path.lower().endswith(".zip") or is_remote(path):
+    if not plan.places or plan.form.store.begins is not None or path.lower().endswith(".zip") or is_remote(path):
         return True
     from nczarr.plan.keys import LONGEST_IN_FILES, long_segments
 
@@ -260,7 +256,7 @@ MANY_FILES = 100_000
 
 def warn_of_files(path: str, plan: StorePlan, report: Report) -> None:
     """Report many-files, before the work, for a folder that would get one file for each of very many chunks."""
-    if is_remote(path) or path.lower().endswith(".zip") or plan.form.begins is not None:
+    if is_remote(path) or path.lower().endswith(".zip") or plan.form.store.begins is not None:
         return
     count = 0
     for array in arrays(plan):

@@ -37,9 +37,9 @@ def find_declaration(form: Format, options: Options, report: Report) -> Conventi
         report.error("undeclarable-convention", text)
         return None
     found: ConventionDeclaration = registry.load(row.declaration)
-    if options.declare in form.declares:
+    if options.declare in form.target.declares:
         return found
-    format_names = ", ".join(f"`{name}`" for name in registry.list_names_with("declares"))
+    format_names = ", ".join(f"`{name}`" for name in registry.list_names_with("target.declares"))
     text = f"format `{form.name}` cannot declare {found.title}"
     report.error("undeclarable-convention", text, helps=[f"write a format that can: {format_names}"])
     return None

@@ -86,7 +86,7 @@ def _is_fetched(source: Source | Store) -> bool:
 def _is_ranged(head: bytes) -> bool:
     """Return whether remote files with these first bytes are read by ranges."""
     form = registry.detect("", head)
-    return form is not None and form.ranged
+    return form is not None and form.reading.ranged
 
 
 def revision(source: Source | Store, report: Report, options: Options) -> Source | Store | None:
@@ -98,8 +98,8 @@ def revision(source: Source | Store, report: Report, options: Options) -> Source
         return source
     form = registry.detect_store(source)
     assert form is not None
-    assert form.opens is not None
-    store: Store | None = registry.load(form.opens)(source, report, options)
+    assert form.store.opens is not None
+    store: Store | None = registry.load(form.store.opens)(source, report, options)
     return store
 
 
@@ -112,7 +112,7 @@ def require_format(source: Source | Store, name: str, report: Report) -> Format 
         report.error("unknown-format", text, helps=[f"formats that can be read: {readable}"])
         return None
     is_file, reads_files = isinstance(source, Source), form.holds is None
-    if form.opens is not None or is_file == reads_files:
+    if form.store.opens is not None or is_file == reads_files:
         return form
     what, expected = ("file", "a store of keys") if is_file else ("store of keys", "one file")
     place = source.name if isinstance(source, Source) else source.path
@@ -202,12 +202,12 @@ def settle(
     `netcdf` stands for the format of the kind. References and repositories hold
     documents of another format. Later phases change neither.
     """
-    if not form.commits and (options.message, options.author, options.virtual) != (None, None, False):
+    if not form.store.commits and (options.message, options.author, options.virtual) != (None, None, False):
         text = f"format `{form.name}` has no commits, and so no message, no author and no virtual chunks"
         report.error("unknown-target", text)
         return None
-    if form.written_by is not None:
-        text = f"format `{form.name}` names the files of its values, and `nczarr {form.written_by}` alone writes it"
+    if (command := form.target.written_by) is not None:
+        text = f"format `{form.name}` names the files of its values, and `nczarr {command}` alone writes it"
         report.error("unknown-target", text)
         return None
     changes: dict[str, Any] = {}
@@ -217,18 +217,18 @@ def settle(
         if "consolidated" in modes:
             changes["consolidated"] = True
     settled: Format | None = form
-    if form.inner:
+    if form.store.inner:
         settled = _documents(form, options, report)
-        if form.commits and settled is not None:  # icechunk refuses documents with the words NaN and Infinity
+        if form.store.commits and settled is not None:  # icechunk refuses documents with the words NaN and Infinity
             capabilities = settled.capabilities._replace(json_attributes="strict")
             settled = settled._replace(capabilities=capabilities)
             changes["writing"] = options.writing._replace(embed=sys.maxsize, relative=False)
-    elif form.kinds:
+    elif form.target.kinds:
         from nczarr.semantics.kinds import choose
 
         stored = bool(options.chunks) or any(chain != "none" for chain in options.codecs.values())
-        kind = changes["kind"] = choose(checked, form.kinds, options.kind, stored=stored)
-        settled = None if kind is None else registry.find_format(form.kinds[kind])
+        kind = changes["kind"] = choose(checked, form.target.kinds, options.kind, stored=stored)
+        settled = None if kind is None else registry.find_format(form.target.kinds[kind])
         if settled is None:
             from nczarr.ast.dataset import KIND_NAMES
 
@@ -248,7 +248,7 @@ def _arrange(checked: Checked, form: Format, options: Options, report: Report) -
     for a layout.
     """
     arrays = form.capabilities.arrays
-    if options.layout == "cmip7" and form.build is None:
+    if options.layout == "cmip7" and form.target.build is None:
         text = f"format `{form.name}` is not netCDF-4, which CMIP7 demands"
         report.error("unmatched-chunks", text, helps=["write netCDF-4 (`--kind nc4`), or use `--layout cloud`"])
         return {}
@@ -270,25 +270,24 @@ def _arrange(checked: Checked, form: Format, options: Options, report: Report) -
 def has_layouts(form: Format) -> bool:
     """Return whether targets of a format can be arranged for reading by ranges."""
     arrays = form.capabilities.arrays
-    return form.build is not None if arrays is None else not arrays.by_reference
+    return form.target.build is not None if arrays is None else not arrays.by_reference
 
 
 def _documents(form: Format, options: Options, report: Report) -> Format | None:
     """Return the format of the documents in references or a repository; None after an error."""
-    name = options.writing.metadata or form.inner[0]
-    if name in form.inner:
-        return registry.documents_in(form, name, refer=options.virtual or not form.commits)
-    helps = [f"name one of: {', '.join(form.inner)}"]
+    name = options.writing.metadata or form.store.inner[0]
+    if name in form.store.inner:
+        return registry.documents_in(form, name, refer=options.virtual or not form.store.commits)
+    helps = [f"name one of: {', '.join(form.store.inner)}"]
     report.error("unknown-target", f"format `{form.name}` has no documents of `{name}`", helps=helps)
     return None
 
 
 def unmet_mode(place: Location, form: Format) -> str | None:
     """Return why a target cannot have its URL or the URL's modes; None if it can."""
-    server = find_kind(place.kind).server if place.kind else ""
-    if server:
+    if server := find_kind(place.kind).server if place.kind else "":
         return f"{server} is read-only"
-    if place.repository or form.commits:
+    if place.repository or form.store.commits:
         return _unmet_commit(place.repository, form)
     if place.remote and (fault := untidy(place.path)):
         return fault
@@ -310,7 +309,7 @@ def _unmet_commit(repository: Repository | None, form: Format) -> str | None:
     """Return why a commit of a format cannot be made at a place; None if it can."""
     if repository is None:
         return f"format `{form.name}` needs `{form.name}:` before the path or URL of a repository"
-    if not form.commits:
+    if not form.store.commits:
         return f"a repository has the format `{repository.format}`, not `{form.name}`"
     return None if repository.kind == "branch" else f"a commit needs a branch, and this is a {repository.kind}"
 
@@ -357,7 +356,7 @@ def _is_store(path: str, form: Format | None) -> bool:
     """Return whether a target is a store of keys, not one file."""
     if form is None:
         return False
-    if form.inner:
+    if form.store.inner:
         return path.rstrip("/").lower().endswith(form.suffixes[1:])
     return bool(form.emit)
 
@@ -371,8 +370,8 @@ def is_free(
     """
     path = trim(place.path)
     try:
-        if form is not None and form.commits:
-            return bool(registry.load(form.commits)(path, report, options))
+        if form is not None and form.store.commits:
+            return bool(registry.load(form.store.commits)(path, report, options))
         if place.remote:
             return _is_free_there(place, form, report, options)
     except (BadURLError, MissingProtocolError) as failure:

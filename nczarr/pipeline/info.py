@@ -242,7 +242,7 @@ def _look_at_storage(
     """
     report, cloud = Report(), find_reader_check("cloud")
     opened = StoredDataset(checked, source, form)
-    if cloud is not None and (form.binary or not isinstance(source, Source)):
+    if cloud is not None and (form.display.binary or not isinstance(source, Source)):
         opened = StoredDataset.of(source, report) or opened
         cloud.check(source, report, opened)
     else:

@@ -79,9 +79,9 @@ def narrow(
 
 def fit(checked: Checked, form: Format, options: Options, report: Report) -> Checked | None:
     """Return a dataset in the names and types of a kind of file, as far as the options ask; None after an error."""
-    if options.rename_illegal and form.kinds:
+    if options.rename_illegal and form.target.kinds:
         checked = rename_illegal(checked, report)
-    return narrow(checked, options.kind if form.kinds else None, report, options) if options.narrow else checked
+    return narrow(checked, options.kind if form.target.kinds else None, report, options) if options.narrow else checked
 
 
 class _Narrower:

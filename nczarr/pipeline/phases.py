@@ -89,8 +89,8 @@ def read(
             return None
         source = settled
     form = form or endpoints.detect_format(source)
-    if form is not None and form.opens is not None:
-        opened = registry.load(form.opens)(source, report, options)
+    if form is not None and form.store.opens is not None:
+        opened = registry.load(form.store.opens)(source, report, options)
         if opened is None:
             return None
         source, form = opened, registry.detect_store(opened, opened=True)
@@ -212,7 +212,7 @@ def plan_store(checked: Checked, form: Format, report: Report, options: Options)
     """Return the plan of a store; None after an error. Reports unknown-target for any other format."""
     from nczarr.plan.plans import StorePlan
 
-    if not form.emit or form.begins:
+    if not form.emit or form.store.begins:
         report.error("unknown-target", f"format `{form.name}` is not a store and has no keys")
         return None
     planned = plan(checked, form, report, options)
@@ -342,8 +342,8 @@ def blocks(checked: Checked, form: Format, report: Report, options: Options) -> 
     if planned is None:
         return None
     if isinstance(planned, StorePlan):
-        return link.document(planned, report) if planned.form.begins else link.show_store(planned, report)
-    if planned.form.build:
+        return link.document(planned, report) if planned.form.store.begins else link.show_store(planned, report)
+    if planned.form.target.build:
         name = planned.form.name
         report.error("unknown-target", f"format `{name}` is written to files only", helps=["name a file as the target"])
         return None

@@ -98,10 +98,10 @@ def prepare_rechunk(
 
 def _takes_chunks(form: Format, options: Options, report: Report) -> bool:
     """Return whether targets of a format have chunks of their own. Reports unmatched-chunks."""
-    inner = None if options.kind is None else form.kinds.get(options.kind)
+    inner = None if options.kind is None else form.target.kinds.get(options.kind)
     settled = form if inner is None else find_format(inner)
     assert settled is not None
-    if settled.emit or settled.build or settled.commits or (settled.kinds and settled is form):
+    if settled.emit or settled.target.build or settled.store.commits or (settled.target.kinds and settled is form):
         return True
     text = f"format `{settled.name}` has no chunks of its own"
     report.error("unmatched-chunks", text, helps=["write netCDF-4 (`--kind nc4`) or a Zarr store"])

@@ -67,7 +67,7 @@ class StoredDataset:
     @cached_property
     def opening(self) -> tuple[int, int] | None:
         """Requests and bytes until a reader by ranges has all headers and chunk indexes; None for other formats."""
-        if self.source is None or self.form is None or not self.form.ranged:
+        if self.source is None or self.form is None or not self.form.reading.ranged:
             return None
         return count_requests(self.source)
 

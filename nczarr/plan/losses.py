@@ -58,9 +58,9 @@ _REMEDIES = {"unreferable-variable": "embed more values with `--embed SIZE`, or 
 
 def report_losses(lost: Sequence[Loss], form: Format, options: Options, report: Report) -> None:
     """Report value losses one by one, and annotation losses in one warning."""
-    allowed, label = options.allow_loss, form.label or form.name
+    allowed, label = options.allow_loss, form.display.label or form.name
     other = "write `nczarr3`" if form.name == PLAIN_STORE else "write `nczarr`"
-    other = "give `--metadata nczarr3`" if form.begins else other  # others of references keep no types
+    other = "give `--metadata nczarr3`" if form.store.begins else other  # others of references keep no types
     for loss in lost:
         if loss.weight == "value":
             accepted = "all" in allowed or loss.kind in allowed
@@ -336,7 +336,7 @@ def _list_losses(fqn: str, variable: Variable, checked: Checked, form: Format) -
         is_record = _find_kept_record(variable, checked, capabilities.arrays) is not None
         problem = None if is_record else _structure(variable.type, checked.types, nested=nested)
         if problem:
-            text = f"variable `{fqn}` is of type `{variable.type}`: {form.label or form.name} {problem}"
+            text = f"variable `{fqn}` is of type `{variable.type}`: {form.display.label or form.name} {problem}"
             yield Loss("lost-type", "value", fqn, text, variable.span)
 
 

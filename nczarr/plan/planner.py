@@ -25,7 +25,7 @@ def plan_target(
     """Return the plan of a target, or None; report every loss, those of the format's rules (`more`) included."""
     before = report.errors
     planned: Plan | None
-    if form.kinds:
+    if form.target.kinds:
         from nczarr.plan.file import plan_file
 
         planned = plan_file(checked, form, options, report)
@@ -49,7 +49,7 @@ def _plan_stream(checked: Checked, form: Format, options: Options, report: Repor
     """
     lost = [*losses(checked, form), *more]
     requested: dict[str, Storage] = {}
-    if form.binary:
+    if form.display.binary:
         from nczarr.plan.file import check_size
 
         check_size(checked, options, report)

@@ -99,7 +99,7 @@ class StorePlan(NamedTuple):
         """
         if self.options.consolidated is not None:
             return self.options.consolidated
-        return self.form.begins is None and not any(
+        return self.form.store.begins is None and not any(
             varies(target.layout.chunks)
             or (self.options.zarr_names == "registered" and not isinstance(target.layout.dtype, str))
             for parts in self.targets.values()

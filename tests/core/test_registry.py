@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from typing import cast
 
 import pytest
 
@@ -58,14 +59,15 @@ def test_rows_have_the_names_of_their_formats() -> None:
         assert found is not None
         assert found.name == name
         assert found.readable or found.writable
-        for function in (found.read, found.emit, found.write, found.build):
+        for function in (found.read, found.emit, found.write, found.target.build):
             assert function is None or callable(registry.load(function))
-        assert all(registry.find_format(other) for other in found.kinds.values())
+        assert all(registry.find_format(other) for other in found.target.kinds.values())
     assert registry.find_format("no such format") is None
 
 
 OTHER = registry.Format("ours", "", (), "")
 BROKEN = registry.Format("broken", "", (), "", detects="(")
+FLAT = registry.Format("flat", "", (), "", display=cast("registry.Display", {"dumped": True}))
 
 
 def test_rows_of_others_that_cannot_be_used_are_named() -> None:
@@ -77,13 +79,15 @@ def test_rows_of_others_that_cannot_be_used_are_named() -> None:
         "text": "nczarr.registry:STORE",
         "ours": own,
         "broken": f"{__name__}:BROKEN",
+        "flat": f"{__name__}:FLAT",
     }
-    joined = registry.join(registry.ROWS, others.items())
-    assert joined.rows == {**registry.ROWS, "ours": own}
-    faults = {fault.split("`")[1]: fault.partition("is not used: ")[2] for fault in joined.faults}
+    rows, sentences = registry.join(registry.ROWS, others.items())
+    assert rows == {**registry.ROWS, "ours": own}
+    faults = {fault.split("`")[1]: fault.partition("is not used: ")[2] for fault in sentences}
     assert faults.keys() == others.keys() - {"ours"}
     assert faults["cdl"] == f"the name is taken by {registry.ROWS['cdl']}"
     assert faults["gone"] == "no.module:FORMAT cannot be loaded: ModuleNotFoundError: No module named 'no'"
+    assert faults["flat"] == "its `display` is no `Display`"
     assert faults["named"] == "it is no `Format` with the name `named`"
 
 
@@ -93,3 +97,8 @@ def test_rows_load_none_of_what_they_name() -> None:
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=ROOT, check=True)
     rooms = {name.split(".")[1] for name in done.stdout.split() if name.startswith("nczarr.")}
     assert rooms == {"diagnostics", "formats", "names", "plugins", "registry", "stores"}
+
+
+def test_formats_are_listed_by_a_field_of_their_parts() -> None:
+    assert {"cdl", "netcdf4"} & {*registry.list_names_with("display.dumped")} == {"cdl"}
+    assert {"cdl", "netcdf4"} & {*registry.list_names_with("reading.isolates")} == {"netcdf4"}

@@ -75,7 +75,7 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
         ("plugins", 1, "plugin `worse` cannot be loaded: RuntimeError"),
         ("plugins", 1, "format `zarr3` of bad_plugin.parts:TAKEN is not used: the name is taken by"),
         ("plugins", 1, "format `gone` of bad_plugin.none:FORMAT is not used: bad_plugin.none:FORMAT cannot be loaded"),
-        ("convert a.cdl a.zarr --to zarr3 --overwrite", 0, "zarr3"),
+        ("convert a.cdl a.zarr --to zarr3 --overwrite", 0, "Zarr v3"),
         ("dump a.odd", 1, "`bad_plugin.parts` failed: KeyError: 'part'"),
         ("dump a.odd", 1, "this is a fault of the plugin that has the package `bad_plugin`"),
         ("dump a.none", 1, "format `gone` of bad_plugin.none:FORMAT is not used"),

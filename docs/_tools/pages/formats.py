@@ -75,7 +75,7 @@ def completed(path: str, markdown: str) -> str:
 
 def _facts(row: Format) -> str:
     suffixes = ", ".join(f"`{suffix}`" for suffix in row.suffixes) or f"none; ask for it with `--to {row.name}`"
-    if row.commits:
+    if row.store.commits:
         suffixes = f"none; write `{row.name}:` before the path or URL"
     spec = f"<{row.spec}>" if row.spec.startswith("http") else ""
     lines = [
@@ -91,8 +91,8 @@ def _facts(row: Format) -> str:
 def _capabilities(row: Format) -> str:
     """Return the table of what a target preserves. A format of several kinds of file has a column for each."""
     text = "## What it preserves\n\n"
-    if row.kinds:
-        kinds = list(row.kinds)
+    if row.target.kinds:
+        kinds = list(row.target.kinds)
         head = f"| feature | {' | '.join(f'`{kind}`' for kind in kinds)} |\n|---|{'---|' * len(kinds)}\n"
         return (
             text
@@ -116,7 +116,7 @@ def _sample() -> nczarr.DatasetHandle:
 
 def _dump(row: Format) -> str:
     """Return the sample as it is stored in a format."""
-    if not row.writable or row.commits or (row.kinds and not row.build and not row.write):
+    if not row.writable or row.store.commits or (row.target.kinds and not row.target.build and not row.write):
         return ""
     intro = "## A dataset in this format\n\n"
     intro += "" if row.name == "cdl" else f"The dataset\n\n```cdl\n{SAMPLE}```\n\nis stored as:\n\n"
@@ -124,7 +124,7 @@ def _dump(row: Format) -> str:
 
 
 def _shown(row: Format) -> Iterator[str]:
-    if row.capabilities.arrays is not None and not row.opens:
+    if row.capabilities.arrays is not None and not row.store.opens:
         yield from _keys(_sample().to_keys(row.name, allow_loss=("all",)))
         return
     with tempfile.TemporaryDirectory() as name:
@@ -138,7 +138,7 @@ def _shown(row: Format) -> Iterator[str]:
                 yield from _keys({each: archive.read(each) for each in archive.namelist()})
         elif data[1:4] == b"HDF":
             yield from _objects(target)
-        elif row.binary:
+        elif row.display.binary:
             yield f"{len(data)} bytes, of which these are the first:\n\n" if len(data) > HEXED else ""
             yield _fenced(_hex(data[:HEXED]))
         else:

@@ -1,6 +1,6 @@
 """The AST as JSON, member by member, with a published JSON Schema (`docs/reference/ast.schema.json`)."""
 
-from nczarr.registry import Capabilities, Format
+from nczarr.registry import Capabilities, Display, Format, ReadingTraits
 
 FORMAT = Format(
     name="ast",
@@ -11,8 +11,6 @@ FORMAT = Format(
     detects=r'\s*\{\s*"ast"\s*:',
     read="nczarr.formats.ast_json.frontend:read",
     write="nczarr.formats.ast_json.backend:write",
-    string_escapes="unicode",
-    dumped=True,
-    resident=2,
-    only_reader=True,
+    reading=ReadingTraits(resident=2, only_reader=True),
+    display=Display(dumped=True, string_escapes="unicode"),
 )

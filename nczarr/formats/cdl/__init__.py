@@ -3,7 +3,7 @@
 Differences of the output from ncdump: `docs/reference/formats/cdl.md`.
 """
 
-from nczarr.registry import Capabilities, Format
+from nczarr.registry import Capabilities, Display, Format, ReadingTraits
 
 FORMAT = Format(
     name="cdl",
@@ -15,8 +15,6 @@ FORMAT = Format(
     read="nczarr.formats.cdl.read.frontend:read",
     write="nczarr.formats.cdl.write.backend:write",
     losses="nczarr.formats.cdl.write.losses:losses",
-    string_escapes="octal",
-    dumped=True,
-    resident=2,
-    only_reader=True,
+    reading=ReadingTraits(resident=2, only_reader=True),
+    display=Display(dumped=True, string_escapes="octal"),
 )

@@ -1,8 +1,6 @@
 """netCDF files of any kind: the dataset's own kind, else the smallest that holds the whole model."""
 
-from __future__ import annotations
-
-from nczarr.registry import Capabilities, Format
+from nczarr.registry import Capabilities, Format, TargetTraits
 
 FORMAT = Format(
     name="netcdf",
@@ -10,5 +8,7 @@ FORMAT = Format(
     suffixes=(".nc", ".nc4"),
     spec="https://docs.unidata.ucar.edu/nug/current/",
     capabilities=Capabilities(anonymous_dimensions=False, axis_names=False),
-    kinds={"nc3": "netcdf3", "nc6": "netcdf3", "nc5": "netcdf3", "nc4": "netcdf4", "nc7": "netcdf4"},
+    target=TargetTraits(
+        kinds={"nc3": "netcdf3", "nc6": "netcdf3", "nc5": "netcdf3", "nc4": "netcdf4", "nc7": "netcdf4"}
+    ),
 )

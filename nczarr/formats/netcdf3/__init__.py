@@ -1,8 +1,6 @@
 """Classic netCDF formats: CDF-1 (nc3), CDF-2 (64-bit offset, nc6) and CDF-5 (nc5)."""
 
-from __future__ import annotations
-
-from nczarr.registry import NETCDF_KINDS, Format
+from nczarr.registry import NETCDF_KINDS, Display, Format, ReadingTraits, TargetTraits
 
 FORMAT = Format(
     name="netcdf3",
@@ -13,8 +11,7 @@ FORMAT = Format(
     detects=r"CDF[\x00-\x1f]",
     read="nczarr.formats.netcdf3.frontend:read",
     write="nczarr.formats.netcdf3.backend:write",
-    kinds={"nc3": "netcdf3", "nc6": "netcdf3", "nc5": "netcdf3"},
-    binary=True,
-    ranged=True,
-    second_reader="libnetcdf",
+    reading=ReadingTraits(ranged=True),
+    target=TargetTraits(kinds={"nc3": "netcdf3", "nc6": "netcdf3", "nc5": "netcdf3"}, second_reader="libnetcdf"),
+    display=Display(binary=True),
 )

@@ -4,7 +4,7 @@ It expresses the whole model without data. Grammar: `syntax/grammars/NCZarr.g4`;
 departures from the specification: `docs/reference/formats/notation.md`.
 """
 
-from nczarr.registry import Capabilities, Format
+from nczarr.registry import Capabilities, Display, Format, ReadingTraits
 
 FORMAT = Format(
     name="notation",
@@ -15,8 +15,6 @@ FORMAT = Format(
     detects=r"(?:\s|//[^\n]*\n|\xef\xbb\xbf)*dataset(?![!#-.0-\[\]-z|~\x80-\xff])",
     read="nczarr.formats.notation.frontend:read",
     write="nczarr.formats.notation.backend:write",
-    string_escapes="hex",
-    dumped=True,
-    resident=2,
-    only_reader=True,
+    reading=ReadingTraits(resident=2, only_reader=True),
+    display=Display(dumped=True, string_escapes="hex"),
 )

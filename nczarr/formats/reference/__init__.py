@@ -5,14 +5,8 @@ generators. `lookup.py` makes a store of a document, which the store formats rea
 `target.py` is a writable store of references.
 """
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
-from nczarr.registry import Format
-
-if TYPE_CHECKING:
-    from nczarr.stores.base import Store
+from nczarr.registry import Format, ReadingTraits, RepresentedStore, TargetTraits
+from nczarr.stores.base import Store
 
 METADATA, ARRAY = ".zmetadata", ".zarray"
 """Document of a folder of Parquet references, and last segment of an array's."""
@@ -28,13 +22,14 @@ FORMAT = Format(
     detects=r'\s*\{(?:\s*"[^"]*"\s*:\s*\[\s*(?:"|null)'
     r'|.*?"(?:refs|gen|templates|(?:[^"]*/)?(?:\.zgroup|\.zarray|\.zattrs|zarr\.json))"\s*:)',
     holds="nczarr.formats.reference:is_parquet",
-    opens="nczarr.formats.reference.lookup:opens",
-    begins="nczarr.formats.reference.target:begin",
-    inner=("nczarr", "zarr2", "nczarr3", "zarr3"),
-    document="nczarr.formats.reference.target:text",
-    resident=5,
-    only_reader=True,
-    second_reader="references",
+    store=RepresentedStore(
+        opens="nczarr.formats.reference.lookup:opens",
+        inner=("nczarr", "zarr2", "nczarr3", "zarr3"),
+        begins="nczarr.formats.reference.target:begin",
+        document="nczarr.formats.reference.target:text",
+    ),
+    reading=ReadingTraits(resident=5, only_reader=True),
+    target=TargetTraits(second_reader="references"),
 )
 
 

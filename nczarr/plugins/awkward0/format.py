@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from nczarr.registry import Capabilities, Format
+from nczarr.registry import Capabilities, Display, Format, ReadingTraits
 
 FORMAT = Format(
     name="awkward0",
@@ -13,6 +13,6 @@ FORMAT = Format(
     holds="nczarr.plugins.awkward0.read.frontend:holds",
     read="nczarr.plugins.awkward0.read.frontend:read",
     write="nczarr.plugins.awkward0.write.backend:write",
-    binary=True,
-    only_reader=True,
+    reading=ReadingTraits(only_reader=True),
+    display=Display(binary=True),
 )

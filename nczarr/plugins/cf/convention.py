@@ -30,7 +30,7 @@ def _check(checked: Checked, version: str, request: CheckRequest, report: Report
         source = request.content or endpoints.open_source(request.path, Report(), request.options)
         form = endpoints.detect_format(source) if source is not None else None
         is_typed = is_typed or (form is not None and form.capabilities.typed_attributes)
-        if form is not None and form.second_reader == "libnetcdf" and request.content is None:
+        if form is not None and form.target.second_reader == "libnetcdf" and request.content is None:
             name = request.path.rpartition("/")[2]
     check_cf(checked, asked, report, name, is_typed=is_typed)
 

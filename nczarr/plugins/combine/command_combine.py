@@ -175,6 +175,6 @@ def _is_text(name: str | None, report: Report) -> bool:
     from nczarr.pipeline import endpoints
 
     form = endpoints.target_format("", name, report)
-    if form is not None and form.binary:
+    if form is not None and form.display.binary:
         report.error("unknown-target", f"format `{form.name}` is not a text format", helps=["name a file with `-o`"])
-    return form is not None and not form.binary
+    return form is not None and not form.display.binary

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from nczarr.registry import Capabilities, Format
+from nczarr.registry import Capabilities, Display, Format, TargetTraits
 
 FORMAT = Format(
     name="cfa",
@@ -10,7 +10,6 @@ FORMAT = Format(
     suffixes=(".cfa", ".nca"),
     spec="https://cfconventions.org/cf-conventions/cf-conventions.html#aggregation-variables",
     capabilities=Capabilities(anonymous_dimensions=False, axis_names=False, unlimited="none"),
-    kinds={"nc4": "netcdf4"},
-    written_by="combine",
-    after="netcdf3",
+    target=TargetTraits(kinds={"nc4": "netcdf4"}, written_by="combine"),
+    display=Display(after="netcdf3"),
 )

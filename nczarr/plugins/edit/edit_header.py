@@ -149,8 +149,8 @@ def _open_target(path: str, report: Report, options: Options) -> _Target | None:
     if source is None:
         return None
     form = endpoints.detect_format(source)
-    if form is not None and form.opens is not None:
-        opened = registry.load(form.opens)(source, report, reading)
+    if form is not None and form.store.opens is not None:
+        opened = registry.load(form.store.opens)(source, report, reading)
         if opened is None:
             return None
         source, form = opened, registry.detect_store(opened, opened=True)

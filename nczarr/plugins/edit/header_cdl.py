@@ -21,7 +21,7 @@ _NUMBERS = _INTEGERS | {"float", "double"}
 
 def print_header(checked: Checked, *, special: bool = False) -> bytes | None:
     """Return a header as CDL; None if CDL cannot express it. `special`: with attributes that describe its storage."""
-    report, form = Report(), registry.list_names_with("dumped")[0]
+    report, form = Report(), registry.list_names_with("display.dumped")[0]
     options = Options(
         header_only=True, special=special, allow_loss=VALUE_LOSSES, name=checked.dataset.name or "dataset"
     )
@@ -32,7 +32,7 @@ def print_header(checked: Checked, *, special: bool = False) -> bytes | None:
 
 def compile_header(source: Source, report: Report) -> Checked | None:
     """Return the dataset of a CDL text; None after an error."""
-    return phases.read(source, report, Options(), registry.find_format(registry.list_names_with("dumped")[0]))
+    return phases.read(source, report, Options(), registry.find_format(registry.list_names_with("display.dumped")[0]))
 
 
 def read_value(checked: Checked, assignment: AttributeAssignment, report: Report) -> Constant | None:

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from nczarr.registry import Format
+from nczarr.registry import Display, Format, ReadingTraits, RepresentedStore
 
 FORMAT = Format(
     name="icechunk",
-    label="icechunk, Zarr v3",
     title="icechunk repositories: Zarr version 3 with branches, tags and snapshots",
     suffixes=(),
     spec="https://icechunk.io/en/stable/spec/",
     holds="nczarr.plugins.icechunk.open:is_repository",
-    opens="nczarr.plugins.icechunk.open:opens",
-    begins="nczarr.plugins.icechunk.target:begin",
-    inner=("nczarr3", "zarr3"),
-    commits="nczarr.plugins.icechunk.target:is_free",
-    extends="nczarr.plugins.icechunk.target:extend",
-    only_reader=True,
+    store=RepresentedStore(
+        opens="nczarr.plugins.icechunk.open:opens",
+        inner=("nczarr3", "zarr3"),
+        begins="nczarr.plugins.icechunk.target:begin",
+        commits="nczarr.plugins.icechunk.target:is_free",
+        extends="nczarr.plugins.icechunk.target:extend",
+    ),
+    reading=ReadingTraits(only_reader=True),
+    display=Display(label="icechunk, Zarr v3"),
 )

@@ -11,7 +11,7 @@ A document names sources of any format, and needs the combination of datasets.
 
 from __future__ import annotations
 
-from nczarr.registry import Format
+from nczarr.registry import Format, ReadingTraits
 
 FORMAT = Format(
     name="ncml",
@@ -21,7 +21,5 @@ FORMAT = Format(
     detects=r"(?:\xef\xbb\xbf)?\s*(?:<\?(?:[^?]|\?(?!>))*\?>\s*|<!--(?:[^-]|-(?!->))*-->\s*)*"
     r"<(?:\w+:)?netcdf\s[^>]*/namespaces/netcdf/ncml-2\.2",
     read="nczarr.plugins.ncml.frontend:read",
-    watches="nczarr.plugins.ncml.frontend:list_watched",
-    resident=2,
-    only_reader=True,
+    reading=ReadingTraits(resident=2, only_reader=True, watches="nczarr.plugins.ncml.frontend:list_watched"),
 )

@@ -115,7 +115,7 @@ def read_place(path: str, label: str, element: XmlElement, document: NcmlDocumen
             raise OSError(errno.EINVAL, "it is neither a file nor a folder")
         source = endpoints.open_source(path, report, options)
         form = None if source is None else endpoints.detect_format(source)
-        if isinstance(source, Source) and isinstance(source.data, LocalFile) and not (form and form.ranged):
+        if isinstance(source, Source) and isinstance(source.data, LocalFile) and not (form and form.reading.ranged):
             source.data = source.data[:]
         checked = None if source is None else phases.read(source, report, options, form)
         if checked is not None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from nczarr.registry import Capabilities, Format
+from nczarr.registry import Capabilities, Display, Format, ReadingTraits
 
 FORMAT = Format(
     name="ncstream",
@@ -14,7 +14,6 @@ FORMAT = Format(
     r"|\xfa\xfa\xaf\xaf|\xf0\xf0\x0f\x0f|\xfe\xfe\xef\xef",
     read="nczarr.plugins.ncstream.read.frontend:read",
     write="nczarr.plugins.ncstream.write.backend:write",
-    binary=True,
-    only_reader=True,
-    ranged=True,
+    reading=ReadingTraits(ranged=True, only_reader=True),
+    display=Display(binary=True),
 )

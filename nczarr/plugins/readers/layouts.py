@@ -157,7 +157,7 @@ def find_cmip7_variables(opened: StoredDataset) -> Iterator[Finding]:
 
 def find_other_formats(opened: StoredDataset) -> Iterator[Finding]:
     """Find sources that are not netCDF-4 files."""
-    if opened.form is None or opened.form.build is None:
+    if opened.form is None or opened.form.target.build is None:
         title = "the source" if opened.form is None else f"format `{opened.form.name}`"
         yield Finding("unread-format", "", "", f"{title} is not netCDF-4", span=NOWHERE)
 

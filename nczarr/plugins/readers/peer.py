@@ -101,7 +101,7 @@ class Peer(NamedTuple):
         """Report what keeps a source of another format from declaring a convention; return the number of reports."""
         from nczarr.pipeline import phases
 
-        name = registry.list_names_with("declares")[0]
+        name = registry.list_names_with("target.declares")[0]
         form = registry.find_format(name)
         assert form is not None
         helps = [f"convert it: `--to {name} --declare {self.convention}`"]
@@ -144,7 +144,7 @@ def peers() -> Iterator[Peer]:
 def _check_file(peer: Peer, source: Source, report: Report) -> int:
     """Check a netCDF file. Our own reader reads it, and its diagnostics are reported."""
     form = detect_format(source)
-    if peer.files is None or form is None or form.second_reader != "libnetcdf":
+    if peer.files is None or form is None or form.target.second_reader != "libnetcdf":
         return _report_unread(peer, source.name, report)
     if not peer.files:
         return 0

@@ -346,8 +346,8 @@ def verify(source: Source | Store, sample: int | None, report: Report, options: 
     """
     form = registry.find_format(registry.REFERENCE)
     assert form is not None
-    assert form.opens is not None
-    store: ReferenceStore | None = registry.load(form.opens)(source, report, options)
+    assert form.store.opens is not None
+    store: ReferenceStore | None = registry.load(form.store.opens)(source, report, options)
     if store is None:
         return None
     looked = look_at(store.references, store.facts, report, distant=store.distant)

@@ -47,7 +47,7 @@ def explain(name: str, key: str, form_name: str | None, report: Report, options:
     if form is None:
         return
     plan = phases.plan(checked, form, Report(), options)
-    if not isinstance(plan, StorePlan) or plan.form.begins:
+    if not isinstance(plan, StorePlan) or plan.form.store.begins:
         report.error("unknown-target", f"`{name}` has no keys as format `{form.name}`")
         return
     content = _read_stored(stored, key) if stored is not None else _read_planned(plan, key, report)

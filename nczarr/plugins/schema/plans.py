@@ -64,7 +64,7 @@ def list_keys(emission: Emission) -> Iterator[dict[str, Any]]:
     plan = emission.plan()
     if plan is None:
         return
-    if not isinstance(plan, StorePlan) or plan.form.begins:
+    if not isinstance(plan, StorePlan) or plan.form.store.begins:
         emission.report.error("unknown-target", f"format `{plan.form.name}` is not a store and has no keys")
         return
     target = MeasuringStore()

@@ -142,7 +142,7 @@ def verify_elsewhere(plan: Plan, lossy: frozenset[str], place: str, target: Chec
     `target`: the target as this package reads it.
     Reports unequal-target and unread-variable. Raises OSError.
     """
-    library = plan.form.second_reader
+    library = plan.form.target.second_reader
     if library is None or not os.path.exists(place):
         return None
     if not all(map(importlib.util.find_spec, MODULES[library])):

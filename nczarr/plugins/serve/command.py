@@ -261,8 +261,8 @@ def _answer(
     sockets.return_memory()
     MAPS_NO_FILES.set()
     helpers = Helpers(application.limits)
-    for name in registry.list_names_with("isolates"):
-        registry.load(registry.load(registry.ROWS[name]).isolates)(helpers.call)
+    for name in registry.list_names_with("reading.isolates"):
+        registry.load(registry.load(registry.ROWS[name]).reading.isolates)(helpers.call)
     try:
         helpers.start()
         sockets.run(server, socket, announce)

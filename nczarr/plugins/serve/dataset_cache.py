@@ -133,7 +133,7 @@ class CachedDataset:
     @property
     def alone(self) -> bool:
         """True if the dataset is one file and depends on no other."""
-        return not self.place.store and self.form.opens is None and self.form.watches is None
+        return not self.place.store and self.form.store.opens is None and self.form.reading.watches is None
 
 
 class Shelf:
@@ -224,19 +224,19 @@ class Shelf:
         if source is None or form is None:
             raise RefusedRequestError(UNKNOWN, f"`{place.name}` is not in a format that can be read")
         size = stamp[0][2] if stamp[0] else 0
-        if form.resident and size > most:
+        if form.reading.resident and size > most:
             text = f"`{place.name}` has {size} bytes, which must all be read; the limit is {most}"
             raise RefusedRequestError(413, text)
         name = self._find_forbidden(place, form)
         if name is not None:
             text = f"error[forbidden-target]: `{place.name}` refers to `{name}`, which is outside all allowed roots"
             raise RefusedRequestError(403, without_home(f"{text}; {ALLOW}", local_paths.parent_of(place.path)))
-        if isinstance(source, Source) and not form.ranged:
+        if isinstance(source, Source) and not form.reading.ranged:
             self._load(source, most)
         checked = phases.read(source, report, self.options, form)  # not detected again: a file may have been cut
         if checked is None or report.errors:
             raise CompileError(report.list_sorted())
-        return form, checked, form.resident * size if isinstance(source, Source) else source.held
+        return form, checked, form.reading.resident * size if isinstance(source, Source) else source.held
 
     def _find_forbidden(self, place: ServedPlace, form: Format) -> str | None:
         """Return a name in a file, or in one that a document names, that the library must not open. Raises OSError."""
@@ -376,7 +376,8 @@ def _is_same(opened: CachedDataset, place: ServedPlace) -> bool:
 
 def _list_watched(place: ServedPlace, form: Format, following: Following) -> list[str]:
     """Return the files and folders that a document names. Raises OSError."""
-    return [] if form.watches is None or place.store else list(load(form.watches)(place.path, following))
+    watches = form.reading.watches
+    return [] if watches is None or place.store else list(load(watches)(place.path, following))
 
 
 def _nodes(place: ServedPlace, checked: Checked, form: Format, following: Following) -> Stamp:

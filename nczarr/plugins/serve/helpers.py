@@ -149,10 +149,10 @@ def _warm() -> None:
     """Load the libraries that every request needs."""
     from nczarr.registry import ROWS, list_names_with, load
 
-    for name in list_names_with("isolates"):
+    for name in list_names_with("reading.isolates"):
         form = load(ROWS[name])
         assert load(form.read) is not None
-        answer(load(form.warms), ())  # a library that is missing is reported where a file is read
+        answer(load(form.reading.warms), ())  # a library that is missing is reported where a file is read
 
 
 def _end_with(server: int) -> None:

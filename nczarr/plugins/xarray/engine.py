@@ -118,11 +118,11 @@ def claims(path: str) -> bool:
     if head.startswith(_ARCHIVE):
         return _by_suffix(place.path)
     form = registry.detect("", head)  # a suffix is no evidence: JSON may be anything
-    return form is not None and form.only_reader
+    return form is not None and form.reading.only_reader
 
 
 def _list_claimed() -> list[Format]:
-    return [row for row in registry.formats() if row.only_reader]
+    return [row for row in registry.formats() if row.reading.only_reader]
 
 
 def _by_suffix(path: str) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from nczarr.registry import Arrays, Capabilities, ChunkKeys, Format
+from nczarr.registry import Arrays, Capabilities, ChunkKeys, Display, Format
 
 ARRAYS = Arrays(
     codecs="all",
@@ -19,7 +19,6 @@ ARRAYS = Arrays(
 
 FORMAT = Format(
     name="zarr3-2019",
-    label="Zarr v3, draft of 2019",
     title="the 2019 draft of the Zarr v3 core protocol, with the netCDF model in an extension",
     suffixes=(),
     spec="https://github.com/zarr-developers/zarr-specs/tree/core-protocol-v3.0-dev",
@@ -27,4 +26,5 @@ FORMAT = Format(
     holds="nczarr.plugins.zarr_drafts.frontend:holds",
     read="nczarr.plugins.zarr_drafts.frontend:read",
     emit="nczarr.plugins.zarr_drafts.backend:emit",
+    display=Display(label="Zarr v3, draft of 2019"),
 )

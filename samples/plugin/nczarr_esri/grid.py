@@ -32,7 +32,7 @@ FORMAT = sdk.Format(
     read="nczarr_esri.grid:read",
     write="nczarr_esri.grid:write",
     losses="nczarr_esri.grid:list_losses",
-    dumped=True,
+    display=sdk.Display(dumped=True),
 )
 """The row of the format: what it can hold, how it is recognised, and who reads and writes it."""
 

@@ -98,7 +98,7 @@ def test_strings_on_a_terminal_are_read_back(form: str, size: int, tmp_path: Pat
     (tmp_path / "S.zarr/zarr.json").write_text(json.dumps(document))
     product = run_command("dump", str(tmp_path / "S.zarr"), "--as", form).out
     pieces = [product[at : at + size] for at in range(0, len(product), size)]
-    shown = b"".join(clean(pieces, find_format(form).string_escapes))
+    shown = b"".join(clean(pieces, find_format(form).display.string_escapes))
     assert RAW.findall(shown.decode()) == []
     suffix = {"cdl": "cdl", "notation": "ncz", "ast": "ast.json"}[form]
     (tmp_path / f"raw.{suffix}").write_bytes(product)

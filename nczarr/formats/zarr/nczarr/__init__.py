@@ -4,14 +4,11 @@ No release of the netCDF library reads the latter yet, but every reader of Zarr
 v3 does.
 """
 
-from __future__ import annotations
-
 from nczarr.formats.zarr.v3 import ARRAYS
-from nczarr.registry import Arrays, Capabilities, Format
+from nczarr.registry import Arrays, Capabilities, Display, Format, TargetTraits
 
 FORMAT = Format(
     name="nczarr",
-    label="NCZarr, Zarr v2",
     title="NCZarr: Zarr format 2 with netCDF-C's metadata and our extension",
     suffixes=(".zarr", ".zip"),
     spec="https://docs.unidata.ucar.edu/nug/current/nczarr_head.html",
@@ -21,12 +18,12 @@ FORMAT = Format(
     holds="nczarr.formats.zarr.nczarr.frontend:holds",
     read="nczarr.formats.zarr.nczarr.frontend:read",
     emit="nczarr.formats.zarr.nczarr.backend:emit",
-    second_reader="zarr",
+    target=TargetTraits(second_reader="zarr"),
+    display=Display(label="NCZarr, Zarr v2"),
 )
 
 FORMAT3 = Format(
     name="nczarr3",
-    label="NCZarr, Zarr v3",
     title="Zarr version 3 with netCDF-C's attributes and our extension",
     suffixes=(),
     spec=FORMAT.spec,
@@ -34,5 +31,6 @@ FORMAT3 = Format(
     holds="nczarr.formats.zarr.nczarr.frontend:holds3",
     read="nczarr.formats.zarr.nczarr.frontend:read3",
     emit="nczarr.formats.zarr.nczarr.backend3:emit",
-    second_reader="zarr",
+    target=TargetTraits(second_reader="zarr"),
+    display=Display(label="NCZarr, Zarr v3"),
 )

@@ -1,8 +1,6 @@
 """Pure Zarr version 3 with registered extensions and `dimension_names`. Unsupported content is a loss."""
 
-from __future__ import annotations
-
-from nczarr.registry import PURE_ZARR, Arrays, ChunkKeys, Format
+from nczarr.registry import PURE_ZARR, Arrays, ChunkKeys, Display, Format, TargetTraits
 
 DOCUMENT = "zarr.json"
 """Last segment of every metadata key."""
@@ -23,7 +21,6 @@ ARRAYS = Arrays(
 
 FORMAT = Format(
     name="zarr3",
-    label="Zarr v3",
     title="Zarr version 3",
     suffixes=(),
     spec="https://zarr-specs.readthedocs.io/en/latest/v3/core/index.html",
@@ -31,7 +28,6 @@ FORMAT = Format(
     holds="nczarr.formats.zarr.v3.frontend:holds",
     read="nczarr.formats.zarr.v3.frontend:read",
     emit="nczarr.formats.zarr.v3.backend:emit",
-    second_reader="zarr",
-    served=True,
-    declares=("nz", "geo"),
+    target=TargetTraits(declares=("nz", "geo"), second_reader="zarr"),
+    display=Display(label="Zarr v3", served=True),
 )

@@ -113,7 +113,7 @@ def _name(place: str, naming: UrlNaming, report: Report) -> str:
     if not is_remote(place) and os.path.isfile(place):
         with open(place, "rb") as file:
             form = detect("", file.read(HEAD))
-        if form is None or not form.kinds:
+        if form is None or not form.target.kinds:
             text = f"an aggregation file cannot name `{show(place)}`, which is neither a netCDF file nor a Zarr store"
             report.error("unknown-target", text, helps=["convert it first: `nczarr convert SRC DST.nc`"])
             return ""

@@ -164,7 +164,7 @@ def append(
     """
     request = request._replace(options=request.options._replace(aggregation="keep"))  # inputs have their own
     form = registry.for_target(request.target.rstrip("/"))
-    if request.document or (form is not None and form.inner and not form.commits):
+    if request.document or (form is not None and form.store.inner and not form.store.commits):
         from nczarr.plugins.combine.append.changes import extend
 
         return extend(request, report, step)
@@ -238,14 +238,14 @@ def open_target(path: str, report: Report, options: Options) -> ExtendableTarget
     if source is None:
         return None
     outer = form = endpoints.detect_format(source)
-    if outer is not None and outer.opens is not None and outer.extends is not None:
-        store = registry.load(outer.opens)(source, report, reading)
+    if outer is not None and outer.store.opens is not None and outer.store.extends is not None:
+        store = registry.load(outer.store.opens)(source, report, reading)
         if store is None:
             return None
         source = store
         form = registry.detect_store(store, opened=True)
     reason = _refusal(path, source, outer, form)
-    if reason is None and options.virtual and not (outer is not None and outer.extends):
+    if reason is None and options.virtual and not (outer is not None and outer.store.extends):
         reason = "has no virtual chunks, as repositories have", ["leave `--virtual` out"]
     if reason is not None or outer is None or form is None:
         text, helps = reason or ("is not in a format that can be read", [])
@@ -280,10 +280,10 @@ def _refusal(
     if outer is None or form is None:
         return None
     elsewhere = ["write sources and target as a new one with `nczarr refs combine … -o NEW`"]
-    if outer.opens is not None and outer.extends is None:
+    if outer.store.opens is not None and outer.store.extends is None:
         return "is a reference document, which `nczarr refs append` extends", []
     if isinstance(source, Source):
-        can = bool(form.kinds or form.build) and form.writable
+        can = bool(form.target.kinds or form.target.build) and form.writable
         return None if can else (f"has the format `{form.name}`, which cannot be extended", elsewhere)
     if source.archive:
         return "is an archive, whose entries cannot be replaced", ["convert it to a folder first", *elsewhere]

@@ -301,7 +301,7 @@ def document(path: str, report: Report, options: Options) -> tuple[ExtendableTar
     form = None if source is None else endpoints.detect_format(source)
     if source is None:
         return None
-    if form is None or form.name != REFERENCE or form.opens is None:
+    if form is None or form.name != REFERENCE or form.store.opens is None:
         helps = ["`nczarr refs combine` makes a document of several sources"]
         report.error("unknown-format", f"`{show(path)}` is not a reference document", helps=helps)
         return None
@@ -314,13 +314,13 @@ def document(path: str, report: Report, options: Options) -> tuple[ExtendableTar
             text = f"`{show(path)}`: a folder of Parquet references that is written ends in `.parq` or `.parquet`"
             report.error("unknown-target", text, helps=["rename the folder"])
             return None
-    store = registry.load(form.opens)(source, report, options)
+    store = registry.load(form.store.opens)(source, report, options)
     inner = None if store is None else registry.detect_store(store, opened=True)
     if store is None or inner is None:
         if not report.errors:
             report.error("unknown-format", f"`{show(path)}` contains no Zarr metadata")
         return None
-    if inner.name not in form.inner:
+    if inner.name not in form.store.inner:
         text = f"`{show(path)}` has metadata of the format `{inner.name}`, which is not written into documents"
         report.error("unknown-target", text)
         return None

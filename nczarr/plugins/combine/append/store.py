@@ -63,7 +63,7 @@ def extend(work: Extension) -> Appended | None:
         steps = tuple(step for change in changes.arrays for step in change.steps())
     else:
         with limit(options.workers, options.memory), add_path_to_errors(target.path):
-            if target.outer.extends is None:
+            if target.outer.store.extends is None:
                 _StoreExtension(work, changes, counts).write()
             else:
                 _commit(work, changes, counts)
@@ -78,10 +78,10 @@ def extend(work: Extension) -> Appended | None:
 def _commit(work: Extension, changes: Changes, counts: Counts) -> None:
     """Write everything into a new commit. Reports busy-target; raises OSError, CompileError with busy-target."""
     target, options = work.target, work.request.options
-    assert target.outer.extends is not None
+    assert target.outer.store.extends is not None
     if not (changes.documents or changes.arrays):  # icechunk makes no commit without a change
         return
-    store = registry.load(target.outer.extends)(target.path, options, target.store)
+    store = registry.load(target.outer.store.extends)(target.path, options, target.store)
     try:
         for key in sorted(changes.documents, key=store_changes.turn):
             store.put(key, changes.documents[key])

@@ -99,9 +99,9 @@ class PreparedCommit(PreparedDocumentPatch):
         assert repository is not None
         form = registry.find_format(repository.format)
         assert form is not None
-        assert form.extends is not None
+        assert form.store.extends is not None
         message = self.options.message or "Edit the header"
-        target = registry.load(form.extends)(self.path, self.options._replace(message=message), self.store)
+        target = registry.load(form.store.extends)(self.path, self.options._replace(message=message), self.store)
         try:
             for key, data in self.patch.puts().items():
                 target.put(key, data)
@@ -136,9 +136,9 @@ def open_repository(repository: Repository, report: Report, options: Options) ->
     """Return the content of a branch; None after an error. Raises OSError, BadURLError."""
     form = registry.find_format(repository.format)
     assert form is not None
-    assert form.opens is not None
+    assert form.store.opens is not None
     closed = open_path(repository.text, options.storage.of("target"))
-    opened: Store | None = registry.load(form.opens)(closed, report, options)
+    opened: Store | None = registry.load(form.store.opens)(closed, report, options)
     return opened
 
 

@@ -6,7 +6,7 @@ meaning, `xdr.py` values. Our server answers with `declarations.py`, `das_writer
 
 from __future__ import annotations
 
-from nczarr.registry import Format
+from nczarr.registry import Display, Format, ReadingTraits
 
 FORMAT = Format(
     name="dap2",
@@ -15,6 +15,6 @@ FORMAT = Format(
     spec="https://www.earthdata.nasa.gov/s3fs-public/imported/ESE-RFC-004v1.1.pdf",
     detects=r"(?i:\s*dataset\s*\{|\s*error\s*\{\s*code\s*=)",
     read="nczarr.plugins.opendap.dap2.frontend:read",
-    binary=True,
-    only_reader=True,
+    reading=ReadingTraits(only_reader=True),
+    display=Display(binary=True),
 )

@@ -6,7 +6,7 @@ of our server.
 
 from __future__ import annotations
 
-from nczarr.registry import Format
+from nczarr.registry import Display, Format, ReadingTraits
 
 FORMAT = Format(
     name="dap4",
@@ -16,6 +16,6 @@ FORMAT = Format(
     detects=r"[\x00-\x0f](?s:...)(?:\xef\xbb\xbf)?\s*<(?:\?xml|[Dd]ataset|[Ee]rror|dap)"
     r"|(?:\xef\xbb\xbf)?\s*(?:<\?(?:[^?]|\?(?!>))*\?>\s*)?<(?:\w+:)?Dataset\s[^>]*xml\.opendap\.org/ns/DAP/4",
     read="nczarr.plugins.opendap.dap4.frontend:read",
-    binary=True,
-    only_reader=True,
+    reading=ReadingTraits(only_reader=True),
+    display=Display(binary=True),
 )

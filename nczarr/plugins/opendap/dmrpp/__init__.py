@@ -7,7 +7,7 @@
 
 from __future__ import annotations
 
-from nczarr.registry import Capabilities, Format
+from nczarr.registry import Capabilities, Format, ReadingTraits
 
 FORMAT = Format(
     name="dmrpp",
@@ -20,6 +20,5 @@ FORMAT = Format(
     read="nczarr.plugins.opendap.dmrpp.frontend:read",
     write="nczarr.plugins.opendap.dmrpp.backend:write",
     losses="nczarr.plugins.opendap.dmrpp.link_plan:losses",
-    resident=2,
-    only_reader=True,
+    reading=ReadingTraits(resident=2, only_reader=True),
 )

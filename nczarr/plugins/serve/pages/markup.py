@@ -28,7 +28,7 @@ BROWSE, CDMREMOTE, STATIC, VIEW, DOWNLOAD, CATALOG = "browse", "cdmremote", "sta
 FILE, ERDDAP = "file", "erddap"
 """First segments of URLs."""
 
-VERSIONS = list_names_with("served")
+VERSIONS = list_names_with("display.served")
 """Versions of Zarr: names of the formats that are served, and first segments of URLs."""
 
 OPENDAP = DAP2, DAP4 = "dap2", "dap4"

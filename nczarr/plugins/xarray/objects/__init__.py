@@ -56,8 +56,8 @@ def prepare_dataset(
         # xarray reads texts of NCZarr as bytes, and its scalars with a dimension
         form = registry.find_format(registry.PLAIN_STORE) or form
     kind = options.get("kind")
-    if form.kinds and kind is None:
-        kind = KIND if KIND in form.kinds else min(form.kinds)
+    if form.target.kinds and kind is None:
+        kind = KIND if KIND in form.target.kinds else min(form.target.kinds)
         options = {**options, "kind": KIND} if kind == KIND else options
     lists = form.capabilities.json_attributes != "none"
     declared = declare(data, "", encoding, unlimited, group, None, kind, lists=lists)
@@ -97,7 +97,7 @@ def _cluster(handle: DatasetHandle, form: Format, path: str) -> str | None:
         for source in parts.values()
         if source.deferred is not None
     ]
-    if not lazy or not form.emit or form.begins or path.lower().endswith(".zip"):
+    if not lazy or not form.emit or form.store.begins or path.lower().endswith(".zip"):
         return None
     return lazy[0].scheduler
 
