@@ -46,6 +46,7 @@ OPTIONS = (
         flags="--data",
         help="read and decode every chunk, and report damaged ones and values that attributes exclude; with --schema, "
         "judge values by its rules instead",
+        common=True,
     ),
 )
 """Options of this command."""

@@ -21,7 +21,7 @@ from nczarr.diagnostics.report import hint
 from nczarr.diagnostics.secrets import show
 from nczarr.names.plugin_index import find_place, list_offered, list_own, load_part
 from nczarr.options import ARGUMENTS, TARGET, Options
-from nczarr.registry import STORE, label_format
+from nczarr.registry import STORE, for_target, label_format
 
 if TYPE_CHECKING:
     from nczarr.ast import Dataset
@@ -127,6 +127,9 @@ def run(arguments: argparse.Namespace) -> int:
         return misuse("compile", f"`{arguments.emit}` is not a phase that `--emit` prints{hint(arguments.emit, known)}")
     if len(arguments.sources) > 1 and not _list_readers():
         return misuse("compile", "no plugin of this installation compiles several schemas as one")
+    *layers, last = arguments.sources
+    if layers and arguments.output is None and (form := for_target(last)) and not form.display.dumped:
+        return misuse("compile", f"several schemas are layers of one; did you mean `-o {show(last)}`?")
     if arguments.dry_run and arguments.output in (None, "-"):
         return misuse("compile", "--dry-run needs a target: -o DST")
     for product in _list_products():

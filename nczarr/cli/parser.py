@@ -97,7 +97,9 @@ class Command(argparse.ArgumentParser):
 
         choice = re.search(r"invalid choice: '([^']*)' \(choose from (.*)\)", message)
         if choice:
-            return hint(choice[1], re.findall(r"[\w.+-]+", choice[2]))
+            choices = re.findall(r"[\w.+-]+", choice[2])
+            alike = [one for one in choices if one.startswith(choice[1])]  # `python`: of two kinds
+            return f"; did you mean {' or '.join(map('`{}`'.format, alike))}?" if alike else hint(choice[1], choices)
         flag = re.search(r"unrecognized arguments: .*?(?<!\S)(--?[A-Za-z][\w-]*)", message)
         if flag is None:
             return ""

@@ -15,12 +15,16 @@ def report_unknown_format(source: Source | Store, report: Report) -> None:
     readable = ", ".join(row.name for row in registry.formats() if row.readable)
     helps = [f"formats that can be read: {readable}; CDL starts with `netcdf`"]
     head = bytes(source.data[:HEAD]) if isinstance(source, Source) else b""
-    if is_page(head):
+    if isinstance(source, Source) and not head:
+        helps = ["the file is empty"]
+    elif is_page(head):
         helps = ["it is a web page: is the URL right, or does the server need the storage option `login`?"]
     elif hints := _find_hints(head):
         helps = hints
     elif not isinstance(source, Source) and (inner := _find_inner_stores(source)):
         helps = [f"it contains stores: {list_first(inner, 5)}; name one of them"]
+    elif not isinstance(source, Source) and source.listed and (files := source.children("")):
+        helps = [f"it is a folder and no store: name its files, such as `{source.path}/{files[0]}`"]
     name = source.name if isinstance(source, Source) else source.path
     notes = [*plugin_index.list_faults(), *registry.list_faults()]
     report.error("unknown-format", f"`{name}` is not in a format that can be read", notes=notes, helps=helps)

@@ -36,6 +36,7 @@ COMPARISON = SourceComparison(
             flags="--combine",
             help="compare the sources with each other before they are joined: types, packing, fill values, filters, "
             "chunks, units, lengths, and order, overlap and gaps of the coordinate",
+            common=True,
         ),
         Option(
             "along",

@@ -7,7 +7,7 @@ import struct
 from nczarr import names, registry
 from nczarr.ast import ATOMIC, Constant, Dataset
 from nczarr.ast.dataset import map_groups
-from nczarr.diagnostics.report import NOWHERE, VALUE_LOSSES, Report, Source, suggest
+from nczarr.diagnostics.report import NOWHERE, VALUE_LOSSES, Diagnostic, Report, Source, suggest
 from nczarr.options import Options
 from nczarr.pipeline import phases
 from nczarr.plugins.edit.instructions import AttributeAssignment, report_moved_diagnostics, values_text
@@ -58,7 +58,7 @@ def read_value(checked: Checked, assignment: AttributeAssignment, report: Report
     data, offset = values_text(assignment, text.rstrip().removesuffix("}"))
     own_report = Report()
     compiled = compile_header(Source("--set", data), own_report)
-    diagnostics = own_report.list_sorted()
+    diagnostics = [_quote_as_option(each, assignment) for each in own_report.list_sorted()]
     if any(diagnostic.code == "misplaced-special" for diagnostic in diagnostics):
         assert assignment.span is not None
         report.error("bad-edit", f"`{assignment.name}` describes how values are stored", assignment.span)
@@ -77,6 +77,15 @@ def read_value(checked: Checked, assignment: AttributeAssignment, report: Report
         report.error("bad-edit", text, assignment.span)
         return None
     return attributes[0].value
+
+
+def _quote_as_option(diagnostic: Diagnostic, assignment: AttributeAssignment) -> Diagnostic:
+    """Return a diagnostic of the CDL of a value; that of a text without quotes proposes the whole option."""
+    span = assignment.span
+    if diagnostic.code != "unquoted-text" or span is None or span.source is None:
+        return diagnostic
+    value = span.source.text(span.start, span.end).strip()
+    return diagnostic._replace(helps=(f"write `--set '{span.source.text(0, span.start)}\"{value}\"'`",))
 
 
 def _is_declared(checked: Checked, name: str) -> bool:

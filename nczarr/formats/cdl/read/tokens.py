@@ -43,8 +43,7 @@ from nczarr.syntax._generated.CDLParser import CDLParser as P
 from nczarr.syntax.tokens import Token
 
 _INSTEAD = {
-    "[": "write dimensions and sizes in parentheses, as in `int v(x)`",
-    "]": "write dimensions and sizes in parentheses, as in `int v(x)`",
+    **dict.fromkeys("[]", "write a length alone, as in `x = 4`, and dimensions in parentheses, as in `int v(x)`"),
     "#": "a comment begins with `//`",
 }
 """Advice for characters of other languages."""

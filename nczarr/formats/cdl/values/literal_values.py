@@ -103,7 +103,7 @@ class Converter:
             line = begin
         text, at = "", line
         for literal in literals:
-            word = self.source.text(literal.start, literal.end)
+            word = self.source.text(literal.start, literal.end).strip("\u201c\u201d\u201e")  # quotes of word processors
             text += self.source.text(at, literal.start) + (f'"{word}"' if literal.kind == "name" else word)
             at = literal.end
             if at - line > _LONGEST_LINE:

@@ -102,6 +102,9 @@ def test_an_empty_store_with_files_says_so(tmp_path: Path) -> None:
     put(tmp_path / "folder", "inner/c.zarr/zarr.json", GROUP_3)
     with pytest.raises(nczarr.CompileError, match=r"it contains stores: `b.zarr`, `inner/c.zarr`"):
         nczarr.open(tmp_path / "folder")
+    put(tmp_path / "files", "a.nc", {})
+    with pytest.raises(nczarr.CompileError, match=r"it is a folder and no store: name its files, such as `.*/a.nc`"):
+        nczarr.open(tmp_path / "files")
 
 
 @pytest.mark.parametrize("version", [2, 3])
