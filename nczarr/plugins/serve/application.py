@@ -222,7 +222,9 @@ class Application:
         """Route a request for this machine. Raises RefusedRequestError."""
         if not self.sites.are_meant(header(scope, b"host")):
             raise RefusedRequestError(
-                403, "this server answers only requests for this machine; `--origin` allows others"
+                403,
+                "this server answers only requests for this machine; `--origin https://HOST`, or `--root-path` with "
+                "the whole URL at which a proxy offers it, allows another host",
             )
         is_preflight = header(scope, b"access-control-request-method") and not self.sites.are_none
         if scope["method"] == "OPTIONS" and is_preflight:

@@ -77,7 +77,8 @@ def parser() -> Command:
         "--root-path",
         type=_base,
         metavar="URL",
-        help="path or URL at which a reverse proxy offers the server: /data or https://a.org/data",
+        help="path or URL at which a reverse proxy offers the server: /data or https://a.org/data; a path alone "
+        "allows no other host name (--origin does)",
     )
     subparser.option(
         RUN,
