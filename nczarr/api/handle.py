@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, Unpack
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, Unpack, cast
 
 from nczarr.api.node_handles import GroupHandle
 from nczarr.api.options import TargetOptions, options_from, takes
@@ -255,8 +256,8 @@ class DatasetHandle(GroupHandle):
         report = Report()
         form = endpoints.target_format("", format, report)
         settings = options_from(**options)
-        report_losses(self, report, settings)
-        keys = None if form is None else phases.keys(self.checked, form, report, settings)
+        checked = report_losses(self, report, settings)
+        keys = None if form is None else phases.keys(checked, form, report, settings)
         if keys is None or report.errors:
             raise CompileError(report.list_sorted())
         return keys
@@ -540,27 +541,30 @@ def warn_of_losses(handle: DatasetHandle) -> None:
 
 def omission(handle: DatasetHandle) -> str:
     """Return the message that lists what was omitted when a dataset was opened; empty without any."""
-    lost = [
-        diagnostic for diagnostic in handle.diagnostics if diagnostic in handle.losses or diagnostic.code in LEFT_OUT
-    ]
+    lost = [one for one in handle.diagnostics if one in handle.losses or one.code in LEFT_OUT]
     if not lost:
         return ""
     more = f"; and {len(lost) - LISTED} more in `diagnostics`" if len(lost) > LISTED else ""
     listed = "; ".join(
-        f"{diagnostic.code}: {': '.join((diagnostic.message, *map(str, diagnostic.notes[:LISTED])))}"
-        for diagnostic in lost[:LISTED]
+        f"{one.code}: {': '.join((one.message, *map(str, one.notes[:LISTED])))}" for one in lost[:LISTED]
     )
     return f"content of the dataset was left out: {listed}{more}"
 
 
-def report_losses(handle: DatasetHandle, report: Report, options: Options) -> None:
+def report_losses(handle: DatasetHandle, report: Report, options: Options) -> Checked:
     """Report content omitted when a dataset was opened, as errors, or as warnings if the options allow it.
 
-    Writing an open dataset then reports the same as converting its file.
+    Return the content; what is left of cut variables can be read if the options allow it. Writing
+    an open dataset is then the same as converting its file.
     """
-    for loss in handle.losses:
-        if loss.code == OMITTED:  # `Checked.omitted` has it, which the writer refuses
-            continue
+    checked = handle.checked
+    for loss in (one for one in handle.losses if one.code != OMITTED):  # writers refuse `Checked.omitted`
         allowed = options.accepts(loss.code)
         helps = () if allowed else (f"`allow_loss={loss.code!r}` writes the rest",)
         report.lose(loss._replace(helps=helps), allowed=allowed)
+    cut = {
+        path: {"": replace(cast("Any", parts[""]), strict=False)}
+        for path, parts in checked.parts.items()
+        if options.accepts("omitted-object") and getattr(parts.get(""), "strict", False)
+    }
+    return checked._replace(parts={**checked.parts, **cut}) if cut else checked

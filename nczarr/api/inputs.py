@@ -56,8 +56,8 @@ def open_if_object(source: Dataset) -> str | os.PathLike[str] | DatasetHandle:
 
 def _check(source: DatasetHandle, options: Options, report: Report) -> Checked | None:
     """Return the content of an open dataset; None if reading it lost values."""
-    report_losses(source, report, options)
-    return None if report.errors else source.checked
+    checked = report_losses(source, report, options)
+    return None if report.errors else checked
 
 
 def raise_errors(report: Report, target: str | None = None) -> None:

@@ -196,6 +196,8 @@ class AffineArray(ArraySource):
     """Element beyond the end of the file, in the bytes of the layout's dtype; empty: zero bytes."""
     sparse: bool = False
     """True if `missing` is the fill value, so that chunks wholly beyond the end are not occupied."""
+    strict: bool = False
+    """True if reading elements beyond the end of the file is an error."""
 
     def manifest(self, region: Region | None = None) -> Manifest | None:
         """Return the chunks in the file, one range each; None without a path."""
@@ -309,6 +311,7 @@ class AffineArray(ArraySource):
         if end <= self.file.size:
             buffer, at = self.file.region(base, shape, steps, dtype.itemsize)
             return np.ndarray(shape, dtype, buffer, at, _strides(shape, steps, dtype.itemsize))
+        self._check_end(end)
         out = np.empty(shape, dtype)
         out[...] = np.frombuffer(self.missing or bytes(dtype.itemsize), dtype)[0]
         self._copy(out, base, steps)
@@ -327,6 +330,14 @@ class AffineArray(ArraySource):
 
         if out.size:
             run_each(put, linear_pieces(region, STRETCH // out.itemsize), 0 if out.nbytes > SHARED else None)
+
+    def _check_end(self, end: int) -> None:
+        """Raise CompileError with `unreadable-chunk` for bytes to `end` that the file must have, and lacks."""
+        if self.strict and end > self.file.size:
+            from nczarr.arrays.chunks.grid import unreadable
+
+            text = f"the file ends at byte {self.file.size}, before values that are asked for: they end at byte {end}"
+            unreadable(self.file.name, text, offset=self.file.size)
 
     def _copy(self, out: NDArray[Any], base: int, steps: tuple[int, ...]) -> None:
         """Copy existing file data of a region from byte `base`: whole rows, then part of the next.
@@ -359,6 +370,7 @@ class AffineArray(ArraySource):
     def read_encoded(self, chunk: Index) -> bytes | None:
         """Return the bytes of a chunk; None if the file lacks part of it."""
         start, length = self._begin(chunk), self._chunk_bytes()
+        self._check_end(start + length)
         return self.file.piece(start, length) if start + length <= self.file.size else None
 
     def place(self, chunk: Index) -> ChunkPlace | None:
@@ -377,7 +389,7 @@ class AffineArray(ArraySource):
 
     def list_occupied(self, chunks: tuple[int, ...], region: Region | None = None) -> Iterator[Index]:
         """Return all blocks of a region; if missing elements are fill, only those partly in the file."""
-        lengths = self._present() if self.sparse else self.layout.shape
+        lengths = self._present() if self.sparse and not self.strict else self.layout.shape
         if region is not None:
             lengths = lengths_within(region, lengths)
         return every_block(lengths, chunks)

@@ -1,9 +1,9 @@
 """Classic files → `Unchecked`, with one array source for each variable that locates its values.
 
-Only the header is read. Variables have their full shape; values beyond the end
-of the file are zeros, as in the netCDF library. If the header claims far more
-than exists (`most_missing`), missing records are omitted and other cells hold
-the fill value: absent data cost no time.
+Only the header is read. Variables have their full shape; reading values beyond the
+end of the file is an error, or gives zeros, as in the netCDF library, if the options
+accept the loss. If the header claims far more than exists (`GAP`), missing
+records are omitted and other cells hold the fill value: absent data cost no time.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import NamedTuple
 
 from nczarr import names
@@ -59,11 +60,6 @@ class RecordPlaces(NamedTuple):
     """Number of records in the header, which may exceed `records`."""
 
 
-def most_missing(file_size: int) -> int:
-    """Return how many missing bytes of a file read as zeros."""
-    return max(GAP, file_size)
-
-
 def read(source: Source, report: Report, options: Options | None = None) -> Unchecked | None:
     """Return the dataset of a classic file; None if its header is invalid.
 
@@ -80,17 +76,17 @@ def read(source: Source, report: Report, options: Options | None = None) -> Unch
     _check_sizes(header, values, source, report)
     if not _check_places(header, values, source, report):
         return None
+    omitted = []
     if values.records < values.claimed:
         text = f"the header counts {values.claimed} records; the file ends at byte {len(source.data)}"
         note = f"{values.records} of them are read, the others are left out"
         report.warning("missing-values", text, Span(source, *header.records_at), notes=[note])
-    with building():
-        dataset, namesakes = _dataset(header, values, source)
-    omitted = []
-    if values.records < values.claimed:
         text = f"{values.claimed - values.records} of {values.claimed} records lie beyond the end of the file"
         omitted.append(Omission("omitted-object", "/", text))
-    arrays = _arrays(header, dataset, values, source, report, omitted)
+    with building():
+        dataset, namesakes = _dataset(header, values, source)
+    strict = not (options or Options()).accepts("omitted-object")
+    arrays = _arrays(header, dataset, values, source, report, omitted, strict)
     parts: dict[str, Parts] = {
         names.join("/", variable.name): {"": array} for variable, array in zip(dataset.variables, arrays, strict=True)
     }
@@ -118,7 +114,7 @@ def _values(header: ClassicHeader, file_size: int) -> RecordPlaces:
     begun = max((-(-(file_size - place.begin) // stride) for place in growing), default=claimed)  # a begun one counts
     available = min(claimed, max(0, begun))
     left_out = (claimed - available) * sum(place.size for place in growing)
-    return RecordPlaces(tuple(places), available if left_out > most_missing(file_size) else claimed, stride, claimed)
+    return RecordPlaces(tuple(places), available if left_out > max(GAP, file_size) else claimed, stride, claimed)
 
 
 # ---- checks ----------------------------------------------------------------------------------------------------------
@@ -269,6 +265,7 @@ def _arrays(
     source: Source,
     report: Report,
     omitted: list[Omission],
+    strict: bool,
 ) -> list[AffineArray]:
     """Return the array of each variable in definition order; report missing values, and add them to `omitted`."""
     file = FileBytes.of(source)
@@ -288,16 +285,17 @@ def _arrays(
     first = min(cut, key=lambda part: part[0])[1]
     more = f" and {len(cut) - 1} more" if len(cut) > 1 else ""
     text = f"the file ends at byte {file.size}, before the values of `{first.name}`{more}: {total} bytes are missing"
-    zeros = total <= most_missing(file.size)
-    note = "they are read as zeros, as the netCDF library does" if zeros else "they are read as fill values"
+    zeros = total <= max(GAP, file.size)
+    read = "they are read as zeros, as the netCDF library does" if zeros else "they are read as fill values"
+    note = "values that are there can be read" if strict else read
     report.warning("missing-values", text, _begin(first, source), notes=[note])
     for one, array in zip(dataset.variables, arrays, strict=True):
         if not array.is_complete:
             path = names.join("/", one.name)
             omitted.append(Omission("omitted-object", path, f"{array.lacking} bytes of `{path}` are missing"))
-    if zeros:
-        return arrays
-    return [_fill(array, variable) for array, variable in zip(arrays, dataset.variables, strict=True)]
+    if not zeros:
+        arrays = [_fill(array, variable) for array, variable in zip(arrays, dataset.variables, strict=True)]
+    return [replace(array, strict=strict) for array in arrays]
 
 
 def _make_array(
@@ -315,5 +313,4 @@ def _fill(array: AffineArray, variable: Variable) -> AffineArray:
     assert fill is not None  # every type of a classic file has one
     assert isinstance(fill.data, bytes)
     missing = swap(fill.data, ATOMIC[variable.type].size)
-    layout = array.layout._replace(fill=missing)
-    return AffineArray(layout, array.file, array.base, array.stride, missing, sparse=True)
+    return replace(array, layout=array.layout._replace(fill=missing), missing=missing, sparse=True)

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import errno
 import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from nczarr.diagnostics.report import HEAD, Source
-from nczarr.diagnostics.secrets import StorageOptions
+from nczarr.diagnostics.secrets import StorageOptions, show
 from nczarr.plugins.remote.connection import FileConnection
 from nczarr.plugins.remote.probe import is_folder
 from nczarr.plugins.remote.range_request import UnrangedError
@@ -19,13 +20,24 @@ from nczarr.stores.commitment import note_commit
 from nczarr.stores.open import ZIP, open_file, open_ranged
 from nczarr.stores.places import Unfinished, is_page
 
+SERVICES = {"dap2": "dap2", "dodsC": "dap2", "griddap": "dap2", "opendap": "dap2", "dap4": "dap4"}
+"""Segments of URLs of OPeNDAP servers, and the prefixes that read datasets there."""
+
 
 def open_path(url: str, storage: StorageOptions, is_ranged: Callable[[bytes], bool]) -> Source | Store:
     """Open a URL. What has the name of a file is asked for its first bytes before it is taken for a folder.
 
     Raises OSError, BadURLError.
     """
-    store = RemoteStore(url, storage)
+    try:
+        return _open_at(RemoteStore(url, storage), is_ranged)
+    except FileNotFoundError as error:
+        _raise_for_service(url, error)
+        raise
+
+
+def _open_at(store: RemoteStore, is_ranged: Callable[[bytes], bool]) -> Source | Store:
+    """Return the file or store at a place. Raises OSError."""
     connection = store.connection
     file: RangedFile | None
     archive = _open_archive(connection) if connection.looks_like_file and connection.root.endswith(".zip") else None
@@ -41,7 +53,19 @@ def open_path(url: str, storage: StorageOptions, is_ranged: Callable[[bytes], bo
         return open_ranged(file)
     if connection.looks_like_file and (file is None or not file.size or is_page(file[:HEAD])) and is_folder(store):
         return store
-    return open_file(fetch_file(connection, file), store.path)
+    opened = open_file(fetch_file(connection, file), store.path)
+    if isinstance(opened, Source) and is_page(bytes(opened.data[:HEAD])):
+        _raise_for_service(store.path)
+    return opened
+
+
+def _raise_for_service(url: str, cause: OSError | None = None) -> None:
+    """Raise FileNotFoundError for the URL of a service of OPeNDAP, which is not that of a file."""
+    path = show(url).split("?")[0]
+    found = next((form for part, form in SERVICES.items() if f"/{part}/" in path), None)
+    if found is not None:
+        text = f"No such file; before the URL of a dataset of an OPeNDAP server stands `{found}:`"
+        raise FileNotFoundError(errno.ENOENT, text, path) from cause
 
 
 def _open_archive(connection: FileConnection) -> Store | None:

@@ -28,7 +28,7 @@ from nczarr.plugins.serve.pages import dataset, download, folder, markup, view
 from nczarr.plugins.serve.places import ServedPlace
 from nczarr.plugins.serve.protocols import added, cdmremote, opendap, zarr
 from nczarr.plugins.serve.protocols.erddap import answers as erddap
-from nczarr.plugins.serve.refusals import RefusedRequestError, describe_refusal
+from nczarr.plugins.serve.refusals import UNREADABLE, RefusedRequestError, describe_refusal, without_home
 from nczarr.plugins.serve.request import Request, Sites, below_base, direct, first_segment, header, request
 from nczarr.plugins.serve.resources import BusyServerError, Limits, Share, Workers
 
@@ -36,6 +36,9 @@ if TYPE_CHECKING:
     from starlette.requests import Request as StarletteRequest
 
 METHODS = ("GET", "HEAD")
+TOLD = 1000
+"""Maximum lines on standard error about datasets that cannot be read."""
+
 NEW = (("Cache-Control", "no-store"),)
 """Headers of answers that no cache may keep."""
 
@@ -125,6 +128,7 @@ class Application:
         self.metrics = metrics or Metrics([row.name for row in self.routes])
         self.access = access
         self.public = public
+        self._told: set[tuple[str, str]] = set()
         self._opening: dict[tuple[tuple[str, str], str | None], asyncio.Task[CachedDataset]] = {}
         paths: dict[str, Callable[..., Any]] = {"/healthz": self._health, "/metrics": self._counts}
         paths["/"] = partial(self._answer, ROUTES[0].answer)
@@ -187,8 +191,21 @@ class Application:
             raise error
         self._note(error)
         refusal = describe_refusal(error, self.context.root.home)
+        if refusal.status == UNREADABLE:
+            self._tell(asked.scope["path"], error, refusal.text)
         document = next((row.refusal for row in self.routes if row.name == first_segment(asked.scope)), None)
         return _Response(refusal_answer(refusal, document, asked.headers.get("accept", "")))
+
+    def _tell(self, path: str, error: Exception, reason: str) -> None:
+        """Write a line about a dataset that cannot be read, once for each dataset and reason, `TOLD` in all."""
+        found = error.diagnostics[0] if isinstance(error, CompileError) else None
+        source = None if found is None else found.primary.span.source
+        name = path if source is None else without_home(source.name, self.context.root.home)
+        key = name, type(error).__name__ if found is None else found.code
+        if key not in self._told and len(self._told) < TOLD:
+            self._told.add(key)
+            more = "; no further datasets are named here" if len(self._told) == TOLD else ""
+            to_stderr(f"422 {name}: {' '.join(reason.split())}{more}")
 
     def _note(self, error: Exception) -> None:
         """Log an error whose refusal does not say everything."""
@@ -205,7 +222,9 @@ class Application:
         """Route a request for this machine. Raises RefusedRequestError."""
         if not self.sites.are_meant(header(scope, b"host")):
             raise RefusedRequestError(
-                403, "this server answers only requests for this machine; `--origin` allows others"
+                403,
+                "this server answers only requests for this machine; `--origin https://HOST`, or `--root-path` with "
+                "the whole URL at which a proxy offers it, allows another host",
             )
         is_preflight = header(scope, b"access-control-request-method") and not self.sites.are_none
         if scope["method"] == "OPTIONS" and is_preflight:

@@ -77,7 +77,8 @@ def parser() -> Command:
         "--root-path",
         type=_base,
         metavar="URL",
-        help="path or URL at which a reverse proxy offers the server: /data or https://a.org/data",
+        help="path or URL at which a reverse proxy offers the server: /data or https://a.org/data; a path alone "
+        "allows no other host name (--origin does)",
     )
     subparser.option(
         RUN,
@@ -215,6 +216,8 @@ def _serve(arguments: argparse.Namespace, messages: Messages) -> None:
         text = f"`nczarr serve` needs `{missing}`, which is not installed"
         messages.report.error("missing-library", text, helps=["run `pip install 'nczarr[serve]'`"])
         return
+    if root.only and not _is_dataset(root, arguments, messages):
+        return
     count = arguments.processes
     from nczarr.plugins.serve.application import list_routes
     from nczarr.plugins.serve.metrics import AccessLog, Metrics
@@ -239,6 +242,19 @@ def _serve(arguments: argparse.Namespace, messages: Messages) -> None:
         _answer(arguments, root, metrics, socket, ready)
 
     Supervisor(count, limits_of(arguments).grace, work).run(announce)
+
+
+def _is_dataset(root: Root, arguments: argparse.Namespace, messages: Messages) -> bool:
+    """Return whether a single file or store is in a format that can be read; report it if not. Raises OSError."""
+    from nczarr.pipeline import endpoints
+    from nczarr.pipeline.unknown_format import report_unknown_format
+    from nczarr.plugins.serve.dataset_cache import format_of
+
+    source = endpoints.open_source(root.real, messages.report, options_of(arguments))
+    if source is None or format_of(source) is not None:
+        return source is not None
+    report_unknown_format(source, messages.report)
+    return False
 
 
 def _can_supervise() -> bool:

@@ -14,7 +14,7 @@ import tempfile
 import time
 import weakref
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from threading import Lock
 from typing import TYPE_CHECKING, Any
 
@@ -30,6 +30,7 @@ from nczarr.plugins.serve.refusals import (
     SOON,
     UNKNOWN,
     RefusedRequestError,
+    describe_refusal,
     without_home,
 )
 from nczarr.plugins.serve.resources import Disk, FullError, Limits
@@ -65,6 +66,12 @@ COPIED = 8 << 20
 
 SWEPT = 32
 """Dropped datasets before a garbage collection, which closes their files."""
+
+SMALL = 1 << 20
+"""Maximum bytes of a document that is read to list it."""
+
+OUTSIDE = 403
+"""Status of datasets that need places outside the roots."""
 
 RECENT = 2 * 10**9
 """Nanoseconds after a change within which a cut file counts as unfinished."""
@@ -158,6 +165,7 @@ class Shelf:
         self._datasets: BoundedCache[tuple[str, str], CachedDataset] = BoundedCache(limits.kept, self._weight)
         self._opening: set[tuple[str, str]] = set()
         self._formats: BoundedCache[tuple[str, Stamp], str | None] = BoundedCache(KNOWN)
+        self._refused: BoundedCache[tuple[str, Stamp], bool] = BoundedCache(KNOWN)
         self._lock = Lock()
 
     def find_unchanged(self, place: ServedPlace) -> CachedDataset | None:
@@ -179,6 +187,20 @@ class Shelf:
             self._formats.put(key, None if form is None else form.name)
         name: str | None = self._formats.get(key)
         return name
+
+    def is_refused(self, place: ServedPlace, until: float = 0.0) -> bool:
+        """Return whether a dataset is known to need places outside the roots. Raises OSError.
+
+        Small documents that name other places are read to know it, until a time of the monotonic clock.
+        """
+        key = place.path, stamp_of(place)
+        known: bool | None = self._refused.get(key)
+        size = None if place.store or key[1][0] is None else key[1][0][2]
+        if known is None and size is not None and size <= SMALL and time.monotonic() < until:
+            with suppress(RefusedRequestError, CompileError, OSError):
+                self.read(place, SMALL)
+            known = self._refused.get(key)
+        return known or False
 
     def open(self, place: ServedPlace) -> CachedDataset:
         """Open the dataset at a place. Raises RefusedRequestError, CompileError, OSError."""
@@ -204,8 +226,15 @@ class Shelf:
         """
         stamp = stamp_of(place)
         report = Report(limit=100)
-        with _unless_written(place, stamp, report):
-            form, checked, held = self._check(place, stamp, report, most)
+        try:
+            with _unless_written(place, stamp, report):
+                form, checked, held = self._check(place, stamp, report, most)
+        except (RefusedRequestError, CompileError) as error:
+            status = describe_refusal(error, "/").status
+            if status != BUSY:
+                self._refused.put((place.path, stamp), status == OUTSIDE)
+            raise
+        self._refused.put((place.path, stamp), False)
         made = CachedDataset(place, checked, stamp, form, report.list_sorted(), self.options.following, held)
         if made.weight > self.limits.memory:
             text = f"`{place.name}` takes some {made.weight} bytes in memory; the limit is {self.limits.memory}"

@@ -426,7 +426,7 @@ def test_the_log_has_no_control_characters(datasets: Path) -> None:
 def test_nothing_is_said_unless_it_is_asked_for(datasets: Path) -> None:
     with serving(datasets) as served:
         served.get("/")
-        served.get("/zarr2/broken.cdl/.zgroup")
+        served.get("/zarr2/missing.cdl/.zgroup")
         served.raw(b"nonsense\r\n\r\n", 1)
         served.end()
         assert served.process.stderr is not None

@@ -182,6 +182,24 @@ def test_a_base_path_is_in_every_link(folder: Path, base: str) -> None:
     assert meant == (200 if base.startswith("https") else 403)
 
 
+@pytest.mark.parametrize("content", ["nothing to be seen\n", ""])
+def test_a_file_that_is_no_dataset_is_an_error_at_the_start(content: str, tmp_path: Path) -> None:
+    (tmp_path / "readme.txt").write_text(content)
+    with pytest.raises(AssertionError, match=r"unknown-format.*readme\.txt"), serving(tmp_path / "readme.txt"):
+        pass
+
+
+def test_a_host_behind_a_path_alone_needs_an_origin(folder: Path) -> None:
+    with serving(folder, "--root-path", "/deep") as server:
+        refused = server.get("/", Host="data.example.org")
+    assert refused.status == 403
+    assert "`--origin https://HOST`" in refused.text
+    assert "`--root-path`" in refused.text
+    with serving(folder, "--root-path", "/deep", "--origin", "https://data.example.org") as server:
+        assert server.get("/deep/", Host="data.example.org").status == 200
+        assert server.get("/deep/", Host="other.example.org").status == 403
+
+
 @pytest.mark.parametrize("base", ["data", "/a/../b?", "ftp://a.org", "/<b>"])
 def test_other_bases_are_refused(folder: Path, base: str) -> None:
     assert run_command("serve", str(folder), "--root-path", base).status == 2

@@ -22,6 +22,7 @@ from nczarr.plugins.serve.answers import HttpAnswer
 from nczarr.plugins.serve.context import Answer, DatasetToOpen, ServerContext, as_wanted, trim
 from nczarr.plugins.serve.dataset_cache import CachedDataset
 from nczarr.plugins.serve.pages import folder
+from nczarr.plugins.serve.pages.download import list_offered
 from nczarr.plugins.serve.pages.markup import VERSIONS, VIEW, fragment, page, show
 from nczarr.plugins.serve.pages.plane import variable_of
 from nczarr.plugins.serve.places import ServedPlace
@@ -301,7 +302,8 @@ def _commands(links: Mapping[str, str], name: str, *, dap2: bool) -> Iterator[Sn
     )
     yield Snippet("ncdump", f"ncdump -h {shlex.quote(dap)}", note)
     yield Snippet("nczarr convert", f"nczarr convert {shlex.quote(remote)} {target}")
-    yield Snippet("curl", f"curl -o {target} {shlex.quote(links['download'] + '?format=nc')}")
+    if ".nc" in list_offered():
+        yield Snippet("curl", f"curl -f -o {target} {shlex.quote(links['download'] + '?format=nc')}")
     yield Snippet("R", f"library(ncdf4)\nnc <- nc_open({json.dumps(dap)})", note)
     yield Snippet("Julia", f"using NCDatasets\nds = NCDataset({_julia(dap)})", note)
     yield Snippet("Julia, as Zarr", f"using Zarr\ng = zopen({_julia(links[VERSIONS[0]])}, consolidated=true)")

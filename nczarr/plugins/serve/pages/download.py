@@ -7,6 +7,7 @@ is gone before the answer begins, so that nothing is left behind.
 from __future__ import annotations
 
 import csv
+import importlib.util
 import io
 import itertools
 import math
@@ -42,6 +43,13 @@ FORMATS = {
 }
 """Titles and content types of formats by the suffix of their files."""
 
+
+def list_offered() -> dict[str, tuple[str, str]]:
+    """Return the formats that the server can make: netCDF needs its library."""
+    has_library = importlib.util.find_spec("netCDF4") is not None
+    return {suffix: row for suffix, row in FORMATS.items() if suffix != ".nc" or has_library}
+
+
 WORDS = 8
 """Approximate bytes of text for a byte of values."""
 
@@ -60,8 +68,10 @@ def answer(context: ServerContext, asked: Request, opened: CachedDataset) -> Ans
     """
     checked, limits, spec = opened.checked, context.limits, asked.query.get("var", "")
     suffix = "." + asked.query.get("format", "nc").lower()
-    if suffix not in FORMATS:
-        raise RefusedRequestError(400, f"`format` must be one of {', '.join(each[1:] for each in FORMATS)}")
+    if suffix not in list_offered():
+        needed = "; `nc` needs the library netCDF4, which the server lacks" if suffix == ".nc" else ""
+        offered = ", ".join(each[1:] for each in list_offered())
+        raise RefusedRequestError(400, f"`format` must be one of {offered}{needed}")
     ranges, subset = {path: tuple(map(range, shape)) for path, shape in checked.shapes.items()}, Subset()
     if spec.strip():
         ranges = dict(parse_wanted(checked, spec, context.root.home))

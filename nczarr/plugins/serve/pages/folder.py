@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import time
+from collections.abc import Iterator
 from datetime import UTC, datetime
 from functools import cache, partial
 from typing import Any, NamedTuple
@@ -37,7 +38,7 @@ from nczarr.plugins.serve.pages.markup import (
 from nczarr.plugins.serve.places import ServedPlace
 from nczarr.plugins.serve.refusals import RefusedRequestError
 from nczarr.plugins.serve.request import Request, url
-from nczarr.plugins.serve.search_index import Hits
+from nczarr.plugins.serve.search_index import Hits, SearchRecord
 from nczarr.stores.local_file import identity_of
 from nczarr.stores.ranges import Range
 
@@ -49,6 +50,12 @@ DOCUMENT = "catalog.xml"
 
 SERVICES = (("dap2", "OPENDAP"), ("dap4", "DAP4"), (CDMREMOTE, "CdmRemote"))
 """Protocols with the types of services in catalogs."""
+
+NAMING = frozenset({"reference", "ncml", "dmrpp"})
+"""Formats of documents that name other files."""
+
+LOOKING = 1.0
+"""Seconds in which small documents of a folder are read to know which ones are served; the first one loads modules."""
 
 SCRIPTS = ("pages.js", "folder.js")
 
@@ -63,18 +70,21 @@ class FolderEntry(NamedTuple):
     """Bytes of a dataset, if known."""
     modified: float | None = None
     """Time of the last change in seconds since 1970, if known."""
+    refused: bool = False
+    """True if the dataset is not served, because it needs places outside the roots; its file is."""
 
     @property
     def links(self) -> dict[str, str]:
         """URLs of the entry by kind."""
         kinds = (BROWSE,) if self.place.folder else (BROWSE, *VERSIONS, CDMREMOTE, VIEW, DOWNLOAD)
+        kinds = () if self.refused else kinds
         kinds += () if self.place.folder or self.place.store else (FILE,)
         return {kind: url(kind, *self.place.segments) for kind in kinds}
 
     @property
     def services(self) -> dict[str, str]:
         """URLs of a dataset by protocol, for its clients; a browser finds no page there."""
-        kinds = () if self.place.folder else (*OPENDAP, CDMREMOTE, *list_protocols())
+        kinds = () if self.place.folder or self.refused else (*OPENDAP, CDMREMOTE, *list_protocols())
         return {kind: url(kind, *self.place.segments) for kind in kinds}
 
     @property
@@ -142,9 +152,15 @@ def answer(context: ServerContext, asked: Request, place: ServedPlace) -> HttpAn
     words = asked.query.get("q", "").strip()
     if words:
         hits = context.searched.search(words, place.segments, context.limits.page)
-        values: dict[str, Any] = {"folder": place, "crumb": "Search", "query": words, "hits": hits}
+        values: dict[str, Any] = {
+            "folder": place,
+            "crumb": "Search",
+            "query": words,
+            "hits": hits,
+            "found": list(hits_of(context, hits)),
+        }
         html = partial(page, "results.html", f"Search: {words}", scripts=SCRIPTS, **values)
-        return as_wanted(asked, partial(_results_members, place, words, hits), html)
+        return as_wanted(asked, partial(_results_members, context, place, words, hits), html)
     listing = _listing(context, place, asked)
     if not asked.wants_json:
         context.searched.refresh()
@@ -178,12 +194,13 @@ def _listing(context: ServerContext, place: ServedPlace, asked: Request) -> Fold
     number = int(wanted) if wanted.isascii() and wanted.isdigit() and len(wanted) < 10 else 0
     if not 1 <= number <= count:
         raise RefusedRequestError(404, f"pages are 1 to {count}")
-    entries = [entry_of(context, place, name) for name in listed[(number - 1) * size : number * size]]
+    until = time.monotonic() + LOOKING
+    entries = [entry_of(context, place, name, until) for name in listed[(number - 1) * size : number * size]]
     return FolderPage(place, [each for each in entries if each is not None], number, count, sort)
 
 
-def entry_of(context: ServerContext, folder: ServedPlace, name: str) -> FolderEntry | None:
-    """Return the entry of a name in a folder, None if nothing is served there."""
+def entry_of(context: ServerContext, folder: ServedPlace, name: str, until: float = 0.0) -> FolderEntry | None:
+    """Return the entry of a name in a folder, None if nothing is served there. `until`: see `Shelf.is_refused`."""
     try:
         place = context.root.child(folder, name)
         if place is None:
@@ -193,12 +210,13 @@ def entry_of(context: ServerContext, folder: ServedPlace, name: str) -> FolderEn
             return FolderEntry(place, modified=status.st_mtime)
         form = context.shelf.format_at(place)
         size = None if place.store else status.st_size
+        refused = form is not None and context.shelf.is_refused(place, until if form in NAMING else 0.0)
     except (OSError, CompileError):
         return None  # inaccessible: a request for it gets the reason
-    return None if form is None else FolderEntry(place, form, size, status.st_mtime)
+    return None if form is None else FolderEntry(place, form, size, status.st_mtime, refused)
 
 
-def _results_members(folder: ServedPlace, query: str, hits: Hits) -> dict[str, Any]:
+def _results_members(context: ServerContext, folder: ServedPlace, query: str, hits: Hits) -> dict[str, Any]:
     """Return the JSON form of the results of a search."""
     return {
         "path": show(folder.name),
@@ -211,11 +229,18 @@ def _results_members(folder: ServedPlace, query: str, hits: Hits) -> dict[str, A
                 "path": show("/".join(each.segments)),
                 "title": show(each.title),
                 "matches": list(map(show, each.names)),
-                "links": FolderEntry(ServedPlace("", each.segments)).links,
+                "links": {} if entry is None else entry.links,
             }
-            for each in hits.found
+            for each, entry in hits_of(context, hits)
         ],
     }
+
+
+def hits_of(context: ServerContext, hits: Hits) -> Iterator[tuple[SearchRecord, FolderEntry | None]]:
+    """Yield the results of a search with their entries; None for those that are gone."""
+    for each in hits.found:
+        folder = context.root.find(each.segments[:-1])
+        yield each, None if folder is None else entry_of(context, folder, each.segments[-1])
 
 
 KINDS = {

@@ -16,7 +16,7 @@ from nczarr.plugins.serve.answers import HTML, JSON, HttpAnswer, conditional
 from nczarr.plugins.serve.context import Answer, ServerContext, of_dataset
 from nczarr.plugins.serve.dataset_cache import CachedDataset
 from nczarr.plugins.serve.pages import chart
-from nczarr.plugins.serve.pages.download import FORMATS
+from nczarr.plugins.serve.pages.download import list_offered
 from nczarr.plugins.serve.pages.markup import DOWNLOAD, VIEW, number_text, page, plain_text, show
 from nczarr.plugins.serve.pages.picture import PALETTES, indices, png
 from nczarr.plugins.serve.pages.plane import PlaneView, ShownAxis, axis_at, axis_of, read, view_of
@@ -255,7 +255,7 @@ def _downloads(opened: CachedDataset, view: PlaneView) -> Iterator[tuple[str, st
     if not all(view.windows):
         return
     section = write_section(names.split(view.path), view.windows)
-    for suffix, (title, _) in FORMATS.items():
+    for suffix, (title, _) in list_offered().items():
         query = urlencode({"var": names.to_bytes(section), "format": suffix[1:]})
         yield title, f"{url(DOWNLOAD, *opened.place.segments)}?{query}"
 

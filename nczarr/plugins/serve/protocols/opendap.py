@@ -35,6 +35,7 @@ from nczarr.plugins.opendap.dap4 import writer as dap4
 from nczarr.plugins.serve.answers import BYTES, HTML, TEXT, HttpAnswer, conditional
 from nczarr.plugins.serve.context import Answer, DatasetToOpen, ServerContext, StreamedValues
 from nczarr.plugins.serve.dataset_cache import CachedDataset, refuse_if_replaced
+from nczarr.plugins.serve.pages.download import list_offered
 from nczarr.plugins.serve.pages.markup import DAP2, DAP4, DOWNLOAD, OPENDAP, page
 from nczarr.plugins.serve.pages.plane import ShownAxis, axis_at
 from nczarr.plugins.serve.places import ServedPlace
@@ -221,8 +222,8 @@ MOST_VALUES = 1_000_000
 ROUNDING = 1e-6
 """Share of a step by which a value may be outside of a range, because texts of coordinates are rounded."""
 
-DOWNLOADS = {"nc": "netCDF", "csv": "CSV"}
-"""Formats of files by suffix."""
+DOWNLOADS = (".nc", ".csv")
+"""Formats of files by suffix, if the server can make them."""
 
 
 def subset_form(opened: CachedDataset, known: dap2.Mapping, query: Mapping[str, str], place: str) -> bytes:
@@ -307,6 +308,8 @@ def _addresses(opened: CachedDataset, node: DdsNode, sides: list[dict[str, Any]]
     section = names.to_bytes(write_section(names.split(node.fqn), tuple(chosen)))
     base = url(DOWNLOAD, *opened.place.segments)
     downloads = [
-        (title, f"{base}?{urlencode({'var': section, 'format': suffix})}") for suffix, title in DOWNLOADS.items()
+        (title, f"{base}?{urlencode({'var': section, 'format': suffix[1:]})}")
+        for suffix, (title, _) in list_offered().items()
+        if suffix in DOWNLOADS
     ]
     return {"constraint": quote(node.name, safe="") + quote(slabs, safe=":"), "downloads": downloads}

@@ -6,10 +6,11 @@ import json
 import tracemalloc
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from nczarr.ast import Constant
-from nczarr.diagnostics.report import Report, Source
+from nczarr.diagnostics.report import CompileError, Report, Source
 from nczarr.options import Options
 from nczarr.pipeline import phases
 from nczarr.semantics.checked import Checked
@@ -19,12 +20,15 @@ from tests.support.classic_bytes import Made
 DIMENSION, VARIABLE, ATTRIBUTE = 10, 11, 12
 BYTE, CHAR, SHORT, INT, UBYTE = 1, 2, 3, 4, 7
 V1 = Made(1)
+ACCEPTED = frozenset({"unread"})
 
 
-def read(data: bytes, name: str = "t.nc") -> tuple[Checked | None, list[tuple[str, int | None]]]:
+def read(
+    data: bytes, name: str = "t.nc", losses: frozenset[str] = frozenset()
+) -> tuple[Checked | None, list[tuple[str, int | None]]]:
     """The dataset, and the codes of all that was found with their offsets."""
     report = Report()
-    checked = phases.read(Source(name, data), report, Options())
+    checked = phases.read(Source(name, data), report, Options(allow_loss=losses))
     return checked, [(found.code, found.primary.offset) for found in report.list_sorted() if found.code != "unread"]
 
 
@@ -226,12 +230,28 @@ def growing(records: int, held: int) -> bytes:
 
 
 def test_some_records_that_are_missing_are_zeros() -> None:
-    checked, found = read(growing(1000, 3))
+    checked, found = read(growing(1000, 3), losses=ACCEPTED)
     assert checked is not None
     assert (checked.shapes["/v"], found) == ((1000, 25), [("missing-values", 92)])
     source = checked.parts["/v"][""]
     assert source.read((slice(2, 4), slice(0, 1))).tolist() == [[7], [0]]
     assert len(list(source.list_occupied((1, 25)))) == 1000
+
+
+def test_missing_records_are_an_error_unless_they_are_accepted() -> None:
+    checked, _ = read(growing(1000, 3)[:-30])
+    assert checked is not None
+    source = checked.parts["/v"][""]
+    assert source.read((slice(0, 2), slice(0, 25))).tolist() == [[7] * 25] * 2
+    assert source.read((slice(2, 3), slice(0, 17))).tolist() == [[7] * 17]
+    for ask in (
+        lambda: source.read((slice(2, 3), slice(0, 18))),
+        lambda: source.read((slice(999, 1000), slice(0, 1))),
+        lambda: source.read_into((slice(0, 4), slice(0, 25)), np.zeros((4, 25), ">i4")),
+        lambda: source.read_encoded((2, 0)),
+    ):
+        with pytest.raises(CompileError, match="unreadable-chunk: the file ends at byte 470"):
+            ask()
 
 
 def test_records_far_beyond_the_file_are_left_out(tmp_path: Path) -> None:
@@ -252,7 +272,7 @@ def test_values_far_beyond_the_file_are_fill() -> None:
         None,
         made.things(VARIABLE, made.variable(b"v", (0,), SHORT, 2**41, 200)),
     )
-    checked, found = read(head.ljust(200, b"\0") + b"\0\7")
+    checked, found = read(head.ljust(200, b"\0") + b"\0\7", losses=ACCEPTED)
     assert checked is not None
     assert [code for code, _ in found] == ["missing-values"]
     source = checked.parts["/v"][""]
