@@ -84,7 +84,7 @@ def check(
     OSError
         If the source is unreachable.
     ValueError
-        If a reader, kind, code or version of CF does not exist, or a reader is asked about a dataset that is not stored.
+        If a reader, kind, code or version of CF does not exist, or a reader is asked about a dataset in memory.
 
     Examples
     --------

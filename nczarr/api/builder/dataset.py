@@ -50,6 +50,7 @@ class DatasetBuilder(GroupBuilder):
 
     def __init__(self, name: str = "", *, kind: str | None = None) -> None:
         site = Site()
+        site.root = self
         super().__init__(site, "/", site.name(name, "the dataset") if name != "" else "")
         self._kind = KIND_SPELLINGS.get(str(kind)) if kind is not None else None
         if kind is not None and self._kind is None:
@@ -58,7 +59,7 @@ class DatasetBuilder(GroupBuilder):
             raise CompileError(site.report.list_sorted())
 
     def finish(self, data: Mapping[str, Any] | None = None) -> DatasetHandle:
-        """Build and check the dataset.
+        """Build and check the dataset. The builder can go on, also after an error.
 
         Parameters
         ----------
@@ -85,10 +86,11 @@ class DatasetBuilder(GroupBuilder):
         from nczarr.semantics import check
         from nczarr.semantics.checked import Unchecked
 
+        with self._site.call("", "", here := caller()):
+            assembly = Assembly(self, self._site, here)
+            tree, parts = assembly.tree(assembly.mapping(data))
+            checked = check(Unchecked(tree, forward=True, parts=parts), self._site.report)
         report = self._site.report
-        assembly = Assembly(self, self._site, caller())
-        tree, parts = assembly.tree(assembly.mapping(data))
-        checked = check(Unchecked(tree, forward=True, parts=parts), report)
         if checked is None or report.errors:
             raise CompileError(report.list_sorted())
         return DatasetHandle(checked, report.list_sorted())

@@ -85,8 +85,8 @@ def test_an_open_dataset_is_checked_as_its_path(
 
 def test_open_datasets_are_checked_together(tmp_path: Path) -> None:
     for day in (0, 1):
-        text = "netcdf d { dimensions: t = 1 ; variables: int t(t) ; data: t = %d ; }" % day
-        nczarr.convert(nczarr.from_cdl(text), tmp_path / f"{day}.zarr")
+        text = "netcdf d { dimensions: t = 1 ; variables: int t(t) ; data: t = 0 ; }"
+        nczarr.convert(nczarr.from_cdl(text.replace("t = 0", f"t = {day}")), tmp_path / f"{day}.zarr")
     handles = [nczarr.open(tmp_path / f"{day}.zarr") for day in (1, 0)]
     paths = [tmp_path / f"{day}.zarr" for day in (1, 0)]
     by_path, by_handle = (nczarr.check(sources, combine=True, along="t") for sources in (paths, handles))
