@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from nczarr import names
@@ -50,7 +51,7 @@ class DatasetBuilder(GroupBuilder):
 
     def __init__(self, name: str = "", *, kind: str | None = None) -> None:
         site = Site()
-        site.root = self
+        site.survey = partial(survey, self)
         super().__init__(site, "/", site.name(name, "the dataset") if name != "" else "")
         self._kind = KIND_SPELLINGS.get(str(kind)) if kind is not None else None
         if kind is not None and self._kind is None:

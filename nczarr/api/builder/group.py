@@ -413,7 +413,6 @@ class GroupBuilder:
 
 def pending_attribute(site: Site, owner: str, name: str, value: Any, kind: TypeLike | None) -> PendingAttribute:
     """Return a given attribute with the caller's position."""
-    from nczarr.api.builder.scope import BuilderScope, survey
     from nczarr.api.builder.values import attribute_constant
     from nczarr.ast.json_text import JsonText
 
@@ -423,9 +422,10 @@ def pending_attribute(site: Site, owner: str, name: str, value: Any, kind: TypeL
     try:
         if site.judges and not isinstance(value, JsonText):
             if value is None and named is None:
-                raise UnsuitedValueError("type-mismatch", "None is not a value", 'type="string" makes it NIL')
-            scope = BuilderScope() if named is None or named in ATOMIC else survey(site.root)
-            made = attribute_constant(value, named and scope.type(named, owner), scope.types)
+                raise UnsuitedValueError("type-mismatch", "the value is None", 'type="string" makes it NIL')
+            scope = None if named is None or named in ATOMIC else site.survey()
+            known = (named, {}) if scope is None else (scope.type(named, owner), scope.types)
+            made = attribute_constant(value, *known)
             if name == "_FillValue" and made.count != 1:
                 raise UnsuitedValueError("fill-value-count", "it is a single value")
     except UnsuitedValueError as refused:

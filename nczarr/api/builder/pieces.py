@@ -5,7 +5,7 @@ from __future__ import annotations
 import linecache
 import operator
 import sys
-from collections.abc import Container, Iterable, Iterator
+from collections.abc import Callable, Container, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
@@ -156,8 +156,8 @@ class Site:
         """True: `finish` raises the errors of all calls, and names may be used before they are declared."""
         self.declared: dict[str, dict[str, Span]] = {}
         """Positions of declarations by FQN, by what they declare: `dimension`, `type`, `variable`, …."""
-        self.root: Any = None
-        """The builder of the dataset."""
+        self.survey: Callable[[], Any] = dict
+        """Returns the declarations so far: `BuilderScope`."""
         self.dimensions: dict[str, Dimension] = {}
         """Declared dimensions by FQN."""
         self.types: set[str] = set()
@@ -195,7 +195,7 @@ class Site:
 
     @property
     def judges(self) -> bool:
-        """Whether a declaration is judged at its call: so far it has no error."""
+        """True if a declaration is judged at its call: so far it has no error."""
         return not (self.collects or self.report.errors)
 
     def require_type(self, written: str, group: str) -> None:
