@@ -101,10 +101,9 @@ def check(
     >>> nczarr.check("samples/01-station.cdl", cf=True, select=["cf"])[0].message
     '`/lat` has neither `long_name` nor `standard_name` (CF 3.2)'
     """
-    from nczarr.api.handle import DatasetHandle
+    from nczarr.api.handle import DatasetHandle, report_losses
     from nczarr.api.inputs import inputs_of, open_if_object
     from nczarr.api.options import options_from
-    from nczarr.diagnostics.report import Report
     from nczarr.pipeline import check as operation
     from nczarr.pipeline.check_request import CheckRequest
     from nczarr.pipeline.code_filter import CodeFilter, check_codes
@@ -127,12 +126,13 @@ def check(
     if cf or isinstance(cf, str):
         conventions["cf"] = operation.find_convention("cf").parse(cf) if isinstance(cf, str) else ""
     opened = open_if_object(cast("Dataset", source))
+    path = opened._path if isinstance(opened, DatasetHandle) else os.fspath(opened)
     judges = tuple(map(operation.find_judge, list_texts(readers)))
     stored = [judge.name for judge in judges if not isinstance(judge, Format)]
-    if stored and isinstance(opened, DatasetHandle):
+    if stored and not path:
         raise ValueError(f"{stored[0]} reads what is stored: write the dataset, and check its path")
     request = CheckRequest(
-        opened.dataset.name or "dataset" if isinstance(opened, DatasetHandle) else os.fspath(opened),
+        path,
         form=from_format,
         dataset=opened.checked if isinstance(opened, DatasetHandle) else None,
         judges=judges,
@@ -142,6 +142,12 @@ def check(
         conventions=conventions,
         codes=codes,
     )
+    if isinstance(opened, DatasetHandle):
+        report.hides = codes.hides_warning
+        report_losses(opened, report, options)
+        for diagnostic in opened.diagnostics:
+            if diagnostic not in opened.losses:
+                report.add(diagnostic)
     operation.check(request, report)
     return report.list_sorted()
 

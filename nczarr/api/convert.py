@@ -100,15 +100,15 @@ def write(
 ) -> tuple[Diagnostic, ...]:
     """Write an open dataset, or an object of xarray, to a new target. The target is complete, or it does not appear.
 
-    An xarray object is taken as `nczarr.from_xarray` takes it. Its dask arrays are
-    computed chunk by chunk within `memory`. If a client of `dask.distributed` is
-    active and the target is a store of files, its cluster computes and writes the
-    chunks, unless the option `dask` is given.
+    An xarray object is taken as `nczarr.from_xarray` takes it, a data frame of pandas as
+    what its `to_xarray` returns. Dask arrays are computed chunk by chunk within `memory`.
+    If a client of `dask.distributed` is active and the target is a store of files, its
+    cluster computes and writes the chunks, unless the option `dask` is given.
 
     Parameters
     ----------
-    dataset : DatasetHandle, nczarr.ast.Dataset, xarray.Dataset, xarray.DataArray or xarray.DataTree
-        An open dataset, a tree, whose variables get fill values, or an xarray object.
+    dataset : DatasetHandle, nczarr.ast.Dataset, object of xarray, pandas.DataFrame or pandas.Series
+        An open dataset, a tree, whose variables get fill values, or an object of xarray or pandas.
     path : str or os.PathLike
         Path or URL of the new target.
     format : str, optional

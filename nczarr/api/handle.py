@@ -118,6 +118,11 @@ class DatasetHandle(GroupHandle):
         return self._open_again, ()
 
     @property
+    def _path(self) -> str:
+        """Path or URL that `open` was called with; empty for other datasets."""
+        return self._open_again.args[0] if self._open_again is not None else ""
+
+    @property
     def _title(self) -> str:
         count = len(self)
         return f"dataset {self.dataset.name or '(no name)'}: {count} variable{'' if count == 1 else 's'}"

@@ -106,7 +106,7 @@ class WriteOptions(TargetOptions, total=False):
     Example: `storage_options={"anon": True}`.
     """
     writing: Writing
-    """Form of written references. Example: `writing=nczarr.Writing(inline=0)`."""
+    """Form of written references. Example: `writing=nczarr.refs.Writing(inline=0)`."""
     dask: str | None
     """Address of the scheduler of a cluster that does the work. Example: `dask="tcp://127.0.0.1:8786"`."""
     passes: Sequence[Callable[[Dataset, Report], Dataset] | str]
@@ -163,7 +163,7 @@ class ConvertOptions(WriteOptions, SubsetOptions, total=False):
     resume: bool
     """Continue a target that the same run has begun."""
     following: Following
-    """Policy for references in sources. Example: `following=nczarr.Following(roots=["s3://archive"])`."""
+    """Policy for references in sources. Example: `following=nczarr.refs.Following(roots=["s3://archive"])`."""
 
 
 def takes(options: type) -> Callable[[Function], Function]:

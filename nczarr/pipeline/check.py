@@ -145,7 +145,7 @@ def _check(request: CheckRequest, report: Report) -> int:
     options = request.options._replace(aggregation="keep" if raw else "expand", inspect=True)
     peers = [peer for peer in request.judges if not isinstance(peer, Format)]
     source = request.content
-    if source is None and request.dataset is None and peers:
+    if source is None and peers:
         opened = endpoints.open_source(request.path, report, options)
     else:
         opened = source

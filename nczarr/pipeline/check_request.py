@@ -85,7 +85,7 @@ class CheckRequest(NamedTuple):
     """Request for a check."""
 
     path: str
-    """Path or URL of the dataset."""
+    """Path or URL of the dataset; empty for a dataset in memory that is not stored."""
     content: Source | None = None
     """Content of the dataset; None: that of the path."""
     form: str | None = None
@@ -105,4 +105,4 @@ class CheckRequest(NamedTuple):
     observe: Observer | None = None
     """Callback after each pass over `content`, with its name and the tree."""
     dataset: Checked | None = None
-    """A dataset in memory, in place of the path."""
+    """The dataset, if it is open already or in memory."""

@@ -1,8 +1,7 @@
 """Builder: datasets declared by Python calls, with the same checks and diagnostics as texts.
 
-Invalid arguments do not raise. They are collected with the caller's file and
-line, and `finish` raises one `CompileError` with all of them and those of the
-checks.
+A call with invalid arguments raises one `CompileError` at the caller's file and
+line, and declares nothing. `finish` raises one with all errors of the data.
 """
 
 from nczarr.api.builder.dataset import DatasetBuilder

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from nczarr import names
@@ -50,6 +51,7 @@ class DatasetBuilder(GroupBuilder):
 
     def __init__(self, name: str = "", *, kind: str | None = None) -> None:
         site = Site()
+        site.survey = partial(survey, self)
         super().__init__(site, "/", site.name(name, "the dataset") if name != "" else "")
         self._kind = KIND_SPELLINGS.get(str(kind)) if kind is not None else None
         if kind is not None and self._kind is None:
@@ -58,7 +60,7 @@ class DatasetBuilder(GroupBuilder):
             raise CompileError(site.report.list_sorted())
 
     def finish(self, data: Mapping[str, Any] | None = None) -> DatasetHandle:
-        """Build and check the dataset.
+        """Build and check the dataset. The builder can go on, also after an error.
 
         Parameters
         ----------
@@ -85,10 +87,11 @@ class DatasetBuilder(GroupBuilder):
         from nczarr.semantics import check
         from nczarr.semantics.checked import Unchecked
 
+        with self._site.call("", "", here := caller()):
+            assembly = Assembly(self, self._site, here)
+            tree, parts = assembly.tree(assembly.mapping(data))
+            checked = check(Unchecked(tree, forward=True, parts=parts), self._site.report)
         report = self._site.report
-        assembly = Assembly(self, self._site, caller())
-        tree, parts = assembly.tree(assembly.mapping(data))
-        checked = check(Unchecked(tree, forward=True, parts=parts), report)
         if checked is None or report.errors:
             raise CompileError(report.list_sorted())
         return DatasetHandle(checked, report.list_sorted())

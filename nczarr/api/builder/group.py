@@ -17,8 +17,9 @@ from nczarr.api.builder.pieces import (
     TypeHandle,
     UnsuitedValueError,
     caller,
+    look_up,
 )
-from nczarr.ast import ATOMIC, CompoundType, Dimension, EnumConstant, EnumType, Field, OpaqueType, VlenType
+from nczarr.ast import ATOMIC, CompoundType, Dataset, Dimension, EnumConstant, EnumType, Field, OpaqueType, VlenType
 from nczarr.ast.types import MAX_DEPTH
 from nczarr.diagnostics.report import CompileError
 
@@ -95,7 +96,8 @@ class VariableBuilder:
         VariableBuilder
             The same builder, for chained calls.
         """
-        self._pending.attributes.append(pending_attribute(self._site, self.path, name, value, type))
+        kind = self._pending.type if name == "_FillValue" and type is None else type
+        self._pending.attributes.append(pending_attribute(self._site, self.path, name, value, kind))
         return self
 
 
@@ -120,7 +122,7 @@ class GroupBuilder:
         return self.types, self.dimensions, self.variables, self.attributes, self.groups
 
     @declaring("dimension")
-    def dimension(self, name: str, size: int = 0, *, unlimited: bool = False) -> DeclaredDimension:
+    def dimension(self, name: str, size: int | None = None, *, unlimited: bool = False) -> DeclaredDimension:
         """Declare a dimension.
 
         Parameters
@@ -128,8 +130,8 @@ class GroupBuilder:
         name : str
             Name of the dimension.
         size : int
-            Length. An unlimited dimension has at least this length, and grows to the
-            longest data along it.
+            Length, optional with `unlimited`. An unlimited dimension has at least this
+            length, and grows to the longest data along it.
         unlimited : bool
             Declare an unlimited dimension.
 
@@ -139,12 +141,15 @@ class GroupBuilder:
             A handle for `variable(…, dimensions=[…])`.
         """
         name = self._site.name(name, "a dimension")
-        size = self._site.count(size, 0, "bad-dimension-size", f"the size of dimension `{name}`")
+        if size is None and not unlimited:
+            raise TypeError(f"dimension `{name}` needs a size, or unlimited=True")
+        size = self._site.count(size or 0, 0, "bad-dimension-size", f"the size of dimension `{name}`")
         declared = Dimension(name=name, size=size, unlimited=bool(unlimited), span=caller())
         if not (size or unlimited):
             text = f"dimension `{name}` has size 0, which netCDF treats as unlimited"
             self._site.report.warning("zero-dimension", text, caller())
         self.dimensions.append(declared)
+        self._site.dimensions.setdefault(names.join(self.path, name), declared)
         return DeclaredDimension(names.join(self.path, name), declared)
 
     @declaring("type")
@@ -263,12 +268,19 @@ class GroupBuilder:
         return written
 
     def _declare(self, declared: UserType) -> TypeHandle:
+        from nczarr.semantics.check_names import check_names
+        from nczarr.semantics.check_types import check_types
+        from nczarr.semantics.checked import Unchecked
+
         if declared.name in self._site.dtypes:
             self._site.error(
                 "forward-reference",
                 f"type `{declared.name}` is used before its declaration, as NumPy's dtype of this name",
                 helps=["declare the type first"],
             )
+        if self._site.judges:
+            work = Unchecked(Dataset(name="", types=(declared,)))
+            check_types(check_names(work, self._site.report), self._site.report)
         if not self._site.report.errors:
             self._site.types.add(declared.name)
         self.types.append(declared)
@@ -351,8 +363,9 @@ class GroupBuilder:
         chunks : sequence of int or of sequence of int, optional
             Chunk length along each dimension, or the lengths of all its chunks: `([365, 366], 90)`.
         codecs : str or sequence
-            Codecs in the order of encoding: `"shuffle"`, `("deflate", 5)`, or an HDF5
-            filter number with its parameters. A text names a single codec.
+            Codecs as in `nczarr.write`, such as `"shuffle+zlib:5"` or `"none"`, to which
+            no shuffle is added; or a list in the order of encoding: of such texts,
+            `("deflate", 5)`, or HDF5 filter numbers with their parameters.
         layout : str, optional
             `chunked`, `contiguous` or `compact`.
         endian : str, optional
@@ -367,6 +380,8 @@ class GroupBuilder:
         VariableBuilder
             The variable, to which attributes can be added.
         """
+        from nczarr.semantics.infer_shapes import check_storage
+
         name = self._site.name(name, "a variable")
         kind, order = type_and_order(self._site, type)
         self._site.require_type(kind, self.path)
@@ -384,6 +399,15 @@ class GroupBuilder:
         if fill_value is not None:
             pending.attributes.append(pending_attribute(self._site, self.path, "_FillValue", fill_value, kind))
         self.variables.append(pending)
+        if self._site.judges:
+            table = self._site.dimensions
+            shape = [
+                Dimension(name=str(each), size=each)
+                if isinstance(each, int)
+                else table[look_up(each, self.path, table) or ""]
+                for each in references
+            ]
+            check_storage(pending, shape, {}, self._site.report)  # type: ignore[arg-type]
         return VariableBuilder(self._site, pending)
 
 
@@ -396,8 +420,14 @@ def pending_attribute(site: Site, owner: str, name: str, value: Any, kind: TypeL
     if named is not None:
         site.require_type(named, owner)
     try:
-        if not site.collects and (named is None or named in ATOMIC) and not isinstance(value, JsonText):
-            attribute_constant(value, named, {})
+        if site.judges and not isinstance(value, JsonText):
+            if value is None and named is None:
+                raise UnsuitedValueError("type-mismatch", "the value is None", 'type="string" makes it NIL')
+            scope = None if named is None or named in ATOMIC else site.survey()
+            known = (named, {}) if scope is None else (scope.type(named, owner), scope.types)
+            made = attribute_constant(value, *known)
+            if name == "_FillValue" and made.count != 1:
+                raise UnsuitedValueError("fill-value-count", "it is a single value")
     except UnsuitedValueError as refused:
         site.error(refused.code, f"attribute `{name}`: {refused}", helps=[refused.remedy] if refused.remedy else [])
     return PendingAttribute(site.name(name, "an attribute"), value, named, caller())

@@ -5,7 +5,7 @@ from __future__ import annotations
 import linecache
 import operator
 import sys
-from collections.abc import Container, Iterable, Iterator
+from collections.abc import Callable, Container, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
@@ -143,6 +143,10 @@ def look_up(written: str, group: str, table: Container[str]) -> str | None:
     return None
 
 
+UNRESTRICTED = frozenset({"the dataset", "an attribute", "a field", "a constant"})
+"""Items whose names may be illegal in netCDF."""
+
+
 class Site:
     """Report of one builder, with checks of plain arguments."""
 
@@ -152,6 +156,10 @@ class Site:
         """True: `finish` raises the errors of all calls, and names may be used before they are declared."""
         self.declared: dict[str, dict[str, Span]] = {}
         """Positions of declarations by FQN, by what they declare: `dimension`, `type`, `variable`, …."""
+        self.survey: Callable[[], Any] = dict
+        """Returns the declarations so far: `BuilderScope`."""
+        self.dimensions: dict[str, Dimension] = {}
+        """Declared dimensions by FQN."""
         self.types: set[str] = set()
         """Names of the declared types."""
         self.dtypes: set[str] = set()
@@ -166,12 +174,15 @@ class Site:
         if self.collects:
             yield
             return
+        from nczarr.semantics.check_names import clash
+
         kept, self.report = self.report, Report()
         try:
-            first = self.declared.setdefault(what, {}).get(path) if path else None
-            if first is not None:
-                others = [Label(first, "first declared here")]
-                self.report.error("duplicate-name", f"{what} `{path}` is already declared", here, others=others)
+            for other, places in self.declared.items():
+                alike = other == what or ("attribute" not in (what, other) and clash(what, other))
+                if path in places and alike:
+                    others = [Label(places[path], "first declared here")]
+                    self.report.error("duplicate-name", f"{other} `{path}` is already declared", here, others=others)
             yield
         finally:
             own, self.report = self.report, kept
@@ -180,7 +191,12 @@ class Site:
         for diagnostic in own.list_sorted():
             kept.add(diagnostic)
         if path:
-            self.declared[what][path] = here
+            self.declared.setdefault(what, {})[path] = here
+
+    @property
+    def judges(self) -> bool:
+        """True if a declaration is judged at its call: so far it has no error."""
+        return not (self.collects or self.report.errors)
 
     def require_type(self, written: str, group: str) -> None:
         """Report a type that is neither atomic nor declared so far."""
@@ -199,13 +215,16 @@ class Site:
         self.report.error(code, message, span or caller(), helps=helps)
 
     def name(self, name: object, what: str) -> str:
-        """Return a name in NFC; reports non-texts only, the checks validate the rest."""
+        """Return a name in NFC; reports one that is not a text, or illegal in netCDF."""
         if isinstance(name, str) and name:
             try:
                 name.encode("utf-8")
             except UnicodeEncodeError:
                 self.error("invalid-utf8", f"the name {name!r} of {what} contains a lone surrogate")
                 return name.encode("utf-8", "replace").decode("utf-8")
+            wrong = None if self.collects or what in UNRESTRICTED else names.problem(names.normal(name))
+            if wrong is not None:
+                self.error(*wrong)
             return names.normal(name)
         self.error("bad-name", f"{name!r} is not a name for {what}" if name != "" else f"the name of {what} is empty")
         return "_"

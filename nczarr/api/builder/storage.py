@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from nczarr.api.builder.pieces import Site
+from nczarr.arrays.codecs.chain import parse
 from nczarr.ast import Codec, Quantize, Storage
 from nczarr.ast.dataset import FILTER_NUMBERS
 from nczarr.ast.rectilinear import chunk_length
@@ -57,23 +58,23 @@ def _choice(site: Site, variable: str, option: str, value: Any, choices: tuple[s
 
 
 def _convert_codecs(site: Site, variable: str, written: Sequence[Any] | str) -> tuple[Codec, ...]:
-    """Convert the argument `codecs`, such as `["zlib", (307, 9)]`: names or numbers of filters, with parameters."""
-    out = []
+    """Convert the argument `codecs`, such as `"zlib:5"` or `["shuffle", (307, 9)]`."""
+    out: list[Codec] = []
     for item in [written] if isinstance(written, str) else written:
-        name, *parameters = item if isinstance(item, tuple | list) else (item,)
-        number = FILTER_NUMBERS.get(name) if isinstance(name, str) else name
-        numbers = [number, *parameters]
-        if not all(
-            isinstance(parameter, int) and not isinstance(parameter, bool) and parameter >= 0 for parameter in numbers
-        ):
-            filter_names = ", ".join(FILTER_NUMBERS)
-            text = (
-                f"codec {item!r} of `{variable}` is neither a filter number with parameters nor one of {filter_names}"
-            )
-            site.error("bad-special-value", text)
-            continue
-        out.append(Codec(id=numbers[0], parameters=tuple(parameters)))
+        try:
+            out += parse(item) if isinstance(item, str) and item not in FILTER_NUMBERS else [_read_codec(item)]
+        except ValueError as error:
+            site.error("bad-special-value", f"codec {item!r} of `{variable}`: {error}")
     return tuple(out)
+
+
+def _read_codec(item: Any) -> Codec:
+    """Return the codec of a name or number of a filter, with parameters. Raises ValueError for others."""
+    name, *parameters = item if isinstance(item, tuple | list) else (item,)
+    numbers = [FILTER_NUMBERS.get(name) if isinstance(name, str) else name, *parameters]
+    if not all(isinstance(number, int) and not isinstance(number, bool) and number >= 0 for number in numbers):
+        raise ValueError(f"it is neither a filter number with parameters nor one of {', '.join(FILTER_NUMBERS)}")
+    return Codec(id=numbers[0], parameters=tuple(parameters))
 
 
 def _convert_quantize(site: Site, variable: str, written: Any) -> Quantize | None:

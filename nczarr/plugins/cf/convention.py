@@ -26,7 +26,8 @@ def _check(checked: Checked, version: str, request: CheckRequest, report: Report
     from nczarr.plugins.cf.view import has_types
 
     asked, is_typed, name = parse_version(version) if version else None, has_types(checked), None
-    if not is_typed or checked.dataset.kind is not None:
+    is_stored = request.content is not None or bool(request.path)  # else there is a dataset in memory alone
+    if is_stored and (not is_typed or checked.dataset.kind is not None):
         source = request.content or endpoints.open_source(request.path, Report(), request.options)
         form = endpoints.detect_format(source) if source is not None else None
         is_typed = is_typed or (form is not None and form.capabilities.typed_attributes)

@@ -8,7 +8,10 @@ PLUGIN = Plugin(
     "xarray",
     "engine of xarray, and its objects as datasets",
     names={"from_xarray": "nczarr.plugins.xarray.objects:from_xarray"},
-    objects={"xarray": "nczarr.plugins.xarray.objects:prepare_dataset"},
+    objects={
+        "xarray": "nczarr.plugins.xarray.objects:prepare_dataset",
+        "pandas": "nczarr.plugins.xarray.objects:prepare_dataset",
+    },
     codes=str(Path(__file__).with_name("codes")),
     extras={"xarray": "xarray"},
 )

@@ -96,3 +96,12 @@ def test_help_lists_every_option_in_terms_of_python(name: str) -> None:
         assert kind.endswith(("optional", f"default {parameters[option].default!r}"))
         assert f"`{option}=" in " ".join(lines), f"{option} has no example"
     assert not re.search("--[a-z]", described)
+
+
+@pytest.mark.parametrize("option", sorted(ConvertOptions.__annotations__))
+def test_the_example_of_an_option_is_its_value(option: str) -> None:
+    shown = re.findall(r"Example: `(.+?)`\.\n", inspect.getdoc(nczarr.convert) or "")
+    (example,) = [text for text in shown if text.startswith(f"{option}=")]
+    given = eval(f"dict({example})", {"nczarr": nczarr})
+    made = options_from(**given)
+    assert isinstance(made, Options)

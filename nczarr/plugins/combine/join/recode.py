@@ -8,7 +8,7 @@ numbers as integers, and others as floats: the type is that of the first source.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 from fractions import Fraction
 from typing import Any, NamedTuple
 
@@ -38,14 +38,11 @@ BOUNDS = ("bounds", "climatology")
 STANDARD = "standard"
 """The calendar of times without the attribute `calendar`."""
 
-
 MODERN = {STANDARD, time_units.GREGORIAN}
 """Calendars that differ only before 1582-10-15."""
 
-ALIKE = (
-    "if all dates, also those of `units`, are later than 1582-10-14, the calendars are equal: "
-    "correct the attribute with `nczarr edit SRC --set`"
-)
+SWITCH = time_units.date("1582-10-15", time_units.GREGORIAN)
+"""The first second in which they agree, in seconds since 1970-01-01."""
 
 APART = "join the sources of each calendar apart"
 
@@ -64,10 +61,12 @@ class _Times(NamedTuple):
     """Attributes of the first source that mark missing values."""
     follower: bool
     """True for cell bounds without units of their own."""
+    calendar: tuple[Attribute, ...]
+    """Attribute `calendar` of the first source, if it has one."""
 
     def has_form_of(self, variable: Variable) -> bool:
         """Return whether a variable has this type and these marks."""
-        return self.type == variable.type and self.marks == _list_marks(variable)
+        return self.type == variable.type and self.marks == _list_named(variable, MISSING_MARKS)
 
 
 def is_valid(recoding: Recoding, report: Report) -> bool:
@@ -89,8 +88,8 @@ def recode(name: str, checked: Checked, first: Checked | None, recoding: Recodin
     if not changes:
         return checked
     parts: dict[str, Parts] = {}
-    for path, times in changes.items():
-        recoded_parts = _recode_parts(name, path, checked, times, report)
+    for path in filter(checked.parts.__contains__, changes):
+        recoded_parts = _recode_parts(name, path, checked, changes[path], report)
         if recoded_parts is not None:
             parts[path] = recoded_parts
     with building():
@@ -118,7 +117,8 @@ def _changes(
         """Return the times of a variable, in the type and with the marks of the first source."""
         model = checked if first is None or not _is_number_in(first, path) else first
         variable = model.variables[path]
-        return _Times(units, target, variable.type, model.fills[path], _list_marks(variable), follower)
+        attributes = _list_named(variable, MISSING_MARKS), follower, _list_named(variable, ("calendar",))
+        return _Times(units, target, variable.type, model.fills[path], *attributes)
 
     calendars = dict(_list_calendars(checked))
     for path, variable in checked.variables.items():
@@ -126,32 +126,42 @@ def _changes(
         target = units if units is None else _target(path, units, variable, first, recoding)
         if units is None or target is None:
             continue
-        if CALENDARS[(target.calendar or STANDARD).lower()] != CALENDARS[(units.calendar or STANDARD).lower()]:
-            text = f"`{path}` has dates of the calendar `{units.calendar}` in `{name}`, `{target.calendar}` before"
-            both = {CALENDARS[(one.calendar or STANDARD).lower()] for one in (units, target)}
-            report.error("inexact-times", text, helps=[ALIKE if both == MODERN else APART])
-            continue
         times = describe(path, units, target, follower=False)
         followers = {}
         for attribute in BOUNDS:
             bounds = find_named(path, text_of(variable, attribute), checked)
             if bounds is not None and units_of(checked.variables[bounds]) is None:
                 followers[bounds] = describe(bounds, units, target, follower=True)
-        if target.text == units.text:
-            every = {path: times, **followers}
-            yield from ((fqn, one) for fqn, one in every.items() if not one.has_form_of(checked.variables[fqn]))
+        every = {path: times, **followers}
+        both = {CALENDARS[(one.calendar or STANDARD).lower()] for one in (units, target)}
+        modern = (_is_modern(checked, each, units) for each in checked.parts.keys() & every)
+        if len(both) > 1 and not (both == MODERN and all(modern)):
+            text = f"`{path}` has dates of the calendar `{units.calendar}` in `{name}`, `{target.calendar}` before"
+            report.error("inexact-times", text, helps=[APART])
+            continue
+        if target.text == units.text and target.start == units.start:
+            for each, one in every.items():
+                own = checked.variables[each]
+                if not one.has_form_of(own) or one.calendar != _list_named(own, ("calendar",)):
+                    yield each, one
             continue
         odd = next((attribute.name for attribute in variable.attributes if attribute.name in IN_UNITS), None)
         if odd is not None:
             report.error("inexact-times", f"`{path}` has the attribute `{odd}` in `{name}`, which is not recoded")
             continue
-        yield path, times
-        yield from followers.items()
+        yield from every.items()
 
 
-def _list_marks(variable: Variable) -> tuple[Attribute, ...]:
-    """Return the attributes that mark missing values, sorted by name."""
-    return tuple(sorted((one for one in variable.attributes if one.name in MISSING_MARKS), key=lambda one: one.name))
+def _is_modern(checked: Checked, path: str, units: Units) -> bool:
+    """Return whether all times of a variable are dates that the calendars of `MODERN` count alike. Raises OSError."""
+    values, _, missing = _read(checked, path)
+    finite = values[~missing & np.isfinite(values)]
+    return not finite.size or Fraction(finite.min().item()) * units.unit + units.start >= SWITCH
+
+
+def _list_named(variable: Variable, wanted: Container[str]) -> tuple[Attribute, ...]:
+    """Return the attributes of these names, sorted by name."""
+    return tuple(sorted((one for one in variable.attributes if one.name in wanted), key=lambda one: one.name))
 
 
 def _is_number_in(checked: Checked, path: str) -> bool:
@@ -212,19 +222,19 @@ def _declare(variable: Variable, times: _Times | None) -> Variable:
         variable = variable.model_copy(update={"type": times.type, "attributes": (*rest, *times.marks)})
     if times.follower:
         return variable
-    attributes = tuple(
+    attributes = [
         Attribute(name=attribute.name, value=Constant.text(times.wanted.text.encode()))
         if attribute.name == "units"
         else attribute
         for attribute in variable.attributes
-    )
-    return variable.model_copy(update={"attributes": attributes})
+        if attribute.name != "calendar" or attribute in times.calendar
+    ]
+    attributes += [attribute for attribute in times.calendar if attribute not in attributes]
+    return variable.model_copy(update={"attributes": tuple(attributes)})
 
 
-def _recode_parts(name: str, path: str, checked: Checked, times: _Times, report: Report) -> Parts | None:
-    """Return the times of a variable in the requested units; None for one without data, or after an error."""
-    if path not in checked.parts:
-        return None
+def _read(checked: Checked, path: str) -> tuple[NDArray[Any], NDArray[np.bool_], NDArray[np.bool_]]:
+    """Return the values of a variable in native byte order, which are NaN, and which are missing. Raises OSError."""
     source = whole_parts(checked, path)[""]
     dtype = numpy_dtype(source.layout.dtype).newbyteorder("=")
     values = source.read(all_of(source.layout.shape)).astype(dtype)
@@ -232,7 +242,14 @@ def _recode_parts(name: str, path: str, checked: Checked, times: _Times, report:
     missing = nan.copy()
     for mark in _marks(path, checked):
         missing |= values == mark
-    element, target = source.layout.dtype, dtype
+    return values, nan, missing
+
+
+def _recode_parts(name: str, path: str, checked: Checked, times: _Times, report: Report) -> Parts | None:
+    """Return the times of a variable in the requested units; None after an error."""
+    source = whole_parts(checked, path)[""]
+    values, nan, missing = _read(checked, path)
+    element, target = source.layout.dtype, values.dtype
     has_form = times.has_form_of(checked.variables[path])
     if times.type != checked.variables[path].type:
         element, target = descr(times.type, {}), numpy_dtype(descr(times.type, {})).newbyteorder("=")

@@ -40,9 +40,12 @@ def prepare_dataset(
 ) -> PreparedObject | None:
     """Return an xarray object as a dataset for this target; None for other objects. Raises CompileError.
 
+    A data frame or series of pandas is what its `to_xarray` returns.
     With neither a path nor a format, the dataset is that of `from_xarray`.
     Where the target is a store, its format is Zarr v3, because xarray reads that back as it was.
     """
+    if type(data).__module__.partition(".")[0] == "pandas" and hasattr(data, "to_xarray"):
+        data = data.to_xarray()
     if not is_xarray(data):
         return None
     if not os.fspath(path) and format_name is None:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -236,6 +238,7 @@ WRONG = {
         lambda b: (b.variable("v", "short", [1]), b.finish(data={"v": np.array([np.nan])})),
     ],
     "type-mismatch": [
+        lambda b: b.attribute("a", None),
         lambda b: b.attribute("a", True),
         lambda b: b.attribute("a", np.True_),
         lambda b: b.attribute("a", "x", type="int"),
@@ -275,14 +278,24 @@ WRONG = {
         lambda b: b.variable("v", "int", [4], chunks=[8]),
         lambda b: b.variable("v", "int", [4], chunks=[1, 1]),
         lambda b: b.variable("v", "int", [4], chunks=[0]),
+        lambda b: b.variable("v", "int", chunks=[1]),
     ],
     "bad-special-value": [
         lambda b: b.variable("v", "int", [4], codecs=["nonsense"]),
+        lambda b: b.variable("v", "int", [4], codecs="zlib:77"),
+        lambda b: b.variable("v", "int", [4], codecs=[("nonsense", 1)]),
         lambda b: b.variable("v", "int", [4], layout="heap"),
         lambda b: b.variable("v", "int", [4], endian="middle"),
         lambda b: b.variable("v", "float", [4], quantize=("x", 3)),
     ],
     "filter-on-scalar": [lambda b: b.variable("v", "int", codecs=["shuffle"])],
+    "bad-storage": [lambda b: b.variable("v", "int", [4], quantize=("bitgroom", 3))],
+    "slash-in-name": [
+        lambda b: b.variable("bad/name", "int"),
+        lambda b: b.dimension("bad/name", 1),
+        lambda b: b.group("bad/name"),
+        lambda b: b.opaque("bad/name", 1),
+    ],
 }
 
 
@@ -292,6 +305,71 @@ WRONG = {
 )  # fmt: skip
 def test_every_way_to_go_wrong(code: str, build: object) -> None:
     assert set(failing(build)) == {code}
+
+
+@pytest.mark.parametrize("code", WRONG)
+def test_errors_of_declarations_are_raised_at_the_call_and_declare_nothing(code: str) -> None:
+    for build in WRONG[code]:
+        if "finish" in build.__code__.co_names:
+            continue
+        b = nczarr.DatasetBuilder()
+        with pytest.raises(nczarr.CompileError):
+            build(b)
+        assert "v" not in b.finish()
+
+
+def test_a_fill_value_of_a_declared_type_is_judged_at_the_call() -> None:
+    b = nczarr.DatasetBuilder()
+    kind = b.group("g").enum("e", "byte", {"off": 0, "on": 1})
+    with pytest.raises(nczarr.CompileError):
+        b.variable("v", kind, [2], fill_value="no")
+    v = b.variable("v", kind, [2])
+    with pytest.raises(nczarr.CompileError):
+        v.attribute("_FillValue", "no")
+    v.attribute("_FillValue", "on")
+    assert b.finish()["v"][:].tolist() == [1, 1]
+
+
+def test_a_dimension_has_a_length_or_is_unlimited() -> None:
+    b = nczarr.DatasetBuilder()
+    with pytest.raises(TypeError, match="dimension `z` needs a size, or unlimited=True"):
+        b.dimension("z")
+    b.dimension("z", unlimited=True)
+    assert b.finish().dimensions["z"].unlimited
+
+
+def test_errors_of_finish_do_not_last() -> None:
+    b = nczarr.DatasetBuilder()
+    b.variable("v", "int", [3])
+    wrong: list[dict[str, object]] = [{"/w": [1, 2, 3]}, {"v": [1, 2]}, {"v": [1, 2, "x"]}]
+    for data in wrong:
+        with pytest.raises(nczarr.CompileError) as caught:
+            b.finish(data=data)
+        assert len(caught.value.diagnostics) == 1
+    b.variable("k", "int")
+    assert b.finish(data={"/v": [1, 2, 3]})["v"][:].tolist() == [1, 2, 3]
+
+
+DEFLATE = Codec(id=1, parameters=(5,))
+"""The codec `zlib:5`."""
+
+
+@pytest.mark.parametrize(
+    ("codecs", "chain"),
+    [
+        ("zlib:5", (DEFLATE,)),
+        ("shuffle+zlib:5", (Codec(id=2), DEFLATE)),
+        (["shuffle", "zlib:5"], (Codec(id=2), DEFLATE)),
+        (["shuffle", ("deflate", 5)], (Codec(id=2), DEFLATE)),
+        ("none", ()),
+    ],
+)
+def test_codecs_are_written_as_for_write(codecs: Any, chain: tuple[Codec, ...], tmp_path: Path) -> None:
+    b = nczarr.DatasetBuilder()
+    b.variable("v", "int", [4], chunks=[2], codecs=codecs)
+    assert b.finish()["v"].variable.storage.codecs == chain
+    nczarr.write(b.finish(), tmp_path / "v.nc")
+    assert nczarr.open(tmp_path / "v.nc")["v"].variable.storage.codecs == chain
 
 
 def test_depth_is_limited() -> None:

@@ -179,13 +179,44 @@ def test_bounds_with_units_have_the_calendar_of_their_coordinate(request_units: 
 
 
 @pytest.mark.parametrize(
-    ("calendar", "help_text"),
-    [("proleptic_gregorian", "the calendars are equal: correct the attribute"), ("noleap", "of each calendar apart")],
+    ("calendar", "start"),
+    [("proleptic_gregorian", "1582-10-14 23:59:59"), ("proleptic_gregorian", "1400-01-01"), ("noleap", "2000-01-02")],
 )
-def test_other_calendars_are_refused_with_what_to_do(calendar: str, help_text: str) -> None:
-    odd = day("days since 2000-01-02", [0], attributes=f'time:calendar = "{calendar}" ;')
-    assert help_text in refused(day("days since 2000-01-01", [0]), odd, decode_times=True)
+def test_other_calendars_are_refused_with_what_to_do(calendar: str, start: str) -> None:
+    odd = day(f"days since {start}", [0], attributes=f'time:calendar = "{calendar}" ;')
+    assert "join the sources of each calendar apart" in refused(
+        day("days since 1300-01-01", [0]), odd, decode_times=True
+    )
     assert "correct it with `nczarr edit SRC --set`" in refused(day("days since 2000-01-02", [0]), odd)
+
+
+MODERN = ["", "standard", "gregorian", "proleptic_gregorian"]
+"""Calendars of the same dates since 1582-10-15; empty: without the attribute."""
+
+
+@pytest.mark.parametrize("given", MODERN)
+@pytest.mark.parametrize("wanted", MODERN)
+@pytest.mark.parametrize("start", ["2000-01-01", "1582-10-15", "0001-01-01"])
+def test_calendars_agree_after_the_switch(start: str, given: str, wanted: str, tmp_path: Path) -> None:
+    def source(calendar: str, first: str) -> nczarr.DatasetHandle:
+        text = f'time:calendar = "{calendar}" ;' if calendar else ""
+        origin = dates(f"days since {first}", calendar or "standard")
+        modern = dates("days since 2000-02-01", "standard")
+        assert origin is not None
+        assert modern is not None
+        number = int((modern.start - origin.start) / origin.unit) + (first == start)
+        return day(f"days since {first}", [number], attributes=f'time:bounds = "bounds" ; {text}')
+
+    sources = [source(wanted, "1990-01-01"), source(given, start)]
+    found = refs.combine(sources, along="time", decode_times=True)
+    assert found["time"][:].tolist() == [3683, 3684]
+    assert found["bounds"][:, 1].tolist() == [3683, 3684]
+    assert found["time"].attributes.get("calendar", "") == wanted
+    nczarr.write(sources[0], tmp_path / "t.zarr")
+    nczarr.append(sources[1], tmp_path / "t.zarr", along="time")
+    target = nczarr.open(tmp_path / "t.zarr")["time"]
+    assert target[:].tolist() == [3683, 3684]
+    assert target.attributes.get("calendar", "") == wanted
 
 
 def test_without_a_request_units_must_be_equal() -> None:
