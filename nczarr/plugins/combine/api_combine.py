@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping
+from errno import EEXIST
 from typing import TYPE_CHECKING, Any, Unpack, overload
 
 from nczarr.api.options import ConvertOptions, takes
@@ -131,7 +132,8 @@ def combine(
     ValueError
         If `join` or `duplicates` is another word.
     FileExistsError
-        If the target exists and `overwrite` is false.
+        If the target exists and `overwrite` is false, or if `sources` is one path and the target
+        looks like a second source.
 
     Examples
     --------
@@ -147,6 +149,7 @@ def combine(
     from nczarr.diagnostics.report import CompileError, Report
     from nczarr.plugins.combine.join import CombineRequest, CombineSpec, Recoding, prepare
     from nczarr.plugins.combine.join.agreement import check_choices
+    from nczarr.plugins.combine.join.target import FORGOTTEN
     from nczarr.stores.spool import remove_fetched_files
 
     check_choices(join, duplicates)
@@ -170,6 +173,7 @@ def combine(
         subset,
         settings,
         options.get("from_format"),
+        unnamed=isinstance(sources, str | os.PathLike),
     )
     if target is None:
         ready = prepare(request, report)
@@ -177,6 +181,9 @@ def combine(
         return handle_of(None if ready is None else ready.combined.checked, report)
     with remove_fetched_files():
         ready = prepare(request, report)
+        if any(FORGOTTEN in one.helps for one in report.list_sorted()):
+            text = "the target exists, and may be one more source: sources are a list, as in combine([a, b], target)"
+            raise FileExistsError(EEXIST, text, request.target)
         raise_errors(report, request.target)
         if ready is None:
             raise CompileError(report.list_sorted())

@@ -88,7 +88,7 @@ def _make_parser(name: str, usage: str) -> Command:
 
 def run(arguments: argparse.Namespace) -> int:
     """Combine; return the status."""
-    name = arguments.command
+    name, arguments.unnamed = arguments.command, arguments.target is None
     if name == COMBINE and arguments.target is None:
         if len(arguments.sources) < 2:
             return misuse(name, "name the sources and, as the last argument, the target")
@@ -146,6 +146,7 @@ def _run(
         options,
         arguments.form,
         arguments.dry_run,
+        arguments.unnamed,
     )
     with counting(arguments, "sources", len(request.inputs)) as step:
         ready = prepare(request, report, step)
