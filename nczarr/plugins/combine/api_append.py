@@ -19,7 +19,7 @@ def append(
     sources: Dataset | Iterable[Dataset],
     target: str | os.PathLike[str],
     *,
-    along: str | Iterable[str],
+    along: str | Iterable[str] = (),
     region: Literal["auto"] | None = None,
     units: Literal["majority"] | None = None,
     join: Join = "exact",
@@ -50,7 +50,8 @@ def append(
         Path or URL of a Zarr store, a netCDF file, an icechunk repository or a document
         of references.
     along : str or Iterable of str
-        Dimensions to extend, simple names or paths.
+        Dimensions to extend, simple names or paths. By default the one whose length differs
+        from that of the first source, or the only unlimited one.
     region : "auto", optional
         Replace the records whose coordinates the target has already. None: they are
         an error.
@@ -147,6 +148,7 @@ def append(
         repack=repack,
         units=units == "majority",
         discard=discard,
+        unnamed=isinstance(sources, str | os.PathLike),
     )
     with remove_fetched_files():
         result = run(request, report)

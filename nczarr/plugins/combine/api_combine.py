@@ -298,12 +298,7 @@ def append(
     check_choices(join, duplicates)
     report, path = Report(), os.fspath(document)
     options = options_from(
-        storage_options=storage_options,
-        following=following,
-        writing=writing,
-        workers=workers,
-        dask=dask,
-        verify=verify,
+        storage_options=storage_options, following=following, writing=writing, workers=workers, dask=dask, verify=verify
     )
     request = AppendRequest(
         inputs_of(sources, options),

@@ -50,7 +50,7 @@ def parser() -> Command:
     """Return the parser of `append`."""
     subparser = Command(
         APPEND,
-        "[OPTION]… SRC… DST --along NAME",
+        "[OPTION]… SRC… DST",
         "Extend an existing Zarr store, netCDF file, icechunk repository or reference document along a dimension. The "
         "sources are compared with the target before anything is written. At any moment the target reads as before or "
         "as after; an interrupted run is continued by the same command.",
@@ -60,14 +60,7 @@ def parser() -> Command:
         ARGUMENTS, "sources", metavar="SRC", nargs="+", help="file, store or URL, in order; - is standard input"
     )
     subparser.option(ARGUMENTS, "target", metavar="DST", help="existing store, file or repository")
-    subparser.option(
-        COMBINATION,
-        "--along",
-        action="append",
-        required=True,
-        metavar="NAME",
-        help="dimension that grows; repeatable",
-    )
+    _add_along(subparser, "grows")
     subparser.option(
         COMBINATION,
         "--region",
@@ -95,21 +88,16 @@ def refs_append() -> Command:
     )
     subparser.set_defaults(region=None, discard=False)
     subparser.option(
-        ARGUMENTS,
-        "target",
-        metavar="DOC",
-        help="reference document to extend: a file, a URL or a local folder",
+        ARGUMENTS, "target", metavar="DOC", help="reference document to extend: a file, a URL or a local folder"
     )
     subparser.option(ARGUMENTS, "sources", metavar="SRC", nargs="+", help="file, store or URL, in order")
-    subparser.option(
-        COMBINATION,
-        "--along",
-        action="append",
-        default=[],
-        metavar="NAME",
-        help="dimension to extend (default: the one whose length differs, or the unlimited one); repeatable",
-    )
+    _add_along(subparser, "is extended")
     return subparser.complete(SHARED, OF_DOCUMENTS, own=OPTIONS)
+
+
+def _add_along(subparser: Command, verb: str) -> None:
+    text = f"dimension that {verb} (default: the one whose length differs, or the unlimited one); repeatable"
+    subparser.option(COMBINATION, "--along", action="append", default=[], metavar="NAME", help=text)
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -163,6 +151,7 @@ def _run(arguments: argparse.Namespace, report: Report, done: list[Appended]) ->
         rehearsal=arguments.dry_run,
         discard=arguments.discard,
         document=document,
+        unnamed=True,
     )
     if document:
         with counting(arguments, "sources", len(arguments.sources) + 1) as step:

@@ -37,7 +37,7 @@ class AppendRequest(NamedTuple):
     target: str
     """Path or URL of the target."""
     along: tuple[str, ...] = ()
-    """Names of dimensions, simple or from the root; a reference document finds its own without them."""
+    """Names of dimensions, simple or from the root; without them they are found by lengths."""
     subset: Subset = Subset()
     """Requested part of the sources."""
     options: Options = Options()
@@ -63,6 +63,8 @@ class AppendRequest(NamedTuple):
     """Discard the unfinished work of another command, which must not run any more."""
     document: bool = False
     """True if the target must be a reference document, whatever its name."""
+    unnamed: bool = False
+    """True if the order of arguments alone tells the target from the sources."""
     command: str | None = None
     """Fingerprint of the sources and options, for resuming; None without one."""
 
