@@ -21,7 +21,7 @@ def append(
     *,
     along: str | Iterable[str] = (),
     region: Literal["auto"] | None = None,
-    units: Literal["majority"] | None = None,
+    units: str | None = None,
     join: Join = "exact",
     repack: bool = False,
     variables: Iterable[str] = (),
@@ -55,8 +55,9 @@ def append(
     region : "auto", optional
         Replace the records whose coordinates the target has already. None: they are
         an error.
-    units : "majority", optional
-        Convert values of the sources to the units of the target. None: other units are an error.
+    units : str, optional
+        Convert values of the sources to the units of the target: `"majority"`, or these units.
+        None: other units are an error.
     join : str
         Treatment of variables and coordinates that differ from those of the target: `"exact"`,
         an error; `"outer"`, fill values where a source lacks a variable or a part; `"override"`,
@@ -123,8 +124,6 @@ def append(
     check_choices(join)
     if region not in (None, "auto"):
         raise ValueError(f"{region!r} is not a region; use 'auto' or None")
-    if units not in (None, "majority"):
-        raise ValueError(f"{units!r} are not the units of the target; use 'majority' or None")
     report, path = Report(), os.fspath(target)
     options = options_from(
         storage_options=storage_options,
@@ -146,7 +145,7 @@ def append(
         region == "auto",
         join=join,
         repack=repack,
-        units=units == "majority",
+        units=units,
         discard=discard,
         unnamed=isinstance(sources, str | os.PathLike),
     )

@@ -12,7 +12,7 @@ from nczarr.cli.progress import CommandResult, counting, print_plan, progress, s
 from nczarr.cli.shared import Messages
 from nczarr.diagnostics.secrets import show
 from nczarr.options import ARGUMENTS, COMBINATION, READING, REPORTING, RUN, SELECTING
-from nczarr.plugins.combine.command_options import OPTIONS, list_sources, recoding_of
+from nczarr.plugins.combine.command_options import OPTIONS, find_pattern, list_sources, recoding_of
 
 if TYPE_CHECKING:
     from nczarr.diagnostics.report import Report
@@ -105,8 +105,9 @@ def run(arguments: argparse.Namespace) -> int:
     name, number = arguments.command, len(arguments.sources)
     if name == REFS_APPEND and "-" in (arguments.target, *arguments.sources):
         return misuse(name, "standard input cannot be read again: name files")
-    if name == APPEND and arguments.units not in (None, "majority"):
-        return misuse(name, "the target keeps its units: --units majority converts the sources to them")
+    pattern = find_pattern(arguments.sources)
+    if pattern is not None:
+        return misuse(name, pattern)
     messages = Messages(arguments)
     done: list[Appended] = []
     status = messages.guard(lambda: _run(arguments, messages.report, done))
@@ -147,7 +148,7 @@ def _run(arguments: argparse.Namespace, report: Report, done: list[Appended]) ->
         duplicates=getattr(arguments, "duplicates", None),
         repack=arguments.repack,
         unsorted=getattr(arguments, "unsorted", False),
-        units=not document and arguments.units is not None,
+        units=None if document else arguments.units,
         rehearsal=arguments.dry_run,
         discard=arguments.discard,
         document=document,

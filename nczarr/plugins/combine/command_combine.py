@@ -13,7 +13,7 @@ from nczarr.cli.shared import Messages
 from nczarr.diagnostics.report import Report
 from nczarr.diagnostics.secrets import show
 from nczarr.options import ARGUMENTS, COMBINATION, CONVERTING, TARGET
-from nczarr.plugins.combine.command_options import OPTIONS, list_sources, recoding_of
+from nczarr.plugins.combine.command_options import OPTIONS, find_pattern, list_sources, recoding_of
 from nczarr.registry import REFERENCE
 
 if TYPE_CHECKING:
@@ -93,7 +93,11 @@ def run(arguments: argparse.Namespace) -> int:
         if len(arguments.sources) < 2:
             return misuse(name, "name the sources and, as the last argument, the target")
         *arguments.sources, target = arguments.sources
-        arguments.target = None if target == "-" else target
+        arguments.target = target
+    arguments.target = None if arguments.target == "-" else arguments.target
+    pattern = find_pattern(arguments.sources)
+    if pattern is not None:
+        return misuse(name, pattern)
     if not arguments.along and arguments.new_dim is None:
         return misuse(name, "name a dimension of the sources with --along, or a new one with --new-dim")
     try:

@@ -33,7 +33,7 @@ from nczarr.plugins.combine.arrays.concatenate import compare_encodings
 from nczarr.plugins.combine.arrays.patchwork import as_patchwork
 from nczarr.plugins.combine.join import CombineSpec, combine
 from nczarr.plugins.combine.join.agreement import Recoding, Way, settle
-from nczarr.plugins.combine.join.recode import recode
+from nczarr.plugins.combine.join.recode import recode, text_of
 from nczarr.plugins.combine.join.sources import Job, every_opened
 from nczarr.plugins.combine.join.units import MAJORITY, convert_units, plan_units
 from nczarr.registry import Format
@@ -324,6 +324,10 @@ def _join(target: ExtendableTarget, request: AppendRequest, report: Report) -> E
     way = settle(name, first, CombineSpec(named), report) if named else None
     if way is None:
         return None
+    if request.units not in (None, MAJORITY, *(text_of(one, "units") for one in first.variables.values())):
+        text = f"no variable of `{name}` has the units `{request.units}`, and a target keeps its own"
+        report.error("inexact-units", text, helps=["`--units majority` converts the sources to them"])
+        return None
     records = []
     for source_name, opened in every_opened(request.inputs, request.subset, report):
         dataset: Checked | None = opened
@@ -338,7 +342,7 @@ def _join(target: ExtendableTarget, request: AppendRequest, report: Report) -> E
         checked = project(source_name, dataset, target.form, target.store is not None, report, request.options)
         if checked is not None:
             omissions.refuse(checked, request.options, report)
-            if request.units:
+            if request.units is not None:
                 table, plan = plan_units(MAJORITY, ((name, first), (source_name, checked)), report, extends=True)
                 for note in () if plan is None else (plan,):
                     report.add(note)
@@ -356,7 +360,7 @@ def _join(target: ExtendableTarget, request: AppendRequest, report: Report) -> E
     along = tuple(way.dimensions)
     rule: Literal["last"] | None = "last" if request.region and len(along) == 1 else None
     spec = CombineSpec(
-        along, ordered=False, join=request.join, duplicates=rule, repack=request.repack, extends=not fits
+        along, in_place=True, ordered=False, join=request.join, duplicates=rule, repack=request.repack, extends=not fits
     )
     whole = combine(every, spec, report)
     pieces = place_runs(every, way, region=request.region, report=report)

@@ -7,14 +7,13 @@ values of the coordinate, are replaced; the others follow.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 from nczarr.arrays.execution.counts import Step, Watcher
 from nczarr.arrays.lazy_numpy import NDArray, np
 from nczarr.diagnostics.report import Report
 from nczarr.options import Options
-from nczarr.pipeline.compare.difference import show
 from nczarr.pipeline.phases import Input
 from nczarr.pipeline.select.selection import Subset
 from nczarr.plan.plans import Conversion
@@ -22,7 +21,7 @@ from nczarr.plugins.combine.arrays.cell_positions import CellRun
 from nczarr.plugins.combine.join import Combined, Recoding
 from nczarr.plugins.combine.join.agreement import Join, Way, is_coordinate
 from nczarr.plugins.combine.join.axis_order import Duplicates, by_values
-from nczarr.plugins.combine.join.coordinate_order import NATURAL, natural_key
+from nczarr.plugins.combine.join.coordinate_order import NATURAL, natural_key, words_of
 from nczarr.registry import Format
 from nczarr.semantics.checked import Checked, whole_parts
 from nczarr.stores.base import Store
@@ -55,8 +54,8 @@ class AppendRequest(NamedTuple):
     """Give the sources the packing of the target."""
     unsorted: bool = False
     """Keep the order of the sources in a reference document, whatever the coordinate says."""
-    units: bool = False
-    """Convert values of the sources to the units of the target."""
+    units: str | None = None
+    """Units of the target, or `majority`: values of the sources are converted to them. None: they must be equal."""
     rehearsal: bool = False
     """Write nothing."""
     discard: bool = False
@@ -185,7 +184,7 @@ def _in_order(
         if not len(values):
             continue
         at = _place(values_so_far, values) if region else len(values_so_far)
-        fault = _fault(path, values_so_far, values, at, source_name, last)
+        fault = _fault(path, values_so_far, values, at, source_name, last, words_of(target, path))
         if fault is not None:
             faults.append((fault, not region and len(np.intersect1d(values_so_far, values)) > 0))
             continue
@@ -216,10 +215,18 @@ def _place(values_so_far: NDArray[Any], values: NDArray[Any]) -> int:
     return int(matches[0]) if len(matches) else len(values_so_far)
 
 
-def _fault(path: str, values_so_far: NDArray[Any], values: NDArray[Any], at: int, name: str, last: str) -> str | None:
+def _fault(
+    path: str,
+    values_so_far: NDArray[Any],
+    values: NDArray[Any],
+    at: int,
+    name: str,
+    last: str,
+    show: Callable[[Any], str],
+) -> str | None:
     """Return why the values of a source do not fit at a place, or None.
 
-    `values_so_far`: the values so far; `last`: the name of the dataset that has the last.
+    `values_so_far`: the values so far; `last`: the name of the dataset that has the last; `show`: words for a value.
     """
     shared = values_so_far[at : at + len(values)]
     differ = np.flatnonzero(shared != values[: len(shared)])

@@ -30,7 +30,7 @@ from nczarr.plugins.combine.join.contribution import (
     add_axis,
     whole_first,
 )
-from nczarr.plugins.combine.join.coordinate_order import Ascending, OrderFault
+from nczarr.plugins.combine.join.coordinate_order import Ascending, OrderFault, words_of
 from nczarr.plugins.combine.join.result_grid import ResultGrid
 from nczarr.semantics.checked import Checked, Omission, resize
 
@@ -110,7 +110,9 @@ class Combination:
         """Arrays of each variable in every source: one, or the parts of each source."""
         self.given: set[str] = set()
         """Variables with data in any source."""
-        self._ascending = {path: Ascending(path, extends=model.wanted.extends) for path in model.ordered}
+        self._ascending = {
+            path: Ascending(path, words_of(model.checked, path), extends=model.wanted.extends) for path in model.ordered
+        }
         self._known: KnownPlaces | None = None
         self._made: dict[str, str] = {}
         """Messages on variables with chunks that no source has."""
