@@ -125,30 +125,12 @@ def append(
     if region not in (None, "auto"):
         raise ValueError(f"{region!r} is not a region; use 'auto' or None")
     report, path = Report(), os.fspath(target)
-    options = options_from(
-        storage_options=storage_options,
-        following=following,
-        allow_loss=allow_loss,
-        memory=memory,
-        workers=workers,
-        message=message,
-        author=author,
-        virtual=virtual,
-        verify=verify,
-    )
-    request = AppendRequest(
-        inputs_of(sources, options),
-        path,
-        (along,) if isinstance(along, str) else tuple(along),
-        Subset(list_texts(variables), list_texts(groups), related=coordinates),
-        options,
-        region == "auto",
-        join=join,
-        repack=repack,
-        units=units,
-        discard=discard,
-        unnamed=isinstance(sources, str | os.PathLike),
-    )
+    options = options_from(storage_options=storage_options, following=following, allow_loss=allow_loss, memory=memory)
+    options = options._replace(workers=workers, message=message, author=author, virtual=virtual, verify=verify)
+    subset = Subset(list_texts(variables), list_texts(groups), related=coordinates)
+    inputs, is_path = inputs_of(sources, options), isinstance(sources, str | os.PathLike)
+    request = AppendRequest(inputs, path, list_texts(along), subset, options, region == "auto", unnamed=is_path)
+    request = request._replace(join=join, repack=repack, units=units, discard=discard)
     with remove_fetched_files():
         result = run(request, report)
     return finish(None if result is None else result.conversion, path, report)

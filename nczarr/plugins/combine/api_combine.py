@@ -156,25 +156,12 @@ def combine(
     report = Report()
     subset = subset_from(report, **options)
     settings = options_from(**options)
-    request = CombineRequest(
-        inputs_of(sources, settings, options.get("from_format")),
-        CombineSpec(
-            (along,) if isinstance(along, str) else tuple(along),
-            new_dim,
-            recoding=Recoding(units) if units is not None or decode_times else None,
-            join=join,
-            sort=sort,
-            duplicates=duplicates,
-            ordered=not unsorted,
-            repack=repack,
-        ),
-        None if target is None else os.fspath(target),
-        format,
-        subset,
-        settings,
-        options.get("from_format"),
-        unnamed=isinstance(sources, str | os.PathLike),
-    )
+    recoding = Recoding(units) if units is not None or decode_times else None
+    spec = CombineSpec(list_texts(along), new_dim, recoding=recoding, join=join, sort=sort, duplicates=duplicates)
+    spec = spec._replace(ordered=not unsorted, repack=repack)
+    place, form = None if target is None else os.fspath(target), options.get("from_format")
+    request = CombineRequest(inputs_of(sources, settings, form), spec, place, format, subset, settings, form)
+    request = request._replace(unnamed=isinstance(sources, str | os.PathLike))
     if target is None:
         ready = prepare(request, report)
         raise_errors(report)
@@ -300,20 +287,10 @@ def append(
     options = options_from(
         storage_options=storage_options, following=following, writing=writing, workers=workers, dask=dask, verify=verify
     )
-    request = AppendRequest(
-        inputs_of(sources, options),
-        path,
-        (along,) if isinstance(along, str) else tuple(along),
-        Subset(list_texts(variables), list_texts(groups), related=coordinates),
-        options,
-        recoding=Recoding(units) if units is not None or decode_times else None,
-        join=join,
-        sort=sort,
-        duplicates=duplicates,
-        unsorted=unsorted,
-        repack=repack,
-        document=True,
-    )
+    subset = Subset(list_texts(variables), list_texts(groups), related=coordinates)
+    request = AppendRequest(inputs_of(sources, options), path, list_texts(along), subset, options, document=True)
+    request = request._replace(recoding=Recoding(units) if units is not None or decode_times else None, join=join)
+    request = request._replace(sort=sort, duplicates=duplicates, unsorted=unsorted, repack=repack)
     with remove_fetched_files():
         done = run(request, report)
     return finish(None if done is None else done.conversion, path, report)

@@ -112,16 +112,10 @@ def run(arguments: argparse.Namespace) -> int:
     done: list[Appended] = []
     status = messages.guard(lambda: _run(arguments, messages.report, done))
     for appended in done:
-        result = CommandResult(
-            name,
-            arguments.target,
-            number,
-            () if appended.completed else (appended.conversion,),
-            lengths={path: new for path, (_, new) in appended.lengths.items()},
-            previous_lengths={path: old for path, (old, _) in appended.lengths.items()},
-            replaced_keys=appended.rewritten,
-            completed=appended.completed,
-        )
+        conversions = () if appended.completed else (appended.conversion,)
+        old, new = ({path: pair[side] for path, pair in appended.lengths.items()} for side in (0, 1))
+        result = CommandResult(name, arguments.target, number, conversions, new, old)
+        result = result._replace(replaced_keys=appended.rewritten, completed=appended.completed)
         words = _summary(appended, number) if name == APPEND else _describe_added(appended, number)
         messages.result(f"`{show(arguments.target)}`: {words}", result)
     return status
@@ -135,25 +129,15 @@ def _run(arguments: argparse.Namespace, report: Report, done: list[Appended]) ->
     if subset is None:
         return
     options = options_of(arguments, special=document)
-    request = AppendRequest(
-        inputs_of(arguments.sources, options, arguments.form),
-        arguments.target,
-        tuple(arguments.along),
-        subset,
-        options,
-        arguments.region == "auto",
-        recoding=recoding_of(arguments) if document else None,
-        join=arguments.join,
-        sort=getattr(arguments, "sort", False),
-        duplicates=getattr(arguments, "duplicates", None),
-        repack=arguments.repack,
-        unsorted=getattr(arguments, "unsorted", False),
-        units=None if document else arguments.units,
-        rehearsal=arguments.dry_run,
-        discard=arguments.discard,
-        document=document,
-        unnamed=True,
-    )
+    inputs, along = inputs_of(arguments.sources, options, arguments.form), tuple(arguments.along)
+    request = AppendRequest(inputs, arguments.target, along, subset, options, arguments.region == "auto", unnamed=True)
+    request = request._replace(join=arguments.join, repack=arguments.repack, discard=arguments.discard)
+    request = request._replace(rehearsal=arguments.dry_run, document=document)
+    if document:
+        request = request._replace(recoding=recoding_of(arguments), sort=arguments.sort)
+        request = request._replace(duplicates=arguments.duplicates, unsorted=arguments.unsorted)
+    else:
+        request = request._replace(units=arguments.units)
     if document:
         with counting(arguments, "sources", len(arguments.sources) + 1) as step:
             appended = append(request, report, step=step)

@@ -132,26 +132,11 @@ def _run(
     subset = subset_of(arguments, report)
     if subset is None or (target is None and not _is_text(form, report)):
         return
-    request = CombineRequest(
-        inputs_of(arguments.sources, options, arguments.form),
-        CombineSpec(
-            tuple(arguments.along),
-            arguments.new_dim,
-            recoding=recoding_of(arguments),
-            join=arguments.join,
-            sort=arguments.sort,
-            duplicates=arguments.duplicates,
-            repack=arguments.repack,
-            ordered=not arguments.unsorted,
-        ),
-        target,
-        form,
-        subset,
-        options,
-        arguments.form,
-        arguments.dry_run,
-        arguments.unnamed,
-    )
+    spec = CombineSpec(tuple(arguments.along), arguments.new_dim, recoding=recoding_of(arguments), join=arguments.join)
+    spec = spec._replace(sort=arguments.sort, duplicates=arguments.duplicates, ordered=not arguments.unsorted)
+    spec, inputs = spec._replace(repack=arguments.repack), inputs_of(arguments.sources, options, arguments.form)
+    request = CombineRequest(inputs, spec, target, form, subset, options, arguments.form, arguments.dry_run)
+    request = request._replace(unnamed=arguments.unnamed)
     with counting(arguments, "sources", len(request.inputs)) as step:
         ready = prepare(request, report, step)
     if ready is None or ready.conversion is None:

@@ -184,9 +184,10 @@ def _in_order(
         if not len(values):
             continue
         at = _place(values_so_far, values) if region else len(values_so_far)
-        fault = _fault(path, values_so_far, values, at, source_name, last, words_of(target, path))
+        fault = _fault(values_so_far, values, at, source_name, last, words_of(target, path))
         if fault is not None:
-            faults.append((fault, not region and len(np.intersect1d(values_so_far, values)) > 0))
+            able = not region and len(np.intersect1d(values_so_far, values)) > 0
+            faults.append((f"the values of `{path}` do not {fault}", able))
             continue
         values_so_far = np.concatenate([values_so_far[:at], values, values_so_far[at + len(values) :]])
         last = source_name
@@ -216,13 +217,7 @@ def _place(values_so_far: NDArray[Any], values: NDArray[Any]) -> int:
 
 
 def _fault(
-    path: str,
-    values_so_far: NDArray[Any],
-    values: NDArray[Any],
-    at: int,
-    name: str,
-    last: str,
-    show: Callable[[Any], str],
+    values_so_far: NDArray[Any], values: NDArray[Any], at: int, name: str, last: str, show: Callable[[Any], str]
 ) -> str | None:
     """Return why the values of a source do not fit at a place, or None.
 
@@ -233,7 +228,7 @@ def _fault(
     if len(differ):
         place = int(differ[0])
         text = f"{show(values[place])} in `{name}` where the target has {show(shared[place])}"
-        return f"the values of `{path}` do not match: {text}"
+        return f"match: {text}"
     tail = (
         values_so_far[max(0, len(values_so_far) - 2) :] if at + len(values) > len(values_so_far) else values_so_far[:0]
     )
@@ -249,4 +244,4 @@ def _fault(
     place = int(wrong[0])
     word = "decrease" if falls else "increase"
     where = f" in `{last}`" if place == 0 and len(tail) else ""
-    return f"the values of `{path}` do not {word}: {show(rest[place + 1])} in `{name}` after {show(rest[place])}{where}"
+    return f"{word}: {show(rest[place + 1])} in `{name}` after {show(rest[place])}{where}"

@@ -85,9 +85,7 @@ def combine(sources: Iterable[tuple[str, Checked]], spec: CombineSpec, report: R
         if report.errors > before:
             return None
         combination.add(contribution_of(name, checked, combination.model))
-    if combination is None or report.errors > before:
-        return None
-    return combination.finish(report)
+    return None if combination is None or report.errors > before else combination.finish(report)
 
 
 class Combined(NamedTuple):
@@ -173,17 +171,9 @@ def combine_sources(
         report.add(plan)
     forget = (lambda: None) if book is None else book.remove
     totals = {path: complete.dimensions[path].size for path in combination.lengths}
-    return Combined(
-        complete,
-        combination.names,
-        combination.lengths,
-        totals,
-        request.spec.is_placed,
-        {} if combination.grid is None else combination.grid.list_sequences(),
-        combination.unordered,
-        combination.repeated,
-        forget,
-    )
+    sequences = {} if combination.grid is None else combination.grid.list_sequences()
+    rows = combination.unordered, combination.repeated, forget
+    return Combined(complete, combination.names, combination.lengths, totals, request.spec.is_placed, sequences, *rows)
 
 
 def _plan_units(

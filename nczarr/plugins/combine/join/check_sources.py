@@ -272,7 +272,7 @@ class _Survey:
             report.warning("unequal-storage", text, notes=notes, helps=helps)
             return
         assert self._model is not None
-        difference = SourceDifference(*traits[0], *(text for text, _ in rows[:2]))
+        difference = SourceDifference(*traits[0], rows[0][0], rows[1][0])
         helps = list_helps(traits, difference, CombineSpec(tuple(self.along)), self._model, self.way)
         report.error("unequal-sources", message, notes=notes, helps=helps)
 

@@ -195,9 +195,7 @@ class Combination:
             if path not in faulty and not self.model.wanted.extends:  # the caller knows what an extended target has
                 fault = fault._replace(severity=Severity.WARNING) if self.model.wanted.lenient else fault
                 fault.report(report)
-        if report.errors > before:
-            return None
-        return self._combine(report)
+        return None if report.errors > before else self._combine(report)
 
     def _combine(self, report: Report) -> Checked | None:
         """Return the combined dataset; None after unaligned chunks or differing fill values are reported."""
