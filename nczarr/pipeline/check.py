@@ -142,7 +142,7 @@ def check(request: CheckRequest, report: Report) -> int:
 def _check(request: CheckRequest, report: Report) -> int:
     """Check as other readers do (`judges`), then the dataset itself; return the number of faults that were shown."""
     raw = bool(request.conventions or request.schema)
-    options = request.options._replace(aggregation="keep" if raw else "expand", inspect=True)
+    options = request.options._replace(aggregation="keep" if raw else "expand", inspect=True, verify=request.values)
     peers = [peer for peer in request.judges if not isinstance(peer, Format)]
     source = request.content
     if source is None and peers:

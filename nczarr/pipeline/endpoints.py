@@ -186,6 +186,8 @@ def target_format(path: str, name: str | None, report: Report) -> Format | None:
             helps.insert(0, f"did you mean {' or '.join(begun)}?")
         elif name:
             helps[:0] = suggest(name, writable)
+        elif not place.remote and os.path.isdir(place.path):
+            helps.insert(0, f"name a file in it, such as `{place.path.rstrip('/')}/NAME.nc`")
         report.error("unknown-target", f"{what} does not name a format that can be written", helps=helps)
         return None
     unmet = unmet_mode(place, form)

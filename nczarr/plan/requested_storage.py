@@ -26,7 +26,7 @@ from nczarr.ast.plain import plain
 from nczarr.ast.rectilinear import Lengths, largest, varies, within
 from nczarr.diagnostics.report import Report, suggest
 from nczarr.options import AUTO, Access, Options
-from nczarr.plan.chunk_lengths import ShardRequest, default_chunks, fits
+from nczarr.plan.chunk_lengths import ShardRequest, default_chunks, fits, inner_chunks
 from nczarr.plan.chunk_sizes import LARGEST_STEP, LEAST, lengths_of_size
 from nczarr.plan.plans import StorePlan
 from nczarr.registry import Arrays
@@ -199,6 +199,11 @@ def storage_of(
     if storage.chunks is not None and varies(storage.chunks):
         storage = storage.model_copy(update={"chunks": _fit(storage.chunks, limits, requests)})
     chunks = _request_chunks(path, variable, shape, requests, itemsize, limits)
+    cut, asked = chunks or storage.chunks, requests.lengths(requests.shards, variable)
+    if cut and any(asked) and path not in {*requests.shards, *requests.chunks} and not varies(cut):
+        fixed = requests.lengths({} if path in requests.undivided else requests.chunks, variable)
+        asked = [None if chunk else shard for shard, chunk in zip(asked, fixed, strict=True)]
+        chunks = inner_chunks(tuple(asked), cut, shape)  # lengths of the source need not divide shards
     codecs = requests.codecs.get(path, requests.codecs.get("") if shape else None)
     is_bare = codecs and (path if path in requests.codecs else "") in requests.bare
     if codecs and is_bare and codecs != storage.codecs and _shuffle_helps(variable):  # equal chunks are copied
@@ -353,10 +358,11 @@ def _check_lengths(
         variable = checked.variables.get(name)
         if variable is not None:
             if isinstance(lengths, tuple) and len(lengths) != len(variable.dimensions):
-                counted = (
-                    f"{len(lengths)} lengths are given for `{name}`, which has {len(variable.dimensions)} dimensions"
-                )
-                report.error(code, f"`{option}` gives {counted}", variable.span)
+                given, shape = len(lengths), checked.shapes[name]
+                counted = f"{given} length{'s' * (given != 1)} for `{name}`, which has {len(shape)} dimensions"
+                example = ",".join(map(str, (*lengths, *shape[given:])[: len(shape)]))
+                helps = [f"give one for each: `{option} {name}={example}`"] if shape else []
+                report.error(code, f"`{option}` gives {counted}", variable.span, helps=helps)
         elif isinstance(lengths, str | int) and not name:
             continue
         elif isinstance(lengths, str | int) or len(lengths) != 1 or not (name in simple or name in checked.dimensions):

@@ -11,7 +11,7 @@ import errno
 import os
 import stat
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from threading import Lock
 from typing import Any, NoReturn
 
@@ -23,7 +23,7 @@ from nczarr.stores.places import find_places
 from nczarr.stores.ranges import Range, neighbours
 from nczarr.stores.reference_policy import Followed, ForbiddenTargetError, Policy
 from nczarr.stores.remote_file import Connection
-from nczarr.stores.stat import Facts, facts, facts_at
+from nczarr.stores.stat import Facts, changes, facts, facts_at, read_noted
 
 MOST_FAULTS = 20
 """Maximum reported targets."""
@@ -60,13 +60,14 @@ class ReferenceStore(Store):
         self.__dict__.update(state)
         self._begin()
 
-    def check(self, report: Report, accepts: Callable[[str], bool]) -> None:
+    def check(self, report: Report, accepts: Callable[[str], bool], changed: Severity = Severity.WARNING) -> None:
         """Report forbidden-target, and unsafe-key as a loss, without opening targets. Raises OSError.
 
-        Notes the properties of all targets.
+        Notes the properties of all targets. Local ones that have changed are `changed`: changed-target.
         """
-        faults, noted, facts_of_targets = 0, self.references.noted, dict[str, Mapping[str, Any]]()
+        faults, noted, kept = 0, self.references.noted, dict[str, Mapping[str, Any]]()
         recorded = noted.get("targets") if isinstance(noted, Mapping) else None
+        recorded = recorded if isinstance(recorded, Mapping) else {}
         label = Label(key=self.path)
         allowed = accepts("unsafe-key")
         helps = () if allowed else ("read the rest with `--allow-loss unsafe-key`",)
@@ -84,12 +85,13 @@ class ReferenceStore(Store):
                 continue
             self.distant = self.distant or place.path is None
             if url is not None:
-                facts = recorded.get(url) if isinstance(recorded, Mapping) else None
-                facts_of_targets[place.path or place.url] = {
-                    **(facts if isinstance(facts, Mapping) else {}),
-                    "url": url,
-                }
-        self.target_facts = facts_of_targets
+                known = recorded.get(url)
+                kept[place.path or place.url] = {**(known if isinstance(known, Mapping) else {}), "url": url}
+                if known and place.path is not None:
+                    with suppress(OSError, ValueError):  # reported when it is read
+                        for change in [*describe_changes(url, key, read_noted(known), facts(place.path))][:1]:
+                            report.add(change._replace(severity=changed))
+        self.target_facts = kept
 
     def _place(self, url: str | None) -> Followed:
         place = self._places.get(url)
@@ -225,16 +227,9 @@ class ReferenceStore(Store):
         """Return the bytes of remote keys; one request brings adjacent ones. Raises OSError, CompileError."""
         targets: dict[str, list[tuple[int, int, str]]] = {}
         for key in keys:
-            reference_and_place = self._find(key)
-            if (
-                reference_and_place is not None
-                and not isinstance(reference_and_place, bytes)
-                and reference_and_place[1].path is None
-                and reference_and_place[0].length
-            ):
-                targets.setdefault(reference_and_place[1].url, []).append(
-                    (reference_and_place[0].offset, reference_and_place[0].length, key)
-                )
+            found = self._find(key)
+            if isinstance(found, tuple) and found[1].path is None and found[0].length:
+                targets.setdefault(found[1].url, []).append((found[0].offset, found[0].length, key))
         brought: dict[str, bytes] = {}
         for url, places in targets.items():
             for begin, end, group in neighbours(places):
@@ -265,6 +260,13 @@ class ReferenceStore(Store):
     def children(self, prefix: str) -> list[str]:
         """Return the valid next segments after `prefix`."""
         return [name for name in self.references.children(prefix) if is_safe(name)]
+
+
+def describe_changes(url: str | None, key: str, then: Facts, now: Facts) -> Iterator[Diagnostic]:
+    """Yield what has changed of a target since its properties were recorded. `key`: one that refers to it."""
+    for change in changes(then, now):
+        text = f"`{'null' if url is None else show(url)}`, the target of `{key}`, has changed: {change}"
+        yield Diagnostic("changed-target", Severity.ERROR, text, Label(key=key))
 
 
 def _size(connection: Connection) -> int | None:

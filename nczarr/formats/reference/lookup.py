@@ -15,7 +15,7 @@ from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from nczarr.diagnostics.report import CompileError, Report, Source
+from nczarr.diagnostics.report import CompileError, Report, Severity, Source
 from nczarr.formats.reference import parquet, wire
 from nczarr.formats.reference.limits import DEFAULT, Limits
 from nczarr.formats.reference.wire import encode
@@ -232,5 +232,5 @@ def opens(source: Source | Store, report: Report, options: Options) -> Reference
         return None
     store = ReferenceStore(references, Policy(home_of(source), options.following), name, options.storage.of("source"))
     before = report.errors
-    store.check(report, options.accepts)
+    store.check(report, options.accepts, Severity.ERROR if options.verify else Severity.WARNING)
     return store if report.errors == before else None

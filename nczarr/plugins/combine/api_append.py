@@ -19,9 +19,9 @@ def append(
     sources: Dataset | Iterable[Dataset],
     target: str | os.PathLike[str],
     *,
-    along: str | Iterable[str],
+    along: str | Iterable[str] = (),
     region: Literal["auto"] | None = None,
-    units: Literal["majority"] | None = None,
+    units: str | None = None,
     join: Join = "exact",
     repack: bool = False,
     variables: Iterable[str] = (),
@@ -50,12 +50,14 @@ def append(
         Path or URL of a Zarr store, a netCDF file, an icechunk repository or a document
         of references.
     along : str or Iterable of str
-        Dimensions to extend, simple names or paths.
+        Dimensions to extend, simple names or paths. By default the one whose length differs
+        from that of the first source, or the only unlimited one.
     region : "auto", optional
         Replace the records whose coordinates the target has already. None: they are
         an error.
-    units : "majority", optional
-        Convert values of the sources to the units of the target. None: other units are an error.
+    units : str, optional
+        Convert values of the sources to the units of the target: `"majority"`, or these units.
+        None: other units are an error.
     join : str
         Treatment of variables and coordinates that differ from those of the target: `"exact"`,
         an error; `"outer"`, fill values where a source lacks a variable or a part; `"override"`,
@@ -122,32 +124,13 @@ def append(
     check_choices(join)
     if region not in (None, "auto"):
         raise ValueError(f"{region!r} is not a region; use 'auto' or None")
-    if units not in (None, "majority"):
-        raise ValueError(f"{units!r} are not the units of the target; use 'majority' or None")
     report, path = Report(), os.fspath(target)
-    options = options_from(
-        storage_options=storage_options,
-        following=following,
-        allow_loss=allow_loss,
-        memory=memory,
-        workers=workers,
-        message=message,
-        author=author,
-        virtual=virtual,
-        verify=verify,
-    )
-    request = AppendRequest(
-        inputs_of(sources, options),
-        path,
-        (along,) if isinstance(along, str) else tuple(along),
-        Subset(list_texts(variables), list_texts(groups), related=coordinates),
-        options,
-        region == "auto",
-        join=join,
-        repack=repack,
-        units=units == "majority",
-        discard=discard,
-    )
+    options = options_from(storage_options=storage_options, following=following, allow_loss=allow_loss, memory=memory)
+    options = options._replace(workers=workers, message=message, author=author, virtual=virtual, verify=verify)
+    subset = Subset(list_texts(variables), list_texts(groups), related=coordinates)
+    inputs, is_path = inputs_of(sources, options), isinstance(sources, str | os.PathLike)
+    request = AppendRequest(inputs, path, list_texts(along), subset, options, region == "auto", unnamed=is_path)
+    request = request._replace(join=join, repack=repack, units=units, discard=discard)
     with remove_fetched_files():
         result = run(request, report)
     return finish(None if result is None else result.conversion, path, report)

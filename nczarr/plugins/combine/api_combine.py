@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping
+from errno import EEXIST
 from typing import TYPE_CHECKING, Any, Unpack, overload
 
 from nczarr.api.options import ConvertOptions, takes
@@ -131,7 +132,8 @@ def combine(
     ValueError
         If `join` or `duplicates` is another word.
     FileExistsError
-        If the target exists and `overwrite` is false.
+        If the target exists and `overwrite` is false, or if `sources` is one path and the target
+        looks like a second source.
 
     Examples
     --------
@@ -147,36 +149,28 @@ def combine(
     from nczarr.diagnostics.report import CompileError, Report
     from nczarr.plugins.combine.join import CombineRequest, CombineSpec, Recoding, prepare
     from nczarr.plugins.combine.join.agreement import check_choices
+    from nczarr.plugins.combine.join.target import FORGOTTEN
     from nczarr.stores.spool import remove_fetched_files
 
     check_choices(join, duplicates)
     report = Report()
     subset = subset_from(report, **options)
     settings = options_from(**options)
-    request = CombineRequest(
-        inputs_of(sources, settings, options.get("from_format")),
-        CombineSpec(
-            (along,) if isinstance(along, str) else tuple(along),
-            new_dim,
-            recoding=Recoding(units) if units is not None or decode_times else None,
-            join=join,
-            sort=sort,
-            duplicates=duplicates,
-            ordered=not unsorted,
-            repack=repack,
-        ),
-        None if target is None else os.fspath(target),
-        format,
-        subset,
-        settings,
-        options.get("from_format"),
-    )
+    recoding = Recoding(units) if units is not None or decode_times else None
+    spec = CombineSpec(list_texts(along), new_dim, recoding=recoding, join=join, sort=sort, duplicates=duplicates)
+    spec = spec._replace(ordered=not unsorted, repack=repack)
+    place, form = None if target is None else os.fspath(target), options.get("from_format")
+    request = CombineRequest(inputs_of(sources, settings, form), spec, place, format, subset, settings, form)
+    request = request._replace(unnamed=isinstance(sources, str | os.PathLike))
     if target is None:
         ready = prepare(request, report)
         raise_errors(report)
         return handle_of(None if ready is None else ready.combined.checked, report)
     with remove_fetched_files():
         ready = prepare(request, report)
+        if any(FORGOTTEN in one.helps for one in report.list_sorted()):
+            text = "the target exists, and may be one more source: sources are a list, as in combine([a, b], target)"
+            raise FileExistsError(EEXIST, text, request.target)
         raise_errors(report, request.target)
         if ready is None:
             raise CompileError(report.list_sorted())
@@ -291,27 +285,12 @@ def append(
     check_choices(join, duplicates)
     report, path = Report(), os.fspath(document)
     options = options_from(
-        storage_options=storage_options,
-        following=following,
-        writing=writing,
-        workers=workers,
-        dask=dask,
-        verify=verify,
+        storage_options=storage_options, following=following, writing=writing, workers=workers, dask=dask, verify=verify
     )
-    request = AppendRequest(
-        inputs_of(sources, options),
-        path,
-        (along,) if isinstance(along, str) else tuple(along),
-        Subset(list_texts(variables), list_texts(groups), related=coordinates),
-        options,
-        recoding=Recoding(units) if units is not None or decode_times else None,
-        join=join,
-        sort=sort,
-        duplicates=duplicates,
-        unsorted=unsorted,
-        repack=repack,
-        document=True,
-    )
+    subset = Subset(list_texts(variables), list_texts(groups), related=coordinates)
+    request = AppendRequest(inputs_of(sources, options), path, list_texts(along), subset, options, document=True)
+    request = request._replace(recoding=Recoding(units) if units is not None or decode_times else None, join=join)
+    request = request._replace(sort=sort, duplicates=duplicates, unsorted=unsorted, repack=repack)
     with remove_fetched_files():
         done = run(request, report)
     return finish(None if done is None else done.conversion, path, report)

@@ -12,7 +12,7 @@ from nczarr.cli.progress import CommandResult, counting, print_plan, progress, s
 from nczarr.cli.shared import Messages
 from nczarr.diagnostics.secrets import show
 from nczarr.options import ARGUMENTS, COMBINATION, READING, REPORTING, RUN, SELECTING
-from nczarr.plugins.combine.command_options import OPTIONS, list_sources, recoding_of
+from nczarr.plugins.combine.command_options import OPTIONS, find_pattern, list_sources, recoding_of
 
 if TYPE_CHECKING:
     from nczarr.diagnostics.report import Report
@@ -50,7 +50,7 @@ def parser() -> Command:
     """Return the parser of `append`."""
     subparser = Command(
         APPEND,
-        "[OPTION]… SRC… DST --along NAME",
+        "[OPTION]… SRC… DST",
         "Extend an existing Zarr store, netCDF file, icechunk repository or reference document along a dimension. The "
         "sources are compared with the target before anything is written. At any moment the target reads as before or "
         "as after; an interrupted run is continued by the same command.",
@@ -60,14 +60,7 @@ def parser() -> Command:
         ARGUMENTS, "sources", metavar="SRC", nargs="+", help="file, store or URL, in order; - is standard input"
     )
     subparser.option(ARGUMENTS, "target", metavar="DST", help="existing store, file or repository")
-    subparser.option(
-        COMBINATION,
-        "--along",
-        action="append",
-        required=True,
-        metavar="NAME",
-        help="dimension that grows; repeatable",
-    )
+    _add_along(subparser, "grows")
     subparser.option(
         COMBINATION,
         "--region",
@@ -95,21 +88,16 @@ def refs_append() -> Command:
     )
     subparser.set_defaults(region=None, discard=False)
     subparser.option(
-        ARGUMENTS,
-        "target",
-        metavar="DOC",
-        help="reference document to extend: a file, a URL or a local folder",
+        ARGUMENTS, "target", metavar="DOC", help="reference document to extend: a file, a URL or a local folder"
     )
     subparser.option(ARGUMENTS, "sources", metavar="SRC", nargs="+", help="file, store or URL, in order")
-    subparser.option(
-        COMBINATION,
-        "--along",
-        action="append",
-        default=[],
-        metavar="NAME",
-        help="dimension to extend (default: the one whose length differs, or the unlimited one); repeatable",
-    )
+    _add_along(subparser, "is extended")
     return subparser.complete(SHARED, OF_DOCUMENTS, own=OPTIONS)
+
+
+def _add_along(subparser: Command, verb: str) -> None:
+    text = f"dimension that {verb} (default: the one whose length differs, or the unlimited one); repeatable"
+    subparser.option(COMBINATION, "--along", action="append", default=[], metavar="NAME", help=text)
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -117,22 +105,17 @@ def run(arguments: argparse.Namespace) -> int:
     name, number = arguments.command, len(arguments.sources)
     if name == REFS_APPEND and "-" in (arguments.target, *arguments.sources):
         return misuse(name, "standard input cannot be read again: name files")
-    if name == APPEND and arguments.units not in (None, "majority"):
-        return misuse(name, "the target keeps its units: --units majority converts the sources to them")
+    pattern = find_pattern(arguments.sources)
+    if pattern is not None:
+        return misuse(name, pattern)
     messages = Messages(arguments)
     done: list[Appended] = []
     status = messages.guard(lambda: _run(arguments, messages.report, done))
     for appended in done:
-        result = CommandResult(
-            name,
-            arguments.target,
-            number,
-            () if appended.completed else (appended.conversion,),
-            lengths={path: new for path, (_, new) in appended.lengths.items()},
-            previous_lengths={path: old for path, (old, _) in appended.lengths.items()},
-            replaced_keys=appended.rewritten,
-            completed=appended.completed,
-        )
+        conversions = () if appended.completed else (appended.conversion,)
+        old, new = ({path: pair[side] for path, pair in appended.lengths.items()} for side in (0, 1))
+        result = CommandResult(name, arguments.target, number, conversions, new, old)
+        result = result._replace(replaced_keys=appended.rewritten, completed=appended.completed)
         words = _summary(appended, number) if name == APPEND else _describe_added(appended, number)
         messages.result(f"`{show(arguments.target)}`: {words}", result)
     return status
@@ -146,24 +129,15 @@ def _run(arguments: argparse.Namespace, report: Report, done: list[Appended]) ->
     if subset is None:
         return
     options = options_of(arguments, special=document)
-    request = AppendRequest(
-        inputs_of(arguments.sources, options, arguments.form),
-        arguments.target,
-        tuple(arguments.along),
-        subset,
-        options,
-        arguments.region == "auto",
-        recoding=recoding_of(arguments) if document else None,
-        join=arguments.join,
-        sort=getattr(arguments, "sort", False),
-        duplicates=getattr(arguments, "duplicates", None),
-        repack=arguments.repack,
-        unsorted=getattr(arguments, "unsorted", False),
-        units=not document and arguments.units is not None,
-        rehearsal=arguments.dry_run,
-        discard=arguments.discard,
-        document=document,
-    )
+    inputs, along = inputs_of(arguments.sources, options, arguments.form), tuple(arguments.along)
+    request = AppendRequest(inputs, arguments.target, along, subset, options, arguments.region == "auto", unnamed=True)
+    request = request._replace(join=arguments.join, repack=arguments.repack, discard=arguments.discard)
+    request = request._replace(rehearsal=arguments.dry_run, document=document)
+    if document:
+        request = request._replace(recoding=recoding_of(arguments), sort=arguments.sort)
+        request = request._replace(duplicates=arguments.duplicates, unsorted=arguments.unsorted)
+    else:
+        request = request._replace(units=arguments.units)
     if document:
         with counting(arguments, "sources", len(arguments.sources) + 1) as step:
             appended = append(request, report, step=step)

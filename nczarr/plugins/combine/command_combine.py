@@ -13,7 +13,7 @@ from nczarr.cli.shared import Messages
 from nczarr.diagnostics.report import Report
 from nczarr.diagnostics.secrets import show
 from nczarr.options import ARGUMENTS, COMBINATION, CONVERTING, TARGET
-from nczarr.plugins.combine.command_options import OPTIONS, list_sources, recoding_of
+from nczarr.plugins.combine.command_options import OPTIONS, find_pattern, list_sources, recoding_of
 from nczarr.registry import REFERENCE
 
 if TYPE_CHECKING:
@@ -88,12 +88,16 @@ def _make_parser(name: str, usage: str) -> Command:
 
 def run(arguments: argparse.Namespace) -> int:
     """Combine; return the status."""
-    name = arguments.command
+    name, arguments.unnamed = arguments.command, arguments.target is None
     if name == COMBINE and arguments.target is None:
         if len(arguments.sources) < 2:
             return misuse(name, "name the sources and, as the last argument, the target")
         *arguments.sources, target = arguments.sources
-        arguments.target = None if target == "-" else target
+        arguments.target = target
+    arguments.target = None if arguments.target == "-" else arguments.target
+    pattern = find_pattern(arguments.sources)
+    if pattern is not None:
+        return misuse(name, pattern)
     if not arguments.along and arguments.new_dim is None:
         return misuse(name, "name a dimension of the sources with --along, or a new one with --new-dim")
     try:
@@ -128,25 +132,11 @@ def _run(
     subset = subset_of(arguments, report)
     if subset is None or (target is None and not _is_text(form, report)):
         return
-    request = CombineRequest(
-        inputs_of(arguments.sources, options, arguments.form),
-        CombineSpec(
-            tuple(arguments.along),
-            arguments.new_dim,
-            recoding=recoding_of(arguments),
-            join=arguments.join,
-            sort=arguments.sort,
-            duplicates=arguments.duplicates,
-            repack=arguments.repack,
-            ordered=not arguments.unsorted,
-        ),
-        target,
-        form,
-        subset,
-        options,
-        arguments.form,
-        arguments.dry_run,
-    )
+    spec = CombineSpec(tuple(arguments.along), arguments.new_dim, recoding=recoding_of(arguments), join=arguments.join)
+    spec = spec._replace(sort=arguments.sort, duplicates=arguments.duplicates, ordered=not arguments.unsorted)
+    spec, inputs = spec._replace(repack=arguments.repack), inputs_of(arguments.sources, options, arguments.form)
+    request = CombineRequest(inputs, spec, target, form, subset, options, arguments.form, arguments.dry_run)
+    request = request._replace(unnamed=arguments.unnamed)
     with counting(arguments, "sources", len(request.inputs)) as step:
         ready = prepare(request, report, step)
     if ready is None or ready.conversion is None:

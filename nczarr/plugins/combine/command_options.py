@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
+import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from nczarr.options import COMBINATION, Option
+from nczarr.stores.url import is_remote
 
 if TYPE_CHECKING:
     from nczarr.plugins.combine.join import Combined, Recoding
@@ -43,6 +46,14 @@ def recoding_of(arguments: argparse.Namespace) -> Recoding | None:
     from nczarr.plugins.combine.join import Recoding
 
     return Recoding(arguments.units) if arguments.units is not None or arguments.decode_times else None
+
+
+def find_pattern(sources: list[str]) -> str | None:
+    """Return a message on a source that is a pattern of file names in quotes; None without one."""
+    for source in sources:
+        if re.search(r"[*?[]", source) and not is_remote(source) and not os.path.lexists(source):
+            return f"`{source}` is no file: the shell expands patterns only if they match and are not in quotes"
+    return None
 
 
 def list_sources(combination: Combined, form: str) -> Iterator[str]:

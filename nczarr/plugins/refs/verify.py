@@ -29,8 +29,8 @@ from nczarr.options import Options
 from nczarr.pipeline import phases
 from nczarr.semantics.checked import Checked
 from nczarr.stores.base import Reference, References, Store, is_metadata, is_safe
-from nczarr.stores.references import ReferenceStore
-from nczarr.stores.stat import Facts, changes, read_noted
+from nczarr.stores.references import ReferenceStore, describe_changes
+from nczarr.stores.stat import Facts, read_noted
 
 ROWS = 1 << 16
 """References per table."""
@@ -153,9 +153,7 @@ class _Targets:
         if not isinstance(answer, Facts):
             self.failures[number] = answer
             return UNKNOWN
-        for change in changes(self.noted.get(url, Facts()), answer):
-            text = f"`{_name(url)}`, the target of `{self.first[number]}`, has changed: {change}"
-            self.faults.append(_fault("changed-target", text, self.first[number]))
+        self.faults += describe_changes(url, self.first[number], self.noted.get(url, Facts()), answer)
         return UNKNOWN if answer.size is None else answer.size
 
 
@@ -347,7 +345,11 @@ def verify(source: Source | Store, sample: int | None, report: Report, options: 
     form = registry.find_format(registry.REFERENCE)
     assert form is not None
     assert form.store.opens is not None
-    store: ReferenceStore | None = registry.load(form.store.opens)(source, report, options)
+    opening = Report(strict=report.strict)
+    opening.hides = lambda diagnostic: diagnostic.code == "changed-target"  # below: an error, remote ones too
+    store: ReferenceStore | None = registry.load(form.store.opens)(source, opening, options)
+    for diagnostic in opening.list_sorted():
+        report.add(diagnostic)
     if store is None:
         return None
     looked = look_at(store.references, store.facts, report, distant=store.distant)

@@ -321,9 +321,9 @@ def _open(
 
 
 def _warn_of_losses(handle: DatasetHandle) -> None:
-    """Warn of content that was omitted."""
-    text = omission(handle)
-    if text:
+    """Warn of content that was omitted, and of changed targets of references."""
+    texts = [omission(handle), *(one.message for one in handle.diagnostics if one.code == "changed-target")]
+    for text in filter(None, texts):
         warn(text)
 
 

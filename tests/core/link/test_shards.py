@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+import nczarr
 from nczarr.arrays.codecs.crc32c import crc32c
 from nczarr.arrays.regions import Index, Region, Selection
 from nczarr.arrays.sources.memory import Runs
@@ -219,6 +220,58 @@ def test_shards_that_do_not_suit(arguments: tuple[str, ...]) -> None:
     assert ran.status == 1
     assert "error[unmatched-shards]" in ran.err
     assert not ran.out
+
+
+SERIES = b"""netcdf s { dimensions: x = UNLIMITED ; y = 4 ; variables: double x(x) ; x:_ChunkSizes = 512 ;
+float v(x, y) ; v:_ChunkSizes = 1, 4 ; data: x = %s ; v = %s ; }"""
+
+
+def listed(count: int) -> bytes:
+    return ", ".join(map(str, range(count))).encode()
+
+
+@pytest.mark.parametrize(
+    ("options", "chunks_of_v"),
+    [
+        (("--shards", "x=10"), (1, 4)),
+        (("--shards", "x=12"), (1, 4)),
+        (("--shards", "x=10", "--chunks", "x=5"), (5, 4)),
+        (("--shards", "x=30", "--chunks", "x=1"), (1, 4)),
+    ],
+)
+def test_shards_by_dimension_need_not_hold_the_source_s_chunks(
+    tmp_path: Path, options: tuple[str, ...], chunks_of_v: tuple[int, ...]
+) -> None:
+    source, target = tmp_path / "s.nc", tmp_path / "s.zarr"
+    text = SERIES % (listed(60), listed(240))
+    assert run_command("compile", "-", "-o", str(source), stdin=text).status == 0
+    ran = run_command("convert", str(source), str(target), "--to", "zarr3", *options)
+    assert ran.status == 0, ran.err
+    with nczarr.open(source) as old, nczarr.open(target) as new:
+        assert new["v"].chunks == chunks_of_v
+        for name in ("x", "v"):
+            assert np.array_equal(old[name][:], new[name][:])
+    length = int(options[1].removeprefix("x="))
+    for name in ("x", "v"):
+        document = json.loads((target / name / "zarr.json").read_text())
+        assert document["chunk_grid"]["configuration"]["chunk_shape"][0] == length
+
+
+def test_chunks_asked_for_must_divide_shards(tmp_path: Path) -> None:
+    source = tmp_path / "s.nc"
+    text = SERIES % (listed(60), listed(240))
+    assert run_command("compile", "-", "-o", str(source), stdin=text).status == 0
+    for chunks in ("x=7", "/v=7,4"):
+        ran = run_command(
+            "convert", str(source), str(tmp_path / "s.zarr"), "--to", "zarr3", "--shards", "x=10", "--chunks", chunks
+        )
+        assert "variable `/v`: shards of length 10 are not a multiple of chunk length 7" in ran.err
+
+
+def test_too_few_lengths_have_an_example() -> None:
+    ran = run_command("compile", "-", "--to", "zarr3", "--shards", "/v=5", stdin=SERIES % (listed(2), listed(8)))
+    assert "`--shards` gives 1 length for `/v`, which has 2 dimensions" in ran.err
+    assert "`--shards /v=5,4`" in ran.err
 
 
 @pytest.mark.long

@@ -105,6 +105,34 @@ def test_a_target_that_has_changed(document: Path) -> None:
     assert message.endswith(" and is now 2023-11-14T22:13:20Z")
 
 
+@pytest.mark.parametrize("form", ["json", "parq"])
+def test_every_reader_tells_a_changed_target(document: Path, form: str, nczarr_command: Command) -> None:
+    place = document.with_name(f"all.{form}")
+    refs.combine([target(document)], place, along="x")
+    assert not nczarr.open(place).diagnostics
+    assert not [each for each in nczarr.check(place, data=True) if each.code == "changed-target"]
+    os.utime(target(document), ns=(0, 1_700_000_000 * 10**9))
+    with nczarr.open(place) as opened:
+        assert [(each.code, str(each.severity)) for each in opened.diagnostics] == [("changed-target", "warning")]
+    out = str(document.with_suffix(".zarr"))
+    for words in (("dump", str(place)), ("digest", str(place)), ("convert", str(place), out)):
+        ran = nczarr_command(*words)
+        assert ran.status == 0
+        assert ran.err.count("warning[changed-target]") == 1, words
+    for words in (("check", "--data", str(place)), ("convert", str(place), out, "--overwrite", "--verify")):
+        ran = nczarr_command(*words)
+        assert ran.status == 1
+        assert ran.err.count("error[changed-target]") == 1, words
+    assert [(each.code, str(each.severity)) for each in nczarr.check(place, data=True)] == [("changed-target", "error")]
+
+
+def test_the_engine_warns_of_a_changed_target(document: Path) -> None:
+    xarray = pytest.importorskip("xarray")
+    os.utime(target(document), ns=(0, 1_700_000_000 * 10**9))
+    with pytest.warns(UserWarning, match="the target of `v/0.0`, has changed"):
+        xarray.open_dataset(document, engine="nczarr").close()
+
+
 def test_a_chunk_that_is_damaged(document: Path, nczarr_command: Command) -> None:
     key, (_, offset, _) = "v/3.0", references(document)["v/3.0"]
     data = bytearray(target(document).read_bytes())

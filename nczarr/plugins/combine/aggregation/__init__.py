@@ -26,12 +26,7 @@ from nczarr.pipeline.phases import for_reading, read_path
 from nczarr.plugins.cf.view import CFDataset
 from nczarr.plugins.combine.aggregation.canonical_form import canonical_form_of
 from nczarr.plugins.combine.aggregation.fragments import DatasetReader, FragmentArray, FragmentReader
-from nczarr.plugins.combine.aggregation.instructions import (
-    ATTRIBUTES,
-    Fragments,
-    is_aggregation,
-    read_instructions,
-)
+from nczarr.plugins.combine.aggregation.instructions import ATTRIBUTES, Fragments, is_aggregation, read_instructions
 from nczarr.plugins.combine.arrays.concatenate import join_sources
 from nczarr.semantics.checked import Checked, resize, with_storage
 from nczarr.stores.base import Store

@@ -14,14 +14,7 @@ from nczarr import names
 from nczarr.arrays.lazy_numpy import NDArray, np
 from nczarr.arrays.regions import Selection
 from nczarr.arrays.sources.memory import is_complete
-from nczarr.arrays.sources.source import (
-    ArraySource,
-    DerivedSource,
-    Layout,
-    find_unwritten,
-    little,
-    numpy_dtype,
-)
+from nczarr.arrays.sources.source import ArraySource, DerivedSource, Layout, find_unwritten, little, numpy_dtype
 from nczarr.arrays.values.time_units import CALENDARS
 from nczarr.ast.frozen import frozen
 from nczarr.diagnostics.report import CompileError, Diagnostic, Severity, suggest

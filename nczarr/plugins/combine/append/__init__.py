@@ -20,7 +20,7 @@ from nczarr.arrays.codecs.chain import expressible
 from nczarr.arrays.execution.counts import Counts, Watcher
 from nczarr.arrays.values.parts import descr, is_fixed
 from nczarr.diagnostics.report import Diagnostic, Report, Severity, Source
-from nczarr.diagnostics.secrets import show
+from nczarr.diagnostics.secrets import NO_OPTIONS, show
 from nczarr.link.target import emit
 from nczarr.names import list_first, plugin_index
 from nczarr.options import Options
@@ -28,19 +28,13 @@ from nczarr.pipeline import endpoints, omissions, phases
 from nczarr.plan.plans import Conversion, FilePlan, conversion_of
 from nczarr.plugins.combine.aggregation.instructions import is_aggregation
 from nczarr.plugins.combine.append.lock_unchanged import Unchanged
-from nczarr.plugins.combine.append.placement import (
-    Appended,
-    AppendRequest,
-    ExtendableTarget,
-    Extension,
-    place_runs,
-)
+from nczarr.plugins.combine.append.placement import Appended, AppendRequest, ExtendableTarget, Extension, place_runs
 from nczarr.plugins.combine.arrays.concatenate import compare_encodings
 from nczarr.plugins.combine.arrays.patchwork import as_patchwork
 from nczarr.plugins.combine.join import CombineSpec, combine
 from nczarr.plugins.combine.join.agreement import Recoding, Way, settle
-from nczarr.plugins.combine.join.recode import recode
-from nczarr.plugins.combine.join.sources import every_opened
+from nczarr.plugins.combine.join.recode import recode, text_of
+from nczarr.plugins.combine.join.sources import Job, every_opened
 from nczarr.plugins.combine.join.units import MAJORITY, convert_units, plan_units
 from nczarr.registry import Format
 from nczarr.semantics.checked import Checked
@@ -150,10 +144,7 @@ __all__ = ["AppendRequest", "Appended", "append"]
 
 
 def append(
-    request: AppendRequest,
-    report: Report,
-    watch: Watcher | None = None,
-    step: Callable[[int], None] | None = None,
+    request: AppendRequest, report: Report, watch: Watcher | None = None, step: Callable[[int], None] | None = None
 ) -> Appended | None:
     """Extend a store, file, repository or reference document by sources, in order; None after a reported error.
 
@@ -163,6 +154,8 @@ def append(
     the pipeline. Raises OSError, CompileError.
     """
     request = request._replace(options=request.options._replace(aggregation="keep"))  # inputs have their own
+    if request.unnamed and _is_reversed(request, report):
+        return None
     form = registry.for_target(request.target.rstrip("/"))
     if request.document or (form is not None and form.store.inner and not form.store.commits):
         from nczarr.plugins.combine.append.changes import extend
@@ -185,6 +178,31 @@ def append(
         return _extend(request, report, watch, NoLock(None))
     with endpoints.lock_place(place.path, report, options, replaces=True) as lock:
         return None if lock is None else _extend(request, report, watch, lock)
+
+
+def _is_reversed(request: AppendRequest, report: Report) -> bool:
+    """Return whether a source seems to be the target: the only store or document. Reports unextendable-target."""
+    sources = [source.name for source in request.inputs]
+    stores = [name for name in sources if _is_store(name)]
+    if len(stores) != 1 or _is_store(request.target):
+        return False
+    files = [name for name in (*sources, request.target) if name != stores[0]]
+    place, words = (
+        ("first", (stores[0], request.target, *files[:-1])) if request.document else ("last", (*files, *stores))
+    )
+    order = " ".join(map(show, words))
+    target, store = show(request.target), show(stores[0])
+    text = f"the {place} argument is the target that changes: `{target}`, but only `{store}` is a store or document"
+    helps = [f"to extend `{store}`: `nczarr {'refs append' if request.document else 'append'} {order}`"]
+    helps += [] if request.document else ["to extend a file by a store, convert the store to a file first"]
+    report.error("unextendable-target", text, helps=helps)
+    return True
+
+
+def _is_store(path: str) -> bool:
+    """Return whether a path or URL looks like that of a store or reference document."""
+    form = registry.for_target(path.partition("#")[0].rstrip("/"))
+    return os.path.isdir(path) if form is None else bool(form.emit or form.inner)
 
 
 def _extend(request: AppendRequest, report: Report, watch: Watcher | None, lock: Lock) -> Appended | None:
@@ -297,8 +315,18 @@ def _refusal(
 def _join(target: ExtendableTarget, request: AppendRequest, report: Report) -> Extension | None:
     """Return the extension of the target by the sources as one dataset; None after an error."""
     name, first, before = show(target.path), target.checked, report.errors
-    way = settle(name, first, CombineSpec(request.along), report)
+    named = request.along
+    if not named:
+        from nczarr.plugins.combine.append.changes import dimensions
+
+        job = Job("", request.inputs[0], request.subset, CombineSpec(), report.strict, NO_OPTIONS)
+        named = dimensions(target, request.inputs[0], job, report) or ()
+    way = settle(name, first, CombineSpec(named), report) if named else None
     if way is None:
+        return None
+    if request.units not in (None, MAJORITY, *(text_of(one, "units") for one in first.variables.values())):
+        text = f"no variable of `{name}` has the units `{request.units}`, and a target keeps its own"
+        report.error("inexact-units", text, helps=["`--units majority` converts the sources to them"])
         return None
     records = []
     for source_name, opened in every_opened(request.inputs, request.subset, report):
@@ -314,7 +342,7 @@ def _join(target: ExtendableTarget, request: AppendRequest, report: Report) -> E
         checked = project(source_name, dataset, target.form, target.store is not None, report, request.options)
         if checked is not None:
             omissions.refuse(checked, request.options, report)
-            if request.units:
+            if request.units is not None:
                 table, plan = plan_units(MAJORITY, ((name, first), (source_name, checked)), report, extends=True)
                 for note in () if plan is None else (plan,):
                     report.add(note)
@@ -332,7 +360,7 @@ def _join(target: ExtendableTarget, request: AppendRequest, report: Report) -> E
     along = tuple(way.dimensions)
     rule: Literal["last"] | None = "last" if request.region and len(along) == 1 else None
     spec = CombineSpec(
-        along, ordered=False, join=request.join, duplicates=rule, repack=request.repack, extends=not fits
+        along, in_place=True, ordered=False, join=request.join, duplicates=rule, repack=request.repack, extends=not fits
     )
     whole = combine(every, spec, report)
     pieces = place_runs(every, way, region=request.region, report=report)

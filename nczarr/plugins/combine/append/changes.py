@@ -337,9 +337,9 @@ def document(path: str, report: Report, options: Options) -> tuple[ExtendableTar
 def dimensions(old: ExtendableTarget, first: Input, job: Job, report: Report) -> tuple[str, ...] | None:
     """Return the dimensions along which a document is extended; None after an error. Raises OSError, CompileError.
 
-    It is the one whose length differs from that of the first new source. If
-    several or none do, the only unlimited one of these, or of all. Reports
-    unmatched-dimension.
+    It is the one whose length differs from that of the first new source, unless
+    others are unlimited. If several or none do, the only unlimited one of these,
+    or of all. Reports unmatched-dimension.
     """
     checked, source_report = open_source(first, job)
     for diagnostic in source_report.list_sorted():
@@ -348,13 +348,14 @@ def dimensions(old: ExtendableTarget, first: Input, job: Job, report: Report) ->
         return None
     declared, others = old.checked.dimensions, checked.dimensions
     unlike = [path for path in declared if path in others and others[path].size != declared[path].size]
-    if len(unlike) != 1:
-        grows = {path for path in declared if declared[path].unlimited or (path in others and others[path].unlimited)}
+    grows = [path for path in declared if declared[path].unlimited or (path in others and others[path].unlimited)]
+    if len(unlike) != 1 or (grows and unlike[0] not in grows):
         unlike = [path for path in unlike or declared if path in grows]
     if len(unlike) == 1:
         return (unlike[0],)
     text = f"lengths do not show along which dimension `{show(old.path)}` is extended by `{show(first.name)}`"
-    report.error("unmatched-dimension", text, helps=["name it with `--along`"])
+    listed = " or ".join(f"`--along {names.last(path)}`" for path in declared if path in others) or "`--along`"
+    report.error("unmatched-dimension", text, helps=[f"name it with {listed}"])
     return None
 
 

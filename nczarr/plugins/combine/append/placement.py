@@ -7,14 +7,13 @@ values of the coordinate, are replaced; the others follow.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 from nczarr.arrays.execution.counts import Step, Watcher
 from nczarr.arrays.lazy_numpy import NDArray, np
 from nczarr.diagnostics.report import Report
 from nczarr.options import Options
-from nczarr.pipeline.compare.difference import show
 from nczarr.pipeline.phases import Input
 from nczarr.pipeline.select.selection import Subset
 from nczarr.plan.plans import Conversion
@@ -22,7 +21,7 @@ from nczarr.plugins.combine.arrays.cell_positions import CellRun
 from nczarr.plugins.combine.join import Combined, Recoding
 from nczarr.plugins.combine.join.agreement import Join, Way, is_coordinate
 from nczarr.plugins.combine.join.axis_order import Duplicates, by_values
-from nczarr.plugins.combine.join.coordinate_order import NATURAL, natural_key
+from nczarr.plugins.combine.join.coordinate_order import NATURAL, natural_key, words_of
 from nczarr.registry import Format
 from nczarr.semantics.checked import Checked, whole_parts
 from nczarr.stores.base import Store
@@ -37,7 +36,7 @@ class AppendRequest(NamedTuple):
     target: str
     """Path or URL of the target."""
     along: tuple[str, ...] = ()
-    """Names of dimensions, simple or from the root; a reference document finds its own without them."""
+    """Names of dimensions, simple or from the root; without them they are found by lengths."""
     subset: Subset = Subset()
     """Requested part of the sources."""
     options: Options = Options()
@@ -55,14 +54,16 @@ class AppendRequest(NamedTuple):
     """Give the sources the packing of the target."""
     unsorted: bool = False
     """Keep the order of the sources in a reference document, whatever the coordinate says."""
-    units: bool = False
-    """Convert values of the sources to the units of the target."""
+    units: str | None = None
+    """Units of the target, or `majority`: values of the sources are converted to them. None: they must be equal."""
     rehearsal: bool = False
     """Write nothing."""
     discard: bool = False
     """Discard the unfinished work of another command, which must not run any more."""
     document: bool = False
     """True if the target must be a reference document, whatever its name."""
+    unnamed: bool = False
+    """True if the order of arguments alone tells the target from the sources."""
     command: str | None = None
     """Fingerprint of the sources and options, for resuming; None without one."""
 
@@ -183,9 +184,10 @@ def _in_order(
         if not len(values):
             continue
         at = _place(values_so_far, values) if region else len(values_so_far)
-        fault = _fault(path, values_so_far, values, at, source_name, last)
+        fault = _fault(values_so_far, values, at, source_name, last, words_of(target, path))
         if fault is not None:
-            faults.append((fault, not region and len(np.intersect1d(values_so_far, values)) > 0))
+            able = not region and len(np.intersect1d(values_so_far, values)) > 0
+            faults.append((f"the values of `{path}` do not {fault}", able))
             continue
         values_so_far = np.concatenate([values_so_far[:at], values, values_so_far[at + len(values) :]])
         last = source_name
@@ -214,17 +216,19 @@ def _place(values_so_far: NDArray[Any], values: NDArray[Any]) -> int:
     return int(matches[0]) if len(matches) else len(values_so_far)
 
 
-def _fault(path: str, values_so_far: NDArray[Any], values: NDArray[Any], at: int, name: str, last: str) -> str | None:
+def _fault(
+    values_so_far: NDArray[Any], values: NDArray[Any], at: int, name: str, last: str, show: Callable[[Any], str]
+) -> str | None:
     """Return why the values of a source do not fit at a place, or None.
 
-    `values_so_far`: the values so far; `last`: the name of the dataset that has the last.
+    `values_so_far`: the values so far; `last`: the name of the dataset that has the last; `show`: words for a value.
     """
     shared = values_so_far[at : at + len(values)]
     differ = np.flatnonzero(shared != values[: len(shared)])
     if len(differ):
         place = int(differ[0])
         text = f"{show(values[place])} in `{name}` where the target has {show(shared[place])}"
-        return f"the values of `{path}` do not match: {text}"
+        return f"match: {text}"
     tail = (
         values_so_far[max(0, len(values_so_far) - 2) :] if at + len(values) > len(values_so_far) else values_so_far[:0]
     )
@@ -240,4 +244,4 @@ def _fault(path: str, values_so_far: NDArray[Any], values: NDArray[Any], at: int
     place = int(wrong[0])
     word = "decrease" if falls else "increase"
     where = f" in `{last}`" if place == 0 and len(tail) else ""
-    return f"the values of `{path}` do not {word}: {show(rest[place + 1])} in `{name}` after {show(rest[place])}{where}"
+    return f"{word}: {show(rest[place + 1])} in `{name}` after {show(rest[place])}{where}"

@@ -102,14 +102,8 @@ class _Run:
         shape = (*self.rest[:axis], group.length, *self.rest[axis:])
         numbers = self._numbers(axis, lengths, begins, group.length, chunk, source_rows)
         used = distinct(target)
-        table = PlaceColumns(
-            tuple(targets.paths[number] for number in used.tolist()),
-            numbers,
-            np.searchsorted(used, target).astype(np.int64),
-            offset,
-            length,
-            mask.astype(np.int32),
-        )
+        paths, owner = tuple(targets.paths[number] for number in used.tolist()), np.searchsorted(used, target)
+        table = PlaceColumns(paths, numbers, owner.astype(np.int64), offset, length, mask.astype(np.int32))
         if (np.diff(numbers) < 0).any():
             order = np.argsort(numbers, kind="stable")
             table = table._replace(**{name: getattr(table, name)[order] for name in table._fields[1:]})

@@ -15,15 +15,7 @@ from typing import Any
 
 from nczarr.arrays.chunks.manifest import ChunkPlace, Manifest, PlaceColumns
 from nczarr.arrays.lazy_numpy import NDArray, np
-from nczarr.arrays.regions import (
-    Index,
-    Region,
-    Selection,
-    all_of,
-    lengths_of,
-    linear_pieces,
-    number_of_first,
-)
+from nczarr.arrays.regions import Index, Region, Selection, all_of, lengths_of, linear_pieces, number_of_first
 from nczarr.arrays.sources.source import ArraySource, DerivedSource, Layout, Parts, Stored, numpy_dtype
 from nczarr.arrays.values.parts import ListTree, PartLeaf, Types, part_tree, spread
 from nczarr.ast.frozen import frozen

@@ -164,9 +164,7 @@ def align_grids(sources: Sequence[ArraySource], axis: int, least: int) -> list[A
     if length * row > LARGE:
         length = next(divisor for divisor in range(max(1, MOST // row), 0, -1) if not length % divisor)
     cut = in_pieces(some, axis, length)
-    if misfit(cut, axis) is not None or (not aligned and length * row < least):
-        return list(sources)
-    return cut
+    return list(sources) if misfit(cut, axis) is not None or (not aligned and length * row < least) else cut
 
 
 def _piece_size(sources: Sequence[ArraySource]) -> int:

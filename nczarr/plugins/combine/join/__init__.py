@@ -43,7 +43,8 @@ from nczarr.plugins.combine.join.sources import (
     read_each,
     results,
 )
-from nczarr.registry import REFERENCE, Format
+from nczarr.plugins.combine.join.target import is_open, is_source
+from nczarr.registry import REFERENCE
 from nczarr.semantics.checked import Checked
 from nczarr.stores.url import is_remote
 
@@ -84,9 +85,7 @@ def combine(sources: Iterable[tuple[str, Checked]], spec: CombineSpec, report: R
         if report.errors > before:
             return None
         combination.add(contribution_of(name, checked, combination.model))
-    if combination is None or report.errors > before:
-        return None
-    return combination.finish(report)
+    return None if combination is None or report.errors > before else combination.finish(report)
 
 
 class Combined(NamedTuple):
@@ -172,17 +171,9 @@ def combine_sources(
         report.add(plan)
     forget = (lambda: None) if book is None else book.remove
     totals = {path: complete.dimensions[path].size for path in combination.lengths}
-    return Combined(
-        complete,
-        combination.names,
-        combination.lengths,
-        totals,
-        request.spec.is_placed,
-        {} if combination.grid is None else combination.grid.list_sequences(),
-        combination.unordered,
-        combination.repeated,
-        forget,
-    )
+    sequences = {} if combination.grid is None else combination.grid.list_sequences()
+    rows = combination.unordered, combination.repeated, forget
+    return Combined(complete, combination.names, combination.lengths, totals, request.spec.is_placed, sequences, *rows)
 
 
 def _plan_units(
@@ -272,6 +263,8 @@ class CombineRequest(NamedTuple):
     """Name of the sources' format; None: found by their content."""
     rehearsal: bool = False
     """Write nothing, no journal either."""
+    unnamed: bool = False
+    """True if the target has no option or name of its own, and may be a source instead."""
 
 
 class ReadyCombination(NamedTuple):
@@ -305,7 +298,7 @@ def prepare(
     if options.dask is not None and not is_divisible(request.inputs, options.dask, report):
         return None
     sources = [source.name for source in request.inputs if source.portable]
-    if target is not None and form is not None and not _is_open(target, form, options, report, sources):
+    if target is not None and form is not None and not is_open(target, form, request, report, sources):
         return None
     spec = request.spec._replace(rectilinear=options.grid == "rectilinear")
     if form is not None and form.name == REFERENCE:
@@ -323,7 +316,7 @@ def prepare(
         if journal is not None:
             failure.add_note("continue with `--resume`: the sources that were read are in a journal")
         raise
-    if combination is None or report.errors:
+    if combination is None or report.errors or is_source(request, combination, report):
         return None
     checked = phases.select(combination.checked, request.subset.cuts, report)
     if checked is None or report.errors:
@@ -357,20 +350,6 @@ def _aggregate(
     places, new = [source.name for source in request.inputs], request.spec.new_dim
     lengths = combination.lengths if new is None else {names.join("/", new): [1] * len(places)}
     return aggregate(checked, places, lengths, combination.sequences, request.target, request.options, report)
-
-
-def _is_open(target: str, form: Format, options: Options, report: Report, sources: Sequence[str]) -> bool:
-    """Return whether a target is to be made and can be. Reports finished-target, target-exists. Raises OSError."""
-    if options.resume and not options.overwrite:
-        from nczarr.plugins.combine.join.journal import is_finished
-
-        if is_finished(target):
-            report.warning("finished-target", f"`{show(target)}` already exists, made by an earlier run")
-            return False
-    if is_remote(target):
-        return True
-    place = endpoints.locate(target, report)
-    return place is not None and endpoints.is_free(place, form, report, options, sources)
 
 
 def _for_writing(request: CombineRequest, *, addressable: int | None) -> Options:

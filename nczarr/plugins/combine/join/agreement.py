@@ -80,6 +80,8 @@ class CombineSpec(NamedTuple):
     duplicates: Duplicates | None = None
     """Rule for coordinate values of the joined dimension that occur several times; None: `error`, if it matters."""
 
+    in_place: bool = False
+    """True if the first source is a target that keeps its units."""
     repack: bool = False
     """Give all sources the packing of most of them."""
 

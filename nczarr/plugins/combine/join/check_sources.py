@@ -26,11 +26,12 @@ from nczarr.plugins.combine.join.agreement import (
     CombineSpec,
     SourceDifference,
     Trait,
+    Way,
     is_decisive,
     settle,
     unify_calendar,
 )
-from nczarr.plugins.combine.join.conflicts import CHOOSE, CORRECT, NAMED, SAME_UNITS
+from nczarr.plugins.combine.join.conflicts import NAMED, list_helps
 from nczarr.plugins.combine.join.coordinate_order import Ascending
 from nczarr.plugins.combine.join.gap_fill import is_idle
 from nczarr.plugins.combine.join.source_profile import CoordinateSpan, SourceProfile, make_profile
@@ -128,7 +129,7 @@ def check_sources(
             if way is None:
                 alike.report(report)
                 return None
-            survey = _Survey(way.dimensions)
+            survey = _Survey(way)
         for name, dataset in waiting:
             try:
                 survey.add(name, make_profile(dataset, survey.along, survey.first), dataset)
@@ -184,8 +185,9 @@ class _AlikeFindings:
 class _Survey:
     """Profiles of the sources so far."""
 
-    def __init__(self, along: frozenset[str]) -> None:
-        self.along = along
+    def __init__(self, way: Way) -> None:
+        self.way = way
+        self.along = along = way.dimensions
         self.names: list[str] = []
         """Names of the sources for messages."""
         self.first: SourceProfile | None = None
@@ -269,13 +271,10 @@ class _Survey:
             text = f"{message}: they cannot be referenced as one array"
             report.warning("unequal-storage", text, notes=notes, helps=helps)
             return
-        is_units = attribute == "units" and any(trait[0] in self.along for trait in traits)
-        report.error(
-            "unequal-sources",
-            message,
-            notes=notes,
-            helps=[SAME_UNITS] if is_units else [CORRECT, CHOOSE] if aspect is Aspect.ATTRIBUTE else [CHOOSE],
-        )
+        assert self._model is not None
+        difference = SourceDifference(*traits[0], rows[0][0], rows[1][0])
+        helps = list_helps(traits, difference, CombineSpec(tuple(self.along)), self._model, self.way)
+        report.error("unequal-sources", message, notes=notes, helps=helps)
 
     def _report_attributes(self, report: Report) -> None:
         """Report attributes that differ in some sources."""

@@ -30,7 +30,7 @@ from nczarr.plugins.combine.join.contribution import (
     add_axis,
     whole_first,
 )
-from nczarr.plugins.combine.join.coordinate_order import Ascending, OrderFault
+from nczarr.plugins.combine.join.coordinate_order import Ascending, OrderFault, words_of
 from nczarr.plugins.combine.join.result_grid import ResultGrid
 from nczarr.semantics.checked import Checked, Omission, resize
 
@@ -110,7 +110,9 @@ class Combination:
         """Arrays of each variable in every source: one, or the parts of each source."""
         self.given: set[str] = set()
         """Variables with data in any source."""
-        self._ascending = {path: Ascending(path, extends=model.wanted.extends) for path in model.ordered}
+        self._ascending = {
+            path: Ascending(path, words_of(model.checked, path), extends=model.wanted.extends) for path in model.ordered
+        }
         self._known: KnownPlaces | None = None
         self._made: dict[str, str] = {}
         """Messages on variables with chunks that no source has."""
@@ -193,9 +195,7 @@ class Combination:
             if path not in faulty and not self.model.wanted.extends:  # the caller knows what an extended target has
                 fault = fault._replace(severity=Severity.WARNING) if self.model.wanted.lenient else fault
                 fault.report(report)
-        if report.errors > before:
-            return None
-        return self._combine(report)
+        return None if report.errors > before else self._combine(report)
 
     def _combine(self, report: Report) -> Checked | None:
         """Return the combined dataset; None after unaligned chunks or differing fill values are reported."""

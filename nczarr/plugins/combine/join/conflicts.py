@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from nczarr import names
 from nczarr.ast import Variable
 from nczarr.ast.types import is_number
 from nczarr.diagnostics.report import Report
-from nczarr.plugins.combine.join.agreement import OBJECTS, Aspect, SourceDifference
+from nczarr.plugins.combine.join.agreement import OBJECTS, Aspect, CombineSpec, SourceDifference, Way
 from nczarr.plugins.combine.join.contribution import Model
 from nczarr.plugins.combine.join.packing import PACKING
 from nczarr.plugins.combine.join.source_grid import is_index, list_overridden
+from nczarr.semantics.checked import Checked
 
 NAMED = 8
 """Maximum objects in a message."""
@@ -19,6 +21,8 @@ NAMED = 8
 SAME_UNITS = "count all times in the units of the first source with `--decode-times`, or in others with `--units`"
 
 UNITS = "convert the values with `--units majority` to the units of most sources, or to others with `--units UNITS`"
+
+UNITS_OF_TARGET = "convert the values of the sources to the units of the target with `--units majority`"
 
 OUTER = "join the variables and coordinates of all sources with `--join outer`"
 
@@ -95,37 +99,55 @@ class Conflicts:
     def report(self, report: Report) -> None:
         """Report unequal-sources, once for each cause."""
         causes: dict[tuple[object, ...], list[Subject]] = {}
+        recoding = self._model.wanted.recoding
+        table = {} if recoding is None else dict(recoding.table)
         for subject, conflict in self._conflicts.items():
             causes.setdefault(conflict.cause, []).append(subject)
         for subjects in causes.values():
             conflict, more = self._conflicts[subjects[0]], len(self._conflicts[subjects[0]].numbers) - 1
             notes = [f"the same difference in {more} more source{'s' * (more != 1)}"] if more else []
-            helps = dict.fromkeys(text for subject in subjects for text in self._list_helps(*subject))
-            if conflict.difference is not None and can_convert(conflict.difference):
-                helps = {UNITS: None, **helps}
+            if conflict.difference is not None and conflict.difference.attribute in PACKING:
+                wanted = [table[path].units for path, _, _ in subjects if path in table]
+                notes += [f"these are numbers after the conversion to `{wanted[0]}`"] if wanted else []
+            spec, checked, way = self._model.wanted, self._model.checked, self._model.way
+            helps = list_helps(subjects, conflict.difference, spec, checked, way)
             text = conflict.describe([path for path, _, _ in subjects])
-            report.error("unequal-sources", text, notes=notes, helps=[*helps, CHOOSE])
+            report.error("unequal-sources", text, notes=notes, helps=helps)
 
-    def _list_helps(self, path: str, aspect: Aspect, attribute: str) -> list[str]:
-        """Return which options join sources with such a difference."""
-        spec, checked = self._model.wanted, self._model.checked
-        is_number_form = aspect is Aspect.ELEMENT_TYPE or attribute in PACKING
-        is_time = path in checked.variables and _is_time(checked.variables[path])
-        helps = [SAME_UNITS] * (is_time and (attribute == "units" or aspect is Aspect.ELEMENT_TYPE))
-        if aspect is Aspect.ATTRIBUTE and not helps and attribute not in PACKING:
-            helps.append(CORRECT)
-        if spec.new_dim is not None:
-            return helps
-        is_packed = is_number_form and path in self._model.axes and path not in self._model.way.dimensions
-        is_packed = is_packed and path in checked.variables and is_number(checked.variables[path].type)
-        if is_packed and not (spec.repack or is_time):
-            helps.append(REPACK)
-        has_place = aspect in (Aspect.LENGTH, Aspect.VALUES) and is_index(path, checked)
-        if spec.join == "exact" and (has_place or aspect is Aspect.VARIABLE):
-            helps.append(OUTER)
-        if spec.join != "override" and aspect is Aspect.VALUES and path in list_overridden(checked, self._model.way):
-            helps.append(OVERRIDE)
-        return helps
+
+def list_helps(
+    subjects: Iterable[Subject], difference: SourceDifference | None, spec: CombineSpec, checked: Checked, way: Way
+) -> list[str]:
+    """Return what joins sources with a difference; `checked`: the first source."""
+    helps: dict[str, None] = {}
+    if difference is not None and can_convert(difference):
+        helps[UNITS_OF_TARGET if spec.in_place else UNITS] = None
+    for subject in subjects:
+        helps |= dict.fromkeys(_list_options(*subject, spec, checked, way))
+    return [*helps, CHOOSE]
+
+
+def _list_options(
+    path: str, aspect: Aspect, attribute: str, spec: CombineSpec, checked: Checked, way: Way
+) -> Iterator[str]:
+    """Yield the options that join sources with such a difference."""
+    is_number_form = aspect is Aspect.ELEMENT_TYPE or attribute in PACKING
+    is_time = path in checked.variables and _is_time(checked.variables[path])
+    if is_time and not spec.in_place and (attribute == "units" or aspect is Aspect.ELEMENT_TYPE):
+        yield SAME_UNITS
+    elif aspect is Aspect.ATTRIBUTE and attribute not in PACKING:
+        yield CORRECT
+    if spec.new_dim is not None:
+        return
+    is_packed = is_number_form and path in way.axes and path not in way.dimensions
+    is_packed = is_packed and path in checked.variables and is_number(checked.variables[path].type)
+    if is_packed and not (spec.repack or is_time):
+        yield REPACK
+    has_place = aspect in (Aspect.LENGTH, Aspect.VALUES) and is_index(path, checked)
+    if spec.join == "exact" and (has_place or aspect is Aspect.VARIABLE):
+        yield OUTER
+    if spec.join != "override" and aspect is Aspect.VALUES and path in list_overridden(checked, way):
+        yield OVERRIDE
 
 
 def can_convert(difference: SourceDifference) -> bool:

@@ -110,9 +110,7 @@ def model_of(name: str, checked: Checked, spec: CombineSpec, report: Report) -> 
 def in_model_units(name: str, checked: Checked, model: Model, report: Report) -> Checked:
     """Return a source with the units of the model, if that is requested; reports inexact-times. Raises OSError."""
     recoding = model.wanted.recoding
-    if recoding is None:
-        return checked
-    return _convert(name, checked, model.checked, recoding, report)
+    return checked if recoding is None else _convert(name, checked, model.checked, recoding, report)
 
 
 def _convert(name: str, checked: Checked, first: Checked | None, recoding: Recoding, report: Report) -> Checked:

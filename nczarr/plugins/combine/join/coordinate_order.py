@@ -13,6 +13,7 @@ from nczarr.diagnostics.report import Diagnostic, Report, Severity
 from nczarr.names import list_first
 from nczarr.plugins.combine.arrays.repack import NumberPacking
 from nczarr.plugins.combine.join.axis_order import AxisOrder
+from nczarr.semantics.checked import Checked
 
 PIECE = 1 << 20
 """Values read at once."""
@@ -25,6 +26,17 @@ NATURAL = "give the sources in the natural order of their names (`ls -v`), in wh
 RULES = "`--duplicates first` or `--duplicates last` keeps one"
 
 UNSORTED = "keep the cells in the order of the sources with `--unsorted`"
+
+
+def words_of(checked: Checked, path: str) -> Callable[[Any], str]:
+    """Return the function that shows a stored value of a coordinate: a date if it counts time."""
+    from nczarr.pipeline.compare.difference import show
+    from nczarr.pipeline.select.physical import is_numeric, physical
+
+    decoding = physical(checked, path) if path in checked.variables and is_numeric(checked, path) else None
+    if decoding is None or decoding.times is None:
+        return show
+    return lambda value: decoding.text(float(decoding.floats(np.asarray([value]))[0]))
 
 
 class CoordinateOrder(NamedTuple):
@@ -112,7 +124,7 @@ class OrderFault(NamedTuple):
 class Ascending:
     """Orders of a numeric coordinate by source; values may descend if they do so in all sources and between them."""
 
-    def __init__(self, path: str, show_value: Callable[[Any], str] | None = None, *, extends: bool = False) -> None:
+    def __init__(self, path: str, show_value: Callable[[Any], str], *, extends: bool = False) -> None:
         self.path = path
         self._fixed = int(extends)  # the target that is extended stays the first one
         self._show = show_value
@@ -173,10 +185,8 @@ class Ascending:
 
     def _describe(self, value: Any, place: str, before: Any, source: str) -> str:
         """Return the message for a value at a place that is not greater than the one before it."""
-        from nczarr.pipeline.compare.difference import show
-
-        words = self._show or show
-        return f"the values of `{self.path}` do not increase: {words(value)}{place} after {words(before)} in `{source}`"
+        pair = f"{self._show(value)}{place} after {self._show(before)} in `{source}`"
+        return f"the values of `{self.path}` do not increase: {pair}"
 
 
 def _descends(sources: Iterable[_SourceOrder]) -> bool:
@@ -190,10 +200,10 @@ def _descends(sources: Iterable[_SourceOrder]) -> bool:
     return True
 
 
-def report_unordered(path: str, order: AxisOrder, names: Sequence[str], report: Report) -> None:
+def report_unordered(
+    path: str, order: AxisOrder, names: Sequence[str], show: Callable[[Any], str], report: Report
+) -> None:
     """Report unordered-coordinate for values of a result that neither increase nor decrease. `names`: the sources."""
-    from nczarr.pipeline.compare.difference import show
-
     values = order.values
     if values is None or (values[1:] < values[:-1]).all():
         return

@@ -215,14 +215,7 @@ def _describe_result(result: SourceResult, forms: Mapping[LocatedForm, int]) -> 
         "faults": [list(fault) for fault in contribution.faults],
         "omitted": [list(omission) for omission in contribution.omitted],
         "diagnostics": [
-            [
-                diagnostic.code,
-                diagnostic.severity.value,
-                diagnostic.message,
-                list(diagnostic.notes),
-                list(diagnostic.helps),
-            ]
-            for diagnostic in result.diagnostics
+            [one.code, one.severity.value, one.message, list(one.notes), list(one.helps)] for one in result.diagnostics
         ],
     }
 

@@ -61,17 +61,10 @@ class VariablePacking(NamedTuple):
         both = limits.get("valid_range", [])
         low, high = [*both[:1], *limits.get("valid_min", [])], [*both[1:], *limits.get("valid_max", [])]
         scale, offset = numbers_of(values.get("scale_factor")), numbers_of(values.get("add_offset"))
-        return NumberPacking(
-            element,
-            dtype,
-            float(scale[0]) if scale else 1.0,
-            float(offset[0]) if offset else 0.0,
-            marks[0] if marks else None,
-            tuple(marks),
-            low[0] if low else None,
-            high[0] if high else None,
-            bool(scale or offset),
-        )
+        numbers = float(scale[0]) if scale else 1.0, float(offset[0]) if offset else 0.0
+        bounds = low[0] if low else None, high[0] if high else None
+        mark, is_packed = marks[0] if marks else None, bool(scale or offset)
+        return NumberPacking(element, dtype, *numbers, mark, tuple(marks), *bounds, is_packed)
 
     @property
     def is_computable(self) -> bool:

@@ -359,11 +359,8 @@ def _whole(values: NDArray[Any], scale: Fraction, shift: Fraction) -> NDArray[An
         fits = not scaled.size or (int(scaled.min()) >= int(limits.min) and int(scaled.max()) <= int(limits.max))
         return scaled.astype(values.dtype) if fits else None
     cast = scaled.astype(values.dtype)
-    return (
-        cast
-        if np.isfinite(cast).all() and (np.abs(scaled) <= 2**53).all() and (cast.astype("i8") == scaled).all()
-        else None
-    )
+    is_exact = np.isfinite(cast).all() and (np.abs(scaled) <= 2**53).all() and (cast.astype("i8") == scaled).all()
+    return cast if is_exact else None
 
 
 def _exact(value: Fraction, dtype: np.dtype[Any]) -> Any:

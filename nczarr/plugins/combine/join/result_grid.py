@@ -20,14 +20,13 @@ from nczarr.ast import Dimension, Variable
 from nczarr.ast.types import is_number
 from nczarr.diagnostics.report import Diagnostic, Report, Severity
 from nczarr.names import last
-from nczarr.pipeline.compare.difference import show
 from nczarr.plugins.combine.arrays.accumulation import Accumulation, Frame
 from nczarr.plugins.combine.arrays.cell_positions import GAP, CellRun, Positions, place_source
 from nczarr.plugins.combine.arrays.repack import NumberPacking
 from nczarr.plugins.combine.join.agreement import Aspect, SourceDifference, compare_variable, find_axes
 from nczarr.plugins.combine.join.axis_order import AxisOrder, Overlap, by_values, in_sequence, positions_in, union_of
 from nczarr.plugins.combine.join.contribution import Contribution, Model
-from nczarr.plugins.combine.join.coordinate_order import report_unordered
+from nczarr.plugins.combine.join.coordinate_order import report_unordered, words_of
 from nczarr.plugins.combine.join.gap_fill import extend_tree, fill_gaps
 from nczarr.plugins.combine.join.packing import PackingChoice, is_packing, packing_of, report_repacked
 from nczarr.plugins.combine.join.source_grid import DeclaredVariable, read_values
@@ -157,7 +156,7 @@ class ResultGrid:
             order = by_values(numbers, sort=spec.sort or spec.join == "outer", negative=negative)
             stored = self._along[path][0].dtype
             if spec.ordered and not (spec.sort or spec.join == "outer") and is_number(self._find_variable(path).type):
-                report_unordered(path, order, self._names, report)
+                report_unordered(path, order, self._names, words_of(self._model.checked, path), report)
             self._orders[path] = order._replace(values=None if order.values is None else order.values.view(stored))
         for path, distinct in self._distinct.items():
             if len(distinct) > 1:
@@ -263,9 +262,10 @@ class ResultGrid:
         for (dimension, pair), paths in self._conflicts.items():
             values = self._orders[dimension].values
             position = min(paths.values())
-            value = show(values[position]) if values is not None else str(position)
-            both = f"in `{self._names[pair.one]}` and in `{self._names[pair.other]}`"
-            both = f"several times in `{self._names[pair.one]}`" if pair.one == pair.other else both
+            value = words_of(self._model.checked, dimension)(values[position]) if values is not None else str(position)
+            one, other = self._names[pair.one], self._names[pair.other]
+            both = f"in `{one}`, which is given twice" if one == other else f"in `{one}` and in `{other}`"
+            both = f"several times in `{one}`" if pair.one == pair.other else both
             listed = ", ".join(f"`{path}`" for path in sorted(paths))
             text = f"`{dimension}` has the value {value} {both}, with values of {listed}"
             helps = [RULES]

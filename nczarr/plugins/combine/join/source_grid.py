@@ -102,15 +102,11 @@ def grid_of_source(
                 own[path] = values
         elif path not in first.dimensions:
             own[path] = read_values(checked, path)
-    declared = {
-        path: DeclaredVariable(
-            variable,
-            checked.fills[path],
-            {str(name): checked.dimensions[str(name)] for name in variable.dimensions if not isinstance(name, int)},
-        )
-        for path, variable in checked.variables.items()
-        if path not in first.variables
-    }
+    declared, sizes = {}, checked.dimensions
+    for path, variable in checked.variables.items():
+        if path not in first.variables:
+            dimensions = {str(name): sizes[str(name)] for name in variable.dimensions if not isinstance(name, int)}
+            declared[path] = DeclaredVariable(variable, checked.fills[path], dimensions)
     return SourceGrid(own, declared, {}, packings)
 
 

@@ -208,11 +208,9 @@ def _convert_array(
 def _convert_packing(attributes: dict[str, Attribute], kind: str, conversion: LinearConversion) -> None:
     """Change scale and offset so that the stored numbers stand for values in other units."""
     scale, offset = attributes.get("scale_factor"), attributes.get("add_offset")
+    factor = conversion.factor * (Fraction(numbers_of(scale.value)[0]) if scale else 1)
     both = {
-        "scale_factor": (
-            scale,
-            Fraction(numbers_of(scale.value)[0]) * conversion.factor if scale else conversion.factor,
-        ),
+        "scale_factor": (scale, factor),
         "add_offset": (offset, conversion.apply(numbers_of(offset.value)[0] if offset else 0)),
     }
     for name, (old, number) in both.items():

@@ -139,8 +139,8 @@ def test_attributes_of_a_grid_mapping_have_to_be_equal() -> None:
 @pytest.mark.parametrize(
     ("handles", "message"),
     [
-        ((series(1, 2), series(2, 3)), "the values of `/time` do not increase: 2.0 in `s1` after 2.0 in `s0`"),
-        ((series(1, 3, 2), series(4)), "the values of `/time` do not increase: 2.0 after 3.0 in `s0`"),
+        ((series(1, 2), series(2, 3)), "the values of `/time` do not increase: 2000-01-03 in `s1` after 2000-01-03 in `s0`"),
+        ((series(1, 3, 2), series(4)), "the values of `/time` do not increase: 2000-01-03 after 2000-01-04 in `s0`"),
     ],
 )
 def test_a_coordinate_that_does_not_ascend(handles: tuple[DatasetHandle, ...], message: str) -> None:

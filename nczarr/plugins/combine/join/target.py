@@ -1,0 +1,69 @@
+"""Target of a combination: whether it can be made, and whether it may be one more source instead."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from nczarr import names
+from nczarr.diagnostics.report import CompileError, Report
+from nczarr.diagnostics.secrets import show
+from nczarr.options import Options
+from nczarr.pipeline import endpoints, phases
+from nczarr.registry import Format
+from nczarr.stores.url import is_remote
+
+if TYPE_CHECKING:
+    from nczarr.plugins.combine.join import Combined, CombineRequest
+
+FORGOTTEN = "the last argument is the target: is it missing? `-o` names a target that is no source"
+
+
+def is_open(target: str, form: Format, request: CombineRequest, report: Report, sources: Sequence[str]) -> bool:
+    """Return whether a target is to be made and can be. Reports finished-target, target-exists. Raises OSError."""
+    options = request.options
+    if options.resume and not options.overwrite:
+        from nczarr.plugins.combine.join.journal import is_finished
+
+        if is_finished(target):
+            report.warning("finished-target", f"`{show(target)}` already exists, made by an earlier run")
+            return False
+    if is_remote(target):
+        return True
+    if request.unnamed and not options.overwrite and os.path.lexists(target):
+        suffixes = {_suffix(source.name) for source in request.inputs}
+        if _suffix(target) in suffixes:
+            report.error("target-exists", f"`{show(target)}` exists, and may be one more source", helps=[FORGOTTEN])
+            return False
+    place = endpoints.locate(target, report)
+    return place is not None and endpoints.is_free(place, form, report, options, sources)
+
+
+def _suffix(path: str) -> str:
+    return os.path.splitext(path.rstrip("/"))[1].lower()
+
+
+def is_source(request: CombineRequest, combined: Combined, report: Report) -> bool:
+    """Return whether a target that is to be replaced looks like a source. Reports target-exists.
+
+    It then has all variables, and is no longer than one of the sources: an earlier result is longer.
+    """
+    target, options, new = request.target, request.options, request.spec.new_dim
+    if target is None or not (request.unnamed and options.overwrite):
+        return False
+    reading = Options(storage=options.storage.of("target"), following=options.following)
+    try:
+        old = phases.read_path(target, Report(), reading)
+    except (OSError, CompileError):  # nothing is there, or no dataset
+        return False
+    if old is None or not combined.checked.variables.keys() <= old.variables.keys():
+        return False
+    longest = {path: max(lengths) for path, lengths in combined.lengths.items() if path in old.dimensions}
+    if any(old.dimensions[path].size > length for path, length in longest.items()):
+        return False
+    if new is not None and names.join("/", new) in old.dimensions:
+        return False
+    text = f"`{show(target)}` has the variables of the sources and is as short as one: it is not replaced"
+    report.error("target-exists", text, helps=[FORGOTTEN, f"if it is not: remove `{show(target)}` first"])
+    return True
