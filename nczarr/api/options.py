@@ -31,15 +31,9 @@ class TargetOptions(TypedDict, total=False):
     """Options of a target."""
 
     kind: str | None
-    """Kind of netCDF file, in any spelling of `ncgen -k`. None: the dataset's own, else the smallest that holds it.
-
-    Example: `kind="nc4"`.
-    """
+    """Kind of netCDF file, as `ncgen -k` spells it. None: the own one, else the smallest. Example: `kind="nc4"`."""
     chunks: Mapping[str, Sequence[int] | int | str] | str | None
-    """Chunk lengths by path of a variable or name of a dimension; or a size (`10MB`, `auto`) of all or by path.
-
-    Example: `chunks={"time": 1, "/g/temp": (1, 100)}`.
-    """
+    """Chunk lengths by variable or dimension; or a size: `auto`. Example: `chunks={"time": 1, "/g/temp": (1, 100)}`."""
     access: Literal["map", "series", "balanced"]
     """Way of reading for which lengths of a size are chosen: one time, one point, or both."""
     layout: Literal["cloud", "cmip7"] | None
@@ -50,16 +44,11 @@ class TargetOptions(TypedDict, total=False):
     grid: Literal["regular", "rectilinear"]
     """Grid of chunks. `rectilinear`: chunks have the lengths of the source's, in Zarr v3 only."""
     shards: Mapping[str, Sequence[int] | int | str] | str | None
-    """Shard lengths as chunk lengths; `auto` or `none` for all variables, or by path of a variable.
-
-    Example: `shards={"time": 10}`.
-    """
+    """Shard lengths as chunk lengths; or `auto`, `append`, `none`. Example: `shards={"time": 10}`."""
     codecs: Mapping[str, str] | str | None
-    """Codecs (`zlib:5`) for all variables, or by path of a variable.
+    """Codecs for all variables, or by path of a variable. Example: `codecs="zlib:5"`.
 
     Before a compressor alone, numbers of several bytes are shuffled, except in Zarr v3; `noshuffle+zlib:5` is exact.
-
-    Example: `codecs="zlib:5"`.
     """
     order: Literal["C", "F"] | None
     """Order of elements in chunks, where the target has a choice. None: that of the source."""
@@ -101,19 +90,13 @@ class WriteOptions(TargetOptions, total=False):
     workers: int | None
     """Number of threads. None: one for each processor. Example: `workers=4`."""
     storage_options: Mapping[str, Any] | None
-    """Options of URLs, as the library of their protocol takes them; the prefix `source.` or `target.` restricts one.
-
-    Example: `storage_options={"anon": True}`.
-    """
+    """Options of URLs for their library; `source.`, `target.`: one side. Example: `storage_options={"anon": True}`."""
     writing: Writing
     """Form of written references. Example: `writing=nczarr.refs.Writing(inline=0)`."""
     dask: str | None
     """Address of the scheduler of a cluster that does the work. Example: `dask="tcp://127.0.0.1:8786"`."""
     passes: Sequence[Callable[[Dataset, Report], Dataset] | str]
-    """Functions over the tree, run in order before it is written, or their places as `module:function`.
-
-    Example: `passes=["units:in_kelvin"]`.
-    """
+    """Functions over the tree before it is written, or their places. Example: `passes=["units:in_kelvin"]`."""
 
 
 class SubsetOptions(TypedDict, total=False):
@@ -126,10 +109,7 @@ class SubsetOptions(TypedDict, total=False):
     sections: Iterable[str]
     """Sections to convert, such as `temp(0:9:2, :, 5)`. Example: `sections=["temp(0:9:2, :, 5)"]`."""
     dims: Mapping[str, slice | int]
-    """Indices of dimensions in all variables, as Python counts them.
-
-    An integer leaves a dimension of length 1. Slices are clipped. Example: `dims={"time": slice(0, 12)}`.
-    """
+    """Indices of dimensions as in Python, clipped; one index keeps length 1. Example: `dims={"time": slice(0, 12)}`."""
     sel: Mapping[str, Any]
     """Values of coordinates: one value, or the bounds of a range, both included.
 
@@ -138,10 +118,7 @@ class SubsetOptions(TypedDict, total=False):
     `{"time": ("2000-01", "2000-12")}` is a year. Example: `sel={"lat": (-30, 30)}`.
     """
     nearest: Mapping[str, Any]
-    """Values of coordinates, as in `sel`; the nearest cell is selected, of two the one with the larger value.
-
-    Example: `nearest={"lat": 45.3}`.
-    """
+    """Values of coordinates, as in `sel`; the nearest cell, of two the larger. Example: `nearest={"lat": 45.3}`."""
     coordinates: bool
     """Add the coordinates of selected variables, and other variables that they name as related."""
 
@@ -152,10 +129,7 @@ class ConvertOptions(WriteOptions, SubsetOptions, total=False):
     from_format: str | None
     """Format of the source. None: found by its content. Example: `from_format="netcdf4"`."""
     aggregation: Aggregation
-    """Read aggregation variables of CF as the arrays that they stand for, or as they are stored.
-
-    Example: `aggregation="keep"`.
-    """
+    """Read aggregation variables of CF as what they stand for, or as stored. Example: `aggregation="keep"`."""
     fixed: bool
     """Give every unlimited dimension its current length."""
     verify: bool

@@ -202,7 +202,7 @@ def _is_reversed(request: AppendRequest, report: Report) -> bool:
 def _is_store(path: str) -> bool:
     """Return whether a path or URL looks like that of a store or reference document."""
     form = registry.for_target(path.partition("#")[0].rstrip("/"))
-    return os.path.isdir(path) if form is None else bool(form.emit or form.inner)
+    return os.path.isdir(path) if form is None else bool(form.emit or form.store.inner)
 
 
 def _extend(request: AppendRequest, report: Report, watch: Watcher | None, lock: Lock) -> Appended | None:
