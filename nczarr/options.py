@@ -282,6 +282,11 @@ SECTIONS = (
 """Sections of a help text in order; empty ones are not shown."""
 
 TABLE: tuple[Option, ...] = (
+    # no options of commands
+    *map(Option, ("following.hidden", "masking_fill", "part", "declarations", "xarray", "writing.home",
+                  "writing.keep_names")),
+    *(Option(name, bytes=False) for name in (
+        "aggregated", "following.documents", "survey", "unfinished", "inspect", "nodes", "source", "target")),
     # sources
     Option("form", ("convert", "rechunk", "info", "check", "digest"), SOURCE, "--from", "text",
            "FORMAT",
@@ -303,18 +308,9 @@ TABLE: tuple[Option, ...] = (
            "target of references that name no URL"),
     Option("following.jinja", _FOLLOW, SOURCE, "--source-jinja",
            help="read templates beyond the built-in grammar by jinja2"),
-    Option("following.hidden"),
-    Option("aggregated", bytes=False),
     Option("aggregation", (*_LINK, *_COMPARE, "dump", "info"), SOURCE, "--aggregation", "text", None,
            "expand: read aggregation variables (CF 2.8) as the arrays that they stand for, from their fragments; "
            "keep: as they are stored (default: expand)", ("expand", "keep"), "expand"),
-    Option("following.documents", bytes=False),
-    Option("masking_fill"),
-    Option("survey", bytes=False),
-    Option("unfinished", bytes=False),
-    Option("inspect", bytes=False),
-    Option("nodes", bytes=False),
-    Option("source", bytes=False),
     # selection
     Option("subset.variables", _SELECT, SELECTION, "--var", "texts", "NAME,…",
            "select variables, with the dimensions and types that they use; repeatable", common=True),
@@ -332,7 +328,6 @@ TABLE: tuple[Option, ...] = (
            "select a part of one variable, such as `temp(0:9:2,:,5)`; indices start at 0, the last one is "
            "included; repeatable"),
     Option("fixed", ("convert",), SELECTION, "-u", help="make unlimited dimensions fixed (nccopy)"),
-    Option("part"),
     # target
     Option("passes", ("compile", "convert"), TARGET, "--pass", "texts", "MODULE:FUNCTION",
            "run a function over the tree before it is written, (Dataset, Report) -> Dataset; repeatable"),
@@ -355,12 +350,10 @@ TABLE: tuple[Option, ...] = (
     Option("declare", _WRITE, TARGET, "--declare", "text", None,
            "declare conventions in the target, Zarr v3 only: nz (NZ-1.0), or geo (CF, proj: and spatial:) "
            "(default: none)", ("nz", "geo")),
-    Option("declarations"),
     Option("char_netcdf", _WRITE, TARGET, "--char", "char", None,
            "Zarr type of char variables: one that all Zarr readers know, or netCDF-C's own (default: bytes)",
            ("bytes", "netcdf"), "bytes"),
     Option("tables", _WRITE, TARGET, "--tables", help="write records as Awkward tables, in archives and in lists"),
-    Option("xarray"),
     Option("virtual", _REFER, TARGET, "--virtual",
            help="in a repository, refer to chunks in the files of the source instead of copying them"),
     Option("message", _WRITE, TARGET, "--message", "text", "TEXT",
@@ -369,7 +362,6 @@ TABLE: tuple[Option, ...] = (
            "author of a commit (default: none)", bytes=False),
     Option("header_pad", _WRITE, TARGET, "--header-pad", "size", "SIZE",
            "room after the header of a classic netCDF file, for later edits of the header (default: 0)"),
-    Option("target", bytes=False),
     # chunks and codecs
     Option("chunks", _WRITE, CHUNKS, "--chunks", "chunks", "SPEC",
            "chunk lengths by dimension (time=1,lat=100) or of one variable (/g1/temp=1,12), their size (10MB), or "
@@ -415,8 +407,6 @@ TABLE: tuple[Option, ...] = (
            "folder or URL where readers find the referenced files (default: where they are now)"),
     Option("writing.relative", _REFER, REFERENCES, "--relative",
            help="name referenced files relative to the document"),
-    Option("writing.home"),
-    Option("writing.keep_names"),
     # the run
     Option("verify", _LINK, RUN, "--verify",
            help="read the target again; publish it only if every value is there", bytes=False, common=True),

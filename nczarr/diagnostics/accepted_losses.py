@@ -1,7 +1,5 @@
 """Words of `--allow-loss`."""
 
-from __future__ import annotations
-
 from nczarr.diagnostics.report import ALLOWED, suggest
 from nczarr.names.plugin_index import load_all
 

@@ -1,7 +1,5 @@
 """Check of what readers of other distributions return: a wrong shape would become a store that contradicts itself."""
 
-from __future__ import annotations
-
 from nczarr.names.plugin_index import PluginError
 from nczarr.registry import Format
 from nczarr.semantics.checked import Checked

@@ -1,7 +1,5 @@
 """Swaps of bytes between steps of different byte order."""
 
-from __future__ import annotations
-
 from nczarr.arrays.codecs.table import CodecKind, Config, Step
 from nczarr.arrays.lazy_numpy import np
 

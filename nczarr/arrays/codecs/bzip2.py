@@ -1,7 +1,5 @@
 """bzip2."""
 
-from __future__ import annotations
-
 import bz2
 
 from nczarr.arrays.codecs.lengths import decompress_bounded

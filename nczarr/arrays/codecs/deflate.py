@@ -1,7 +1,5 @@
 """Deflate: zlib's format of one compressed stream."""
 
-from __future__ import annotations
-
 import zlib
 
 from nczarr.arrays.codecs.lengths import inflate

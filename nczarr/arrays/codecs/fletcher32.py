@@ -1,7 +1,5 @@
 """Fletcher32: HDF5's checksum."""
 
-from __future__ import annotations
-
 from nczarr.arrays.codecs.table import CodecKind, Parameters
 
 

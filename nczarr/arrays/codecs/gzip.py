@@ -1,7 +1,5 @@
 """Deflate in the format of gzip, which the registry of Zarr v3 has."""
 
-from __future__ import annotations
-
 import zlib
 
 from nczarr.arrays.codecs.lengths import inflate

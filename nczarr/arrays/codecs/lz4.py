@@ -1,7 +1,5 @@
 """LZ4 of numcodecs: one block behind its length."""
 
-from __future__ import annotations
-
 import struct
 
 from nczarr.arrays.codecs.lengths import EARLY, LARGEST_HEADER, check_size

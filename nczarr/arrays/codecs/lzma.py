@@ -1,7 +1,5 @@
 """LZMA."""
 
-from __future__ import annotations
-
 from nczarr.arrays.codecs.lengths import decompress_bounded
 from nczarr.arrays.codecs.table import TOO_MUCH, CodecKind, Config
 

@@ -1,7 +1,5 @@
 """szip, which is named and copied, but neither encoded nor decoded here."""
 
-from __future__ import annotations
-
 from nczarr.arrays.codecs.table import CodecKind
 
 

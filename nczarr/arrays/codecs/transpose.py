@@ -1,7 +1,5 @@
 """Transposes, where they are a step of the whole chunk."""
 
-from __future__ import annotations
-
 import math
 
 from nczarr.arrays.codecs.lengths import misfit

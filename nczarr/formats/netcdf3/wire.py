@@ -4,8 +4,6 @@ Source: the netCDF file format specifications (classic, 64-bit offset, CDF-5).
 All numbers are big-endian.
 """
 
-from __future__ import annotations
-
 from nczarr.ast import Kind
 
 MAGIC: dict[Kind, bytes] = {"nc3": b"CDF\x01", "nc6": b"CDF\x02", "nc5": b"CDF\x05"}

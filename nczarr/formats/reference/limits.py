@@ -1,7 +1,5 @@
 """Limits of reference documents, whose expansion can exceed their size by any factor."""
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 LARGEST_END = 2**63

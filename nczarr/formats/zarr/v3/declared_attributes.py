@@ -1,7 +1,5 @@
 """Declarations of conventions in the attributes of documents, whose forms plugins know."""
 
-from __future__ import annotations
-
 from nczarr import registry
 from nczarr.formats.zarr.core.fill_values import Json
 from nczarr.names import plugin_index
