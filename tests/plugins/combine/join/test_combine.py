@@ -139,7 +139,10 @@ def test_attributes_of_a_grid_mapping_have_to_be_equal() -> None:
 @pytest.mark.parametrize(
     ("handles", "message"),
     [
-        ((series(1, 2), series(2, 3)), "the values of `/time` do not increase: 2000-01-03 in `s1` after 2000-01-03 in `s0`"),
+        (
+            (series(1, 2), series(2, 3)),
+            "the values of `/time` do not increase: 2000-01-03 in `s1` after 2000-01-03 in `s0`",
+        ),
         ((series(1, 3, 2), series(4)), "the values of `/time` do not increase: 2000-01-03 after 2000-01-04 in `s0`"),
     ],
 )
