@@ -38,11 +38,7 @@ def destinations(
     if len(sources) == 1:
         return {sources[0]: target}
     if not is_remote(target) and os.path.lexists(target) and not os.path.isdir(target):
-        report.error(
-            "target-exists",
-            f"`{target}` is not a folder",
-            helps=["several sources need a folder as target: is it missing?"],
-        )
+        report.error("target-exists", f"`{target}` is not a folder", helps=["several sources need a folder as target"])
         return None
     suffix = _suffix_of(to, report) if to else None
     if report.errors:

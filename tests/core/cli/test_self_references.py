@@ -34,8 +34,8 @@ def file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         ("convert", "link.nc", "link.nc", "--to", "reference"),
         ("convert", "r.json", "a.nc", "--to", "reference"),
         ("convert", "a.nc", "a.nc", "--to", "dmrpp"),
-        ("combine", "a.nc", "b.nc", "a.nc", "--to", "reference", *JOIN),
-        ("combine", "link.nc", "b.nc", "a.nc", "--to", "cfa", *JOIN),
+        ("combine", "a.nc", "b.nc", "-o", "a.nc", "--to", "reference", *JOIN),
+        ("combine", "link.nc", "b.nc", "-o", "a.nc", "--to", "cfa", *JOIN),
     ],
     ids=" ".join,
 )

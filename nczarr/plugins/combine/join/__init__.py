@@ -298,7 +298,11 @@ def prepare(
     if options.dask is not None and not is_divisible(request.inputs, options.dask, report):
         return None
     sources = [source.name for source in request.inputs if source.portable]
-    if target is not None and form is not None and not is_open(target, form, request, report, sources):
+    if (
+        target is not None
+        and form is not None
+        and not is_open(target, form, options, report, sources, unnamed=request.unnamed)
+    ):
         return None
     spec = request.spec._replace(rectilinear=options.grid == "rectilinear")
     if form is not None and form.name == REFERENCE:
@@ -316,8 +320,12 @@ def prepare(
         if journal is not None:
             failure.add_note("continue with `--resume`: the sources that were read are in a journal")
         raise
-    if combination is None or report.errors or is_source(request, combination, report):
+    if combination is None or report.errors:
         return None
+    if target is not None and request.unnamed and options.overwrite:
+        parts = combination.checked.variables, combination.lengths, spec.new_dim
+        if is_source(target, options, *parts, report):
+            return None
     checked = phases.select(combination.checked, request.subset.cuts, report)
     if checked is None or report.errors:
         return None

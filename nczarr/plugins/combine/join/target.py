@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Collection, Mapping, Sequence
 
 from nczarr import names
 from nczarr.diagnostics.report import CompileError, Report
@@ -12,17 +11,19 @@ from nczarr.diagnostics.secrets import show
 from nczarr.options import Options
 from nczarr.pipeline import endpoints, phases
 from nczarr.registry import Format
+from nczarr.stores import local_paths
 from nczarr.stores.url import is_remote
-
-if TYPE_CHECKING:
-    from nczarr.plugins.combine.join import Combined, CombineRequest
 
 FORGOTTEN = "the last argument is the target: is it missing? `-o` names a target that is no source"
 
 
-def is_open(target: str, form: Format, request: CombineRequest, report: Report, sources: Sequence[str]) -> bool:
-    """Return whether a target is to be made and can be. Reports finished-target, target-exists. Raises OSError."""
-    options = request.options
+def is_open(
+    target: str, form: Format, options: Options, report: Report, sources: Sequence[str], *, unnamed: bool
+) -> bool:
+    """Return whether a target is to be made and can be. Reports finished-target, target-exists. Raises OSError.
+
+    `unnamed`: no option names the target.
+    """
     if options.resume and not options.overwrite:
         from nczarr.plugins.combine.join.journal import is_finished
 
@@ -31,35 +32,39 @@ def is_open(target: str, form: Format, request: CombineRequest, report: Report, 
             return False
     if is_remote(target):
         return True
-    if request.unnamed and not options.overwrite and os.path.lexists(target):
-        suffixes = {_suffix(source.name) for source in request.inputs}
-        if _suffix(target) in suffixes:
-            report.error("target-exists", f"`{show(target)}` exists, and may be one more source", helps=[FORGOTTEN])
-            return False
+    is_alike = unnamed and _suffix(target) in map(_suffix, sources)
+    if is_alike and not options.overwrite and os.path.lexists(target):
+        report.error("target-exists", f"`{show(target)}` exists, and may be one more source", helps=[FORGOTTEN])
+        return False
     place = endpoints.locate(target, report)
     return place is not None and endpoints.is_free(place, form, report, options, sources)
 
 
 def _suffix(path: str) -> str:
-    return os.path.splitext(path.rstrip("/"))[1].lower()
+    return local_paths.name_of(path.rstrip("/")).rpartition(".")[2].lower()
 
 
-def is_source(request: CombineRequest, combined: Combined, report: Report) -> bool:
+def is_source(
+    target: str,
+    options: Options,
+    variables: Collection[str],
+    lengths: Mapping[str, Sequence[int]],
+    new: str | None,
+    report: Report,
+) -> bool:
     """Return whether a target that is to be replaced looks like a source. Reports target-exists.
 
     It then has all variables, and is no longer than one of the sources: an earlier result is longer.
+    `lengths`: of each joined dimension in every source; `new`: the new dimension.
     """
-    target, options, new = request.target, request.options, request.spec.new_dim
-    if target is None or not (request.unnamed and options.overwrite):
-        return False
     reading = Options(storage=options.storage.of("target"), following=options.following)
     try:
         old = phases.read_path(target, Report(), reading)
     except (OSError, CompileError):  # nothing is there, or no dataset
         return False
-    if old is None or not combined.checked.variables.keys() <= old.variables.keys():
+    if old is None or not old.variables.keys() >= set(variables):
         return False
-    longest = {path: max(lengths) for path, lengths in combined.lengths.items() if path in old.dimensions}
+    longest = {path: max(several) for path, several in lengths.items() if path in old.dimensions}
     if any(old.dimensions[path].size > length for path, length in longest.items()):
         return False
     if new is not None and names.join("/", new) in old.dimensions:
