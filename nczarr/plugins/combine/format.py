@@ -1,7 +1,5 @@
 """Aggregation files of CF, which `aggregation/writer.py` makes. They are written and read as netCDF."""
 
-from __future__ import annotations
-
 from nczarr.registry import Capabilities, Display, Format, TargetTraits
 
 FORMAT = Format(

@@ -1,7 +1,5 @@
 """Lock of a target that is replaced as a whole."""
 
-from __future__ import annotations
-
 from nczarr.stores.lock import Lock
 from nczarr.stores.stat import identity
 

@@ -4,8 +4,6 @@ Only the numbers change; every other byte of a document stays. Documents of
 consolidated metadata change in the same way.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator, Mapping
 

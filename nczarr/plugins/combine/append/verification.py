@@ -1,7 +1,5 @@
 """Verification of an extension before it becomes visible: its records are read again, and compared with the sources."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from nczarr.arrays.lazy_numpy import np

@@ -1,7 +1,5 @@
 """Outlook on a combination that is about to be written: its size, the time that it takes, and what appends rewrite."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Collection
 from time import perf_counter

@@ -1,7 +1,5 @@
 """Target of a combination: whether it can be made, and whether it may be one more source instead."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Collection, Mapping, Sequence
 
