@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 import struct
+from collections.abc import Iterable
 from itertools import islice
 from pathlib import Path
 
@@ -11,7 +12,7 @@ import pytest
 
 from nczarr.arrays.regions import linear_block, region_of
 from nczarr.diagnostics import render
-from nczarr.diagnostics.report import Report, Source
+from nczarr.diagnostics.report import CompileError, Diagnostic, Report, Source
 from nczarr.options import Options
 from nczarr.pipeline import phases
 from nczarr.pipeline.phases import dump
@@ -56,15 +57,30 @@ FILES = {
 }
 
 
+LOSSY = Options(allow_loss=frozenset({"unread"}))
+
+
 def judge(data: bytes) -> bool:
-    """Whether the bytes were accepted: then every variable has values, however few. Any exception is a finding."""
+    """Whether the bytes were accepted: then every variable has values, however few. Any exception is a finding.
+
+    Values beyond the end of the file are zeros if the loss is accepted, and else an error that is announced.
+    """
     with limits():
         report = Report()
         checked = phases.read(Source("t.nc", data), report, Options())
         found = report.list_sorted()
         text = "".join(render.human(found))
         if checked is not None:
-            look(checked, len(data))
+            lossy = phases.read(Source("t.nc", data), Report(), LOSSY)
+            assert lossy is not None
+            look(lossy, len(data), LOSSY)
+            refused: Iterable[Diagnostic] = ()
+            try:
+                look(checked, len(data), Options())
+            except CompileError as error:
+                refused = error.diagnostics
+            assert {each.code for each in refused} <= {"unreadable-chunk"}
+            assert not refused or "missing-values" in {each.code for each in found}
     errors = [each for each in found if each.severity == "error"]
     assert (checked is None) == bool(errors), "refused without a reason, or accepted in spite of one"
     assert all(character.isprintable() or character == "\n" for character in text if ord(character) < 0x300)
@@ -75,10 +91,10 @@ def judge(data: bytes) -> bool:
     return checked is not None
 
 
-def look(checked: Checked, size: int) -> None:
+def look(checked: Checked, size: int, options: Options) -> None:
     """Print it, 16 MiB of text at most, and read some of the values, those of a corner among them."""
     printed = 0
-    for piece in dump(checked, "cdl", Report(), Options()) or ():
+    for piece in dump(checked, "cdl", Report(), options) or ():
         printed += len(piece)
         if printed > 1 << 24:  # a hundred bytes may tell of a billion values
             break
