@@ -12,7 +12,7 @@ from nczarr.cli.progress import CommandResult, counting, print_plan, progress, s
 from nczarr.cli.shared import Messages
 from nczarr.diagnostics.report import Report
 from nczarr.diagnostics.secrets import show
-from nczarr.options import ARGUMENTS, COMBINATION, CONVERTING, TARGET
+from nczarr.options import ARGUMENTS, COMBINATION, CONVERTING, TABLE, TARGET
 from nczarr.plugins.combine.command_options import OPTIONS, find_pattern, list_sources, recoding_of
 from nczarr.registry import REFERENCE
 
@@ -83,7 +83,9 @@ def _make_parser(name: str, usage: str) -> Command:
     subparser.option(
         TARGET, "--to", metavar="FORMAT", help="format of the target (default: by its suffix, else reference)"
     )
-    return subparser.complete(CONVERTING, own=OPTIONS)
+    rarer = {"kind", "subset.dimensions", "subset.labels", "allow_loss", "dry_run"}  # than in `convert`
+    weighed = [row._replace(common=row.name == "shards") for row in TABLE if row.name in {"shards", *rarer}]
+    return subparser.complete(CONVERTING, own=(*OPTIONS, *weighed))
 
 
 def run(arguments: argparse.Namespace) -> int:

@@ -21,22 +21,22 @@ OPTIONS: tuple[Option, ...] = (
     Option("units", (), COMBINATION, "--units", "text", "UNITS",
            "count the times of all sources in these, `hours since 1970-01-01`; or convert values of variables whose "
            "units differ to UNITS (`K`), or with `majority` to those of most sources, or of an extended target; "
-           "times then have those of the first"),
+           "times then have those of the first", common=True),
     Option("join", (), COMBINATION, "--join", "text", None,
            "exact: variables and coordinates are equal in all sources; outer: variables of any source, on the union of "
            "all coordinates, where cells without a source are fill values; override: coordinates of the first source "
            "stand for all of the same length (default: exact)", ("exact", "outer", "override"), "exact", common=True),
     Option("sort", (), COMBINATION, "--sort",
-           help="sort by the coordinate of the joined dimension, within sources too"),
+           help="sort by the coordinate of the joined dimension, within sources too", common=True),
     Option("duplicates", (), COMBINATION, "--duplicates", "text", None,
            "rule for values of this coordinate that occur several times (default: error, with --sort or --join outer)",
-           ("error", "first", "last")),
+           ("error", "first", "last"), common=True),
     Option("unsorted", (), COMBINATION, "--unsorted",
            help="keep the cells in the order of the sources if the coordinate of the joined dimension does not "
            "increase (default: an error)"),
     Option("repack", (), COMBINATION, "--repack",
            help="give sources with another type, packing, fill value, filters or chunks those of most sources, or of "
-           "the target that is extended; only their values are encoded again"),
+           "the target that is extended; only their values are encoded again", common=True),
 )  # fmt: skip
 """Options of combinations, in the order of the help."""
 

@@ -291,9 +291,9 @@ def test_help_of_convert_has_what_a_first_conversion_needs() -> None:
 
 def test_a_plugin_marks_its_usual_options() -> None:
     skip_without("combine")
-    assert "--join" in list_flags(run_command("combine", "--help").text)
-    assert "--repack" not in list_flags(run_command("combine", "--help").text)
-    assert "--repack" in list_flags(run_command("combine", "--help", "all").text)
+    assert "--sort" in list_flags(run_command("combine", "--help").text)
+    assert "--decode-times" not in list_flags(run_command("combine", "--help").text)
+    assert "--decode-times" in list_flags(run_command("combine", "--help", "all").text)
 
 
 def test_help_takes_another_word_for_an_argument() -> None:
