@@ -1,4 +1,4 @@
-"""What the files in `deploy/` say: command lines, documents."""
+"""Command lines and documents in the files of `deploy/`, for tests."""
 
 from __future__ import annotations
 

@@ -2,7 +2,7 @@
 
 Only the header is read. Variables have their full shape; reading values beyond the
 end of the file is an error, or gives zeros, as in the netCDF library, if the options
-accept the loss. If the header claims far more than exists (`GAP`), missing
+accept the loss. If the header claims far more than exists (`most_missing`), missing
 records are omitted and other cells hold the fill value: absent data cost no time.
 """
 
@@ -60,6 +60,11 @@ class RecordPlaces(NamedTuple):
     """Number of records in the header, which may exceed `records`."""
 
 
+def most_missing(file_size: int) -> int:
+    """Return how many missing bytes of a file read as zeros."""
+    return max(GAP, file_size)
+
+
 def read(source: Source, report: Report, options: Options | None = None) -> Unchecked | None:
     """Return the dataset of a classic file; None if its header is invalid.
 
@@ -114,7 +119,7 @@ def _values(header: ClassicHeader, file_size: int) -> RecordPlaces:
     begun = max((-(-(file_size - place.begin) // stride) for place in growing), default=claimed)  # a begun one counts
     available = min(claimed, max(0, begun))
     left_out = (claimed - available) * sum(place.size for place in growing)
-    return RecordPlaces(tuple(places), available if left_out > max(GAP, file_size) else claimed, stride, claimed)
+    return RecordPlaces(tuple(places), available if left_out > most_missing(file_size) else claimed, stride, claimed)
 
 
 # ---- checks ----------------------------------------------------------------------------------------------------------
@@ -285,7 +290,7 @@ def _arrays(
     first = min(cut, key=lambda part: part[0])[1]
     more = f" and {len(cut) - 1} more" if len(cut) > 1 else ""
     text = f"the file ends at byte {file.size}, before the values of `{first.name}`{more}: {total} bytes are missing"
-    zeros = total <= max(GAP, file.size)
+    zeros = total <= most_missing(file.size)
     read = "they are read as zeros, as the netCDF library does" if zeros else "they are read as fill values"
     note = "values that are there can be read" if strict else read
     report.warning("missing-values", text, _begin(first, source), notes=[note])

@@ -28,9 +28,9 @@ def find_unsorted(checked: Checked) -> Iterator[Finding]:
         up, down = values[1:] > values[:-1], values[1:] < values[:-1]
         if up.all() or down.all():
             continue
-        wrong = ~up if up.sum() >= down.sum() else ~down
-        place = int(np.argmax(wrong)) + 1
-        text = f"the values of `{path}` do not {'increase' if up.sum() >= down.sum() else 'decrease'}: "
+        rises = up.sum() >= down.sum()
+        place = int(np.argmin(up if rises else down)) + 1
+        text = f"the values of `{path}` do not {'increase' if rises else 'decrease'}: "
         text += f"{values[place]!s} after {values[place - 1]!s}"
         is_ordered = not down.any() or not up.any()
         does = "finds several cells for one value, and refuses to align by it (`reindex`)" if is_ordered else ""

@@ -1,4 +1,4 @@
-"""What messages of `combine`, `append` and `check --combine` propose, and how they show values."""
+"""Messages of `combine`, `append` and `check --combine`: proposed remedies and shown values."""
 
 from __future__ import annotations
 
