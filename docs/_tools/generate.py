@@ -11,7 +11,7 @@ import inspect
 import json
 import re
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from importlib import import_module
 from itertools import pairwise
 from pathlib import Path
@@ -90,8 +90,10 @@ def options() -> str:
         for field, text in pairwise(group.body):
             if isinstance(field, ast.AnnAssign) and isinstance(field.target, ast.Name):
                 name = field.target.id
-                default, meaning = shown[name].default, ast.literal_eval(ast.unparse(text)).replace("|", "\\|")
-                value = "–" if isinstance(default, tuple) and default else f"`{default!r}`"
+                default = shown[name].default
+                meaning = " ".join(ast.literal_eval(ast.unparse(text)).replace("|", "\\|").split())  # one row, one line
+                written = dict(default) if isinstance(default, Mapping) else default
+                value = "–" if isinstance(default, tuple) and default else f"`{written!r}`"
                 lines.append(f"| `{name}` | {value} | {meaning} |")
     return "\n".join(lines) + "\n"
 

@@ -245,7 +245,7 @@ def coordinate_ranges_of(values: Mapping[str, Any], nearest: Mapping[str, Any]) 
             if value.step is not None:
                 raise ValueError(f"sel={{{name!r}: {value!r}}}: values have no step; cut the dimension with `dims`")
             value = (value.start, value.stop)
-        if not isinstance(value, tuple | list):
+        if not isinstance(value, tuple):  # no list: xarray's `sel` selects each of its values, and no range
             value = (value, value)
         if len(value) != 2:
             raise ValueError(f"sel={{{name!r}: {value!r}}}: one value is expected, or the two bounds of a range")
@@ -278,10 +278,11 @@ def _label(option: str, name: str, value: Any) -> Label:
     kind = getattr(getattr(value, "dtype", None), "kind", "")
     if kind == "M":
         return str(value)
-    if kind and hasattr(value, "item"):
+    if kind and not getattr(value, "ndim", 1):
         value = value.item()
     if isinstance(value, bool) or not isinstance(value, str | int | float):
-        raise TypeError(f"{option}={{{name!r}: {value!r}}}: a number, a text or a date is expected")
+        expected = "a number, a text or a date is expected" + (", or the slice of a range" if option == "sel" else "")
+        raise TypeError(f"{option}={{{name!r}: {value!r}}}: {expected}")
     if value != value:
         raise ValueError(f"{option}={{{name!r}: {value!r}}}: NaN equals no value")
     return value

@@ -173,6 +173,14 @@ def test_a_gap_in_the_selection_is_refused(folder: Path) -> None:
         convert(source, sel={"x": (1, 2)})
 
 
+@pytest.mark.parametrize("lats", [[20, 60], [20], np.array([20, 60])])
+def test_a_list_is_no_range(folder: Path, lats: Any) -> None:
+    source = dataset()  # xarray's `sel` selects each value of a list
+    assert source.sel(lat=[20, 60]).lat.values.tolist() == [20, 60]
+    with pytest.raises(TypeError, match="or the slice of a range"):
+        convert(source, sel={"lat": lats})
+
+
 @pytest.mark.parametrize("options", [{"dims": {"x": 1.5}}, {"sel": {"x": None, "y": {}}}, {"sel": 3}, {"dims": [1]}])
 def test_other_types_are_type_errors(folder: Path, options: dict[str, Any]) -> None:
     with pytest.raises(TypeError):
