@@ -207,7 +207,7 @@ class GroupHandle(Mapping[str, Any]):
             return self._make_variable(key)
         if key in self.checked.groups:
             return self._make_group(key)
-        known = [*self.checked.variables, *self.checked.groups]
+        known = [*self.checked.variables, *(group for group in self.checked.groups if group != "/")]
         raise KeyError(f"no variable or group {path!r}{hint(key, known)}")
 
     def __contains__(self, path: object) -> bool:

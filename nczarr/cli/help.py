@@ -183,7 +183,7 @@ def without_command(arguments: list[str]) -> int:
     complain(f"nczarr: {_not_known(first, list(list_commands())) if first else 'name a command'}")
     for fault in list_faults() if first else ():
         complain(f"nczarr: {fault}")
-    complain("`nczarr help` lists the commands")
+    complain(("options follow their command; " if first[:1] == "-" else "") + "`nczarr help` lists the commands")
     return MISUSED
 
 

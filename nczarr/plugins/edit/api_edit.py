@@ -86,6 +86,7 @@ def edit(
     from nczarr.plugins.edit.edit_header import EditRequest
     from nczarr.plugins.edit.edit_header import edit as run
 
+    _check_types(header, attributes, delete, rename)
     report = Report()
     instructions = _instructions(attributes, delete, rename, report)
     raise_errors(report)
@@ -103,6 +104,18 @@ def edit(
     if done is None:
         raise CompileError(report.list_sorted())
     return done
+
+
+def _check_types(header: object, attributes: object, delete: object, rename: object) -> None:
+    """Raise TypeError for a value of another type, with an example of the right one."""
+    if not isinstance(header, str | None):
+        raise TypeError(f"header={header!r}: the text of a header is expected; `attributes=` names single changes")
+    examples = {"attributes": {"/temp@units": "K"}, "rename": {"/temp": "temperature"}}
+    for name, changes in (("attributes", attributes), ("rename", rename)):
+        if not isinstance(changes, Mapping):
+            raise TypeError(f"{name}={changes!r}: a mapping is expected, such as {examples[name]!r}")
+    if isinstance(delete, str) or not isinstance(delete, Iterable):
+        raise TypeError(f"delete={delete!r}: a list of paths is expected, such as ['/temp@comment']")
 
 
 def _instructions(

@@ -335,7 +335,10 @@ def test_wanted_topics_are_there() -> None:
         ("help xyzzy", "nczarr help: unknown command or topic `xyzzy`; `nczarr help` lists the commands and topics"),
         ("help lost-type", "nczarr help: `lost-type` is a diagnostic code; `nczarr explain lost-type` explains it"),
         ("konvert a b", "nczarr: unknown command `konvert`; did you mean `convert`?\n`nczarr help` lists the commands"),
-        ("--nonsense", "nczarr: unknown option `--nonsense`\n`nczarr help` lists the commands"),
+        (
+            "--nonsense convert a b",
+            "nczarr: unknown option `--nonsense`\noptions follow their command; `nczarr help` lists the commands",
+        ),
         ("", "usage: nczarr COMMAND [OPTION]…\nnczarr: name a command\n`nczarr help` lists the commands"),
         ("refs", f"nczarr refs: name a command: {', '.join(REFS)}"),
         pytest.param(

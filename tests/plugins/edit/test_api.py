@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -39,6 +40,21 @@ def test_types_of_values(file: Path) -> None:
         "a": "<i4", "b": "<f8", "c": "<i2"
     }  # fmt: skip
     assert variable.attributes["_FillValue"] == np.float32(1e20)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"header": ["v:units=K"]}, "the text of a header"),
+        ({"attributes": ["v:units=K"]}, "'/temp@units': 'K'"),
+        ({"rename": "w"}, "'/temp': 'temperature'"),
+        ({"delete": "/v@remark"}, "'/temp@comment'"),
+        ({"delete": 3}, "a list of paths"),
+    ],
+)
+def test_other_types_name_the_right_one(file: Path, arguments: dict[str, Any], message: str) -> None:
+    with pytest.raises(TypeError, match=message):
+        nczarr.edit(file, **arguments)
 
 
 def test_everything_at_once_and_back(file: Path, tmp_path: Path) -> None:
