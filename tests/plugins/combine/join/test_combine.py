@@ -303,7 +303,9 @@ def test_without_a_dimension_the_unlimited_one_grows(nczarr_command: Callable[..
     sources, target = [str(tmp_path / f"{number}.cdl") for number in (1, 2)], tmp_path / "all.nc"
     assert nczarr_command("combine", *sources, str(target)).status == 0
     assert nczarr.open(target)["t"][:].tolist() == [1, 2]
-    ran = nczarr_command("combine", *(str(tmp_path / f"fixed{number}.cdl") for number in (1, 2)), str(tmp_path / "none.nc"))
+    ran = nczarr_command(
+        "combine", *(str(tmp_path / f"fixed{number}.cdl") for number in (1, 2)), str(tmp_path / "none.nc")
+    )
     assert ran.status == 1
     assert "is unlimited" in ran.err
     assert "name one of its dimensions (`/t`, `/x`) with `--along`, or a new one with `--new-dim`" in ran.err
