@@ -102,9 +102,7 @@ def read(
         return None
     with building(lasting=not isinstance(source, Source)):
         unchecked = registry.load(form.read)(source, report, options)
-        if unchecked is None:
-            return None
-        checked = check(
+        checked = unchecked and check(
             unchecked,
             report,
             observe,

@@ -91,9 +91,11 @@ def lay(
             known_fill = known_fill and bool(own_fills)
         has_fill = known_fill and not (no_fill and source is not None)
         differs = bool(pad.strip(b"\0")) and pad != elements[part.path][0]  # zeros stand for an undeclared fill value
-        states_fill = bool(own_fills) or differs or (source_fill is not None and storage.element is not None)
+        is_kept = storage.element is not None and bool((source_fill or b"").strip(b"\0"))
+        states_fill = bool(own_fills) or differs or is_kept
         lengths = _find_declared_length(variable), 1 if part.path else find_usual_length(checked)
-        one = _One(part, source, part_shape, pad, has_fill, states_fill, *lengths)
+        mask = elements[part.path][0] if own_fills and pad != elements[part.path][0] else None
+        one = _One(part, source, part_shape, pad, has_fill, states_fill, mask, *lengths)
         target, lying = _target(one, variable, checked, arrays, options, storage, shape, shards)
         targets[part.path] = target._replace(separator=_separator(path, checked, arrays, options))
         if lying is not None:
@@ -114,6 +116,8 @@ class _One(NamedTuple):
     """True if `pad` may be declared as a fill value."""
     states_fill: bool
     """True if the variable has a `_FillValue`, or its source a fill value other than netCDF's default."""
+    mask: bytes | None
+    """Its `_FillValue`, if unwritten cells of the source have another value."""
     declared_length: int | None
     """`_nczarr_maxstrlen` of the variable."""
     usual_length: int
@@ -194,9 +198,12 @@ def _target(
     if dtype == "|O" or (type_name == "string" and width(dtype) != POINTER):
         codecs = tuple(codec for codec in codecs if codec.id != SHUFFLE)  # texts have no fixed width
     no_mode = arrays.undefined_fill and storage.no_fill and _is_undefined(one, dtype, itemsize)
-    masks = not (arrays.fill_needed or arrays.by_reference) and _would_mask(one, dtype)
-    if no_mode or (masks and _has_all_chunks(one, dtype, chunks, itemsize)):
+    masks = not (arrays.fill_needed or arrays.by_reference)  # xarray does, whatever the attribute `_FillValue` says
+    mask = one.mask if masks and is_number(dtype) else None
+    if no_mode or (masks and _would_mask(one, dtype) and _has_all_chunks(one, dtype, chunks, itemsize)):
         fill, sparse = None, False
+    elif mask is not None and _has_all_chunks(one, dtype, chunks, itemsize):
+        fill, sparse = convert_to_stored(mask, dtype), False
     else:
         alone = one.has_fill and one.pad.strip(b"\0") and _has_no_attribute(one.pad, storage, dtype, arrays)
         declared = arrays.fill_needed or alone
@@ -260,7 +267,7 @@ def _hides_fill(part: Part, source: ArraySource, types: Types) -> bool:
 
 def _would_mask(one: _One, dtype: Descr) -> bool:
     """Return whether xarray would mask values of an array of numbers if it declared its fill value."""
-    return is_number(dtype) and not one.states_fill
+    return (is_number(dtype) or dtype == "|b1") and not one.states_fill
 
 
 def _has_all_chunks(one: _One, dtype: Descr, chunks: tuple[int, ...], itemsize: int) -> bool:

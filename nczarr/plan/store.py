@@ -5,15 +5,18 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import cast
 
 from nczarr import names
 from nczarr.arrays.codecs import chain as codecs
 from nczarr.arrays.codecs import table
 from nczarr.arrays.codecs.chain import register_chain
 from nczarr.arrays.sources.source import ArraySource, Parts, is_number, itemsize
+from nczarr.arrays.values.elements import convert_to_stored
 from nczarr.arrays.values.parts import is_fixed, size
 from nczarr.ast import Codec, Storage, Variable
 from nczarr.ast.dataset import SHUFFLE, groups
+from nczarr.ast.plain import is_finite
 from nczarr.ast.rectilinear import largest, varies, volume
 from nczarr.diagnostics.report import Diagnostic, Report, Severity
 from nczarr.names import list_first
@@ -265,11 +268,14 @@ def _check_masking(
     whole, source = targets.get(""), checked.parts.get(path, {}).get("")
     if whole is None or source is None or whole.layout.fill is None or not is_number(whole.layout.dtype):
         return
-    if any(attribute.name == "_FillValue" for attribute in variable.attributes):
+    stated = [attribute.value for attribute in variable.attributes if attribute.name == "_FillValue"]
+    masked = [convert_to_stored(cast("bytes", fill.data), whole.layout.dtype) for fill in stated if is_finite(fill)]
+    if len(stated) > len(masked) or whole.layout.fill in masked:
         return
     if next(iter(source.list_occupied(whole.layout.chunks)), None) is None:  # all cells have the value that is masked
         return
-    text = f"`{path}` has no `_FillValue`, but its unwritten cells need a fill value, which xarray masks in all cells"
+    lacks = "has another `_FillValue`" if stated else "has no `_FillValue`"
+    text = f"`{path}` {lacks}, but its unwritten cells need a fill value, which xarray masks in all cells"
     helps = ["give it a `_FillValue`, or open the store with `mask_and_scale=False`"]
     report.warning("masking-fill", text, variable.span, helps=helps)
 
