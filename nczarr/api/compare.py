@@ -109,7 +109,7 @@ def check(
     from nczarr.pipeline.code_filter import CodeFilter, check_codes
     from nczarr.registry import Format
 
-    options = options_from(kind=kind, following=following, storage_options=storage_options)._replace(special=False)
+    options = options_from(kind=kind, following=following, storage_options=storage_options).change(special=False)
     report, codes = Report(), CodeFilter(check_codes(list_texts(select)), check_codes(list_texts(ignore)))
     if combine:
         if readers or schema is not None or kind is not None or cf:
@@ -284,7 +284,7 @@ def digest(
     )
     if checked is None:
         raise CompileError(report.list_sorted())
-    return digest_of(checked, Options(memory=memory, workers=workers)).whole
+    return digest_of(checked, Options.of(memory=memory, workers=workers)).whole
 
 
 def _complete(dataset: Dataset, storage_options: Mapping[str, Any] | None) -> Checked:

@@ -13,7 +13,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, Unpack, cast
 
 from nczarr.api.node_handles import GroupHandle
-from nczarr.api.options import TargetOptions, options_from, takes
+from nczarr.api.options import KeysOptions, options_from, takes
 from nczarr.ast import Dataset
 from nczarr.diagnostics.report import OMITTED, UNREAD, CompileError, DataWarning, Diagnostic, Report, Source
 from nczarr.options import FOLLOWING, Aggregation, Following, Options
@@ -223,8 +223,8 @@ class DatasetHandle(GroupHandle):
         """
         return self._text("ast")
 
-    @takes(TargetOptions)
-    def to_keys(self, format: str = "nczarr", **options: Unpack[TargetOptions]) -> Mapping[str, bytes]:  # noqa: A002
+    @takes(KeysOptions)
+    def to_keys(self, format: str = "nczarr", **options: Unpack[KeysOptions]) -> Mapping[str, bytes]:  # noqa: A002
         """Return the store that `nczarr.write` would make, in memory.
 
         Parameters
@@ -232,7 +232,7 @@ class DatasetHandle(GroupHandle):
         format : str
             Format of the store.
         **options
-            The options of `nczarr.api.options.TargetOptions`.
+            The options of `nczarr.api.options.KeysOptions`.
 
         Returns
         -------
@@ -273,7 +273,7 @@ class DatasetHandle(GroupHandle):
 
         report = Report()
         form = endpoints.target_format("", form_name, report)
-        pieces = None if form is None else phases.text(self.checked, form, report, Options(special=True))
+        pieces = None if form is None else phases.text(self.checked, form, report, Options.of(special=True))
         if pieces is None:
             raise CompileError(report.list_sorted())
         return b"".join(pieces).decode("utf-8")
@@ -564,12 +564,12 @@ def report_losses(handle: DatasetHandle, report: Report, options: Options) -> Ch
     """
     checked = handle.checked
     for loss in (one for one in handle.losses if one.code != OMITTED):  # writers refuse `Checked.omitted`
-        allowed = options.accepts(loss.code)
+        allowed = options.run.accepts(loss.code)
         helps = () if allowed else (f"`allow_loss={loss.code!r}` writes the rest",)
         report.lose(loss._replace(helps=helps), allowed=allowed)
     cut = {
         path: {"": replace(cast("Any", parts[""]), strict=False)}
         for path, parts in checked.parts.items()
-        if options.accepts("omitted-object") and getattr(parts.get(""), "strict", False)
+        if options.run.accepts("omitted-object") and getattr(parts.get(""), "strict", False)
     }
     return checked._replace(parts={**checked.parts, **cut}) if cut else checked

@@ -245,8 +245,8 @@ def link(numbered: Iterable[tuple[int, WrittenPart]], store: Store, options: Opt
     """Write all data keys of some arrays. Raises OSError if the store fails."""
     numbered_parts = list(numbered)
     far = any(is_far(array, store) for _, array in numbered_parts)
-    with Crew(options.workers or (DISTANT_WORKERS if far else None), options.memory) as crew:
-        run = PlanRun(store, TaskSize(MOST, FETCHED if far else BATCH, options.memory, crew.workers), counts)
+    with Crew(options.run.workers or (DISTANT_WORKERS if far else None), options.run.memory) as crew:
+        run = PlanRun(store, TaskSize(MOST, FETCHED if far else BATCH, options.run.memory, crew.workers), counts)
         run.settle(crew.results(chain.from_iterable(starmap(run.works, numbered_parts))))
 
 

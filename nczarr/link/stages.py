@@ -100,14 +100,14 @@ def _passes_of(
     options: Options,
 ) -> PartPasses:
     """Return the passes of one part. `unit`: lengths of a key; None: chunks in C order."""
-    workers = options.workers or (DISTANT_WORKERS if source.distant else min(8, processors()))
-    budget = Budget(options.memory, workers, ordered=unit is None)
+    workers = options.run.workers or (DISTANT_WORKERS if source.distant else min(8, processors()))
+    budget = Budget(options.run.memory, workers, ordered=unit is None)
     return PartPasses(path, part, source, chunks, plan_passes(source, unit or chunks, chunks, budget))
 
 
 def plan_stages(plan: Plan, path: str) -> Plan:
     """Return the plan of a target at a path or URL with the first passes of arrays that need two."""
-    if plan.options.scratch is None or not isinstance(plan, StorePlan | FilePlan):
+    if plan.options.run.scratch is None or not isinstance(plan, StorePlan | FilePlan):
         return plan
     staged = [part for part in list_passes(plan, Report()) if part.passes.scratch is not None]
     if not staged and os.path.isdir(local_paths.parent_of(scratch_path(path, plan.options))):
@@ -148,7 +148,7 @@ def lend_scratch(part: PartPasses, target: str, options: Options) -> Iterator[Ar
 def scratch_path(target: str, options: Options) -> str:
     """Return the path of the scratch array for a target: its name and a digest of its place, in a folder."""
     place = absolute(target)
-    folder = options.scratch or (tempfile.gettempdir() if is_remote(target) else local_paths.parent_of(place))
+    folder = options.run.scratch or (tempfile.gettempdir() if is_remote(target) else local_paths.parent_of(place))
     name = local_paths.name_of(place) if not is_remote(target) else "target"
     digest = hashlib.sha256(os.fsencode(place)).hexdigest()[:8]
     return local_paths.join(folder, add_end(name, f".{digest}.scratch"))
@@ -158,11 +158,12 @@ def _begin(part: PartPasses, layout: Layout, path: str, options: Options) -> Dir
     """Begin or continue a scratch array; remove those of dead runs: only this one holds the target's lock."""
     from nczarr.stores.stat import identity
 
-    source_identity = None if options.source is None else identity(options.source, options.storage.of("source"))
-    content = (__version__, source_identity, options.part, part.path, part.part, layout)
+    source = options.reading.source
+    source_identity = None if source is None else identity(source, options.run.storage.of("source"))
+    content = (__version__, source_identity, options.target.part, part.path, part.part, layout)
     fingerprint = None if source_identity is None else hashlib.sha256(repr(content).encode()).hexdigest()
-    journal = StoreJournal(fingerprint, "" if options.source is None else show(options.source), run=os.urandom(8).hex())
-    store = DirectoryTarget(path, journal=journal, resume=options.resume)
+    journal = StoreJournal(fingerprint, "" if source is None else show(source), run=os.urandom(8).hex())
+    store = DirectoryTarget(path, journal=journal, resume=options.run.resume)
     _remove_others(path, store.path)
     return store
 

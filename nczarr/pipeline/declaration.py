@@ -29,15 +29,15 @@ class ConventionDeclaration(NamedTuple):
 
 def find_declaration(form: Format, options: Options, report: Report) -> ConventionDeclaration | None:
     """Return the convention that a target declares; None without any. Reports undeclarable-convention."""
-    if options.declare is None:
+    if options.target.declare is None:
         return None
-    row = plugin_index.list_own("declaration").get(options.declare)
+    row = plugin_index.list_own("declaration").get(options.target.declare)
     if row is None:
-        text = f"no plugin of this installation makes declarations of `{options.declare}`"
+        text = f"no plugin of this installation makes declarations of `{options.target.declare}`"
         report.error("undeclarable-convention", text)
         return None
     found: ConventionDeclaration = registry.load(row.declaration)
-    if options.declare in form.target.declares:
+    if options.target.declare in form.target.declares:
         return found
     format_names = ", ".join(f"`{name}`" for name in registry.list_names_with("target.declares"))
     text = f"format `{form.name}` cannot declare {found.title}"

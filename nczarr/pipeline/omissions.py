@@ -55,7 +55,7 @@ def refuse(checked: Checked, options: Options, report: Report, codes: frozenset[
 
     `codes`: reasons that need to be accepted: all for a run that writes, `DAMAGE` for one that reads values.
     """
-    refused = {one.code for one in checked.omitted if one.code in codes and not options.accepts(one.code)}
+    refused = {one.code for one in checked.omitted if one.code in codes and not options.run.accepts(one.code)}
     if codes is DAMAGE and not refused:
         return
     for diagnostic in _describe(checked.omitted, ()):

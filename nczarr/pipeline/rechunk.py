@@ -90,7 +90,7 @@ def prepare_rechunk(
     `name`: format of the target; None: that of its place. Reports unmatched-chunks for
     formats without chunks.
     """
-    ready = prepare(source, subset, target, name, report, options._replace(scratch=options.scratch or ""))
+    ready = prepare(source, subset, target, name, report, options.change(scratch=options.run.scratch or ""))
     if ready is None or not _takes_chunks(ready.form, options, report):
         return None
     return ReadyRechunk(ready)
@@ -98,7 +98,7 @@ def prepare_rechunk(
 
 def _takes_chunks(form: Format, options: Options, report: Report) -> bool:
     """Return whether targets of a format have chunks of their own. Reports unmatched-chunks."""
-    inner = None if options.kind is None else form.target.kinds.get(options.kind)
+    inner = None if options.target.kind is None else form.target.kinds.get(options.target.kind)
     settled = form if inner is None else find_format(inner)
     assert settled is not None
     if settled.emit or settled.target.build or settled.store.commits or (settled.target.kinds and settled is form):

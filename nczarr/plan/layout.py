@@ -162,7 +162,7 @@ def _target(
     else:
         dtype = descr(type_name, checked.types)
         itemsize = size(type_name, checked.types)
-        if type_name == "char" and options.char_netcdf and arrays.netcdf_char:
+        if type_name == "char" and options.target.char_netcdf and arrays.netcdf_char:
             dtype = ">S1"
         dtype = _element_dtype(one, variable, storage, arrays, checked.types) or dtype
         if isinstance(dtype, str) and (storage.endian == "big" or _stays_big(one.source, storage, options)):
@@ -173,7 +173,7 @@ def _target(
         from nczarr.plan.reference_layout import as_stored  # few targets hold references
 
         source_storage, asked = variable.storage, storage if whole else variable.storage
-        rectilinear = arrays.rectilinear and options.grid == "rectilinear"
+        rectilinear = arrays.rectilinear and options.layout.grid == "rectilinear"
         stored_or_reason = as_stored(
             one.source, dtype, itemsize, arrays, asked, source_storage, rectilinear=rectilinear
         )
@@ -294,7 +294,9 @@ def _stays_big(source: ArraySource | None, storage: Storage, options: Options) -
     return (
         stored is not None
         and storage.endian is None
-        and not (stored.codecs or storage.codecs or any(isinstance(size, int) for size in options.chunks.values()))
+        and not (
+            stored.codecs or storage.codecs or any(isinstance(size, int) for size in options.layout.chunks.values())
+        )
         and isinstance(stored.dtype, str)
         and stored.dtype[0] == ">"
     )
@@ -363,14 +365,14 @@ def _separator(path: str, checked: Checked, arrays: Arrays, options: Options) ->
     if not arrays.separators:
         return None
     foreign = checked.foreign.get(path)
-    return options.separator or (None if foreign is None else foreign.separator)
+    return options.layout.separator or (None if foreign is None else foreign.separator)
 
 
 def _order(one: _One, dtype: Descr, arrays: Arrays, options: Options) -> Order:
     """Return the requested element order in chunks, else the source's; variable-length texts have only C."""
     if not arrays.orders or dtype == "|O":
         return "C"
-    return options.order or (one.source.layout.order if one.source is not None else "C")
+    return options.layout.order or (one.source.layout.order if one.source is not None else "C")
 
 
 def _find_needed_fill(one: _One, dtype: Descr, itemsize: int) -> tuple[bytes | None, bool]:

@@ -58,7 +58,7 @@ _REMEDIES = {"unreferable-variable": "embed more values with `--embed SIZE`, or 
 
 def report_losses(lost: Sequence[Loss], form: Format, options: Options, report: Report) -> None:
     """Report value losses one by one, and annotation losses in one warning."""
-    allowed, label = options.allow_loss, form.display.label or form.name
+    allowed, label = options.run.allow_loss, form.display.label or form.name
     other = "write `nczarr3`" if form.name == PLAIN_STORE else "write `nczarr`"
     other = "give `--metadata nczarr3`" if form.store.begins else other  # others of references keep no types
     for loss in lost:
@@ -75,8 +75,8 @@ def report_losses(lost: Sequence[Loss], form: Format, options: Options, report: 
         count = sum(loss.kind == kind for loss in annotations)
         if count:
             phrases.append(f"{phrase} ({count})")
-    notes = [f"lost: {loss.message}" for loss in annotations] if options.verbose else []
-    hints = [] if options.verbose else ["list them with `--verbose`"]
+    notes = [f"lost: {loss.message}" for loss in annotations] if options.run.verbose else []
+    hints = [] if options.run.verbose else ["list them with `--verbose`"]
     report.warning("lost-annotations", f"{label} does not keep {', '.join(phrases)}", notes=notes, helps=hints)
 
 

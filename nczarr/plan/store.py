@@ -105,7 +105,7 @@ def plan_store(
         path: storage_of(path, variable, checked.shapes[path], requests, widths[path])
         for path, variable in checked.variables.items()
     }
-    by_registry = arrays.registry and options.zarr_names == "registered"
+    by_registry = arrays.registry and options.target.zarr_names == "registered"
     if by_registry:
         storage = with_registered_codecs(storage, report)
     for path, variable in checked.variables.items():
@@ -123,7 +123,7 @@ def plan_store(
     unreferred = list(_find_unreferred(targets, checked, options))
     lost += unreferred
     chars = any(variable.type == "char" for variable in checked.variables.values())
-    if options.char_netcdf and arrays.netcdf_char and chars:
+    if options.target.char_netcdf and arrays.netcdf_char and chars:
         text = "char arrays are written as `>S1`, which only the netCDF library reads"
         report.warning("unreadable-char", text, helps=["omit `--char netcdf` for other readers"])
     if arrays.fixed_strings:
@@ -164,7 +164,7 @@ def _find_unreferred(targets: dict[str, dict[str, PartTarget]], checked: Checked
     for path, part_targets in targets.items():
         apart = [target.apart for target in part_targets.values() if target.apart is not None]
         size = sum(size_of_part for size_of_part, _ in apart)
-        if size > options.writing.embed:
+        if size > options.target.writing.embed:
             text = f"references cannot express `{path}`: {apart[0][1]}; the document would have to contain {size} bytes"
             yield Loss("unreferable-variable", "value", path, text, checked.variables[path].span)
 
@@ -241,7 +241,7 @@ def _check_shards(
     """Report requested shard lengths that do not fit the variable's chunks or type."""
     span = checked.variables[path].span
     whole = targets.get("")
-    if whole is not None and not can_shard(whole.layout.dtype) and options.shards.get(path, "none") != "none":
+    if whole is not None and not can_shard(whole.layout.dtype) and options.layout.shards.get(path, "none") != "none":
         text = f"variable `{path}` has records or opaque values, which are not written in shards"
         report.error("unmatched-shards", text, span, helps=["zarr-python cannot read them in shards"])
         return

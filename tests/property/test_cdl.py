@@ -40,7 +40,7 @@ def read_cdl(text: str) -> Checked:
 
 def assert_text_is_exact(dataset: Dataset, parts: dict[str, Parts]) -> None:
     before = checked_tree(dataset, parts)
-    text = "".join(backend.pieces(before, Options(special=True)))
+    text = "".join(backend.pieces(before, Options.of(special=True)))
     after = read_cdl(text)
     assert tree_text(after.dataset) == tree_text(before.dataset), text
     assert after.dataset == before.dataset

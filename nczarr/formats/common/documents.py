@@ -249,7 +249,7 @@ class DocumentCache:
 
     def report_lost(self, code: str, message: str, key: str, pointer: str = "") -> None:
         """Report unreadable, dropped content: an error, unless the run allows it."""
-        allowed = self._options.accepts(code)
+        allowed = self._options.run.accepts(code)
         helps = () if allowed else (f"read the rest with `--allow-loss {code}`",)
         self.findings += 1
         diagnostic = Diagnostic(code, Severity.ERROR, message, self.place(key, pointer), helps=helps)

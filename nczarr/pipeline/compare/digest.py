@@ -202,11 +202,11 @@ def _variables(checked: Checked, options: Options) -> dict[str, bytes]:
     def tasks(crew: Crew) -> Iterator[Task]:
         for path in checked.variables:
             owners[path] = owner = _values(checked, path)
-            yield from owner.tasks(crew, options.memory)
+            yield from owner.tasks(crew, options.run.memory)
             yield Task(partial(str, path), here=True)  # the end of the variable's tasks
 
     far = any(source.distant for parts in checked.parts.values() for source in parts.values())
-    with Crew(options.workers or (DISTANT_WORKERS if far else None), options.memory) as crew:
+    with Crew(options.run.workers or (DISTANT_WORKERS if far else None), options.run.memory) as crew:
         for result in crew.results(tasks(crew)):
             if isinstance(result, Hashed):
                 result.owner.take(result)

@@ -341,8 +341,8 @@ def are_named(checked: Checked, options: Options, report: Report) -> bool:
     """Return whether every variable and group named in the options exists; reports missing ones."""
     before = report.errors
     for what, asked, declared in (
-        ("variable", options.variables, checked.variables),
-        ("group", options.groups, checked.groups),
+        ("variable", options.text.variables, checked.variables),
+        ("group", options.text.groups, checked.groups),
     ):
         simple = {names.last(fqn) for fqn in declared if fqn != "/"}
         for name in asked:

@@ -166,7 +166,7 @@ class _DataCheck:
         options, size, count = self.request.options, 0, 0
         arrays = list(self._list_arrays())
         is_distant = any(array.source.distant for array in arrays)
-        with Crew(options.workers or (DISTANT_WORKERS if is_distant else None), options.memory) as crew:
+        with Crew(options.run.workers or (DISTANT_WORKERS if is_distant else None), options.run.memory) as crew:
             for array in arrays:
                 damaged: list[DamagedChunk] = []
                 unfit: dict[tuple[str, str], UnfitValues] = {}

@@ -304,14 +304,14 @@ class _Sending:
         while len(self._pending) >= AHEAD * max(1, self._workers.threads):
             self._take()
         region_values = () if values is None else (region, values.region(region, self._client))
-        arguments = self._run, described, self._target, task, self._options.memory, *region_values
+        arguments = self._run, described, self._target, task, self._options.run.memory, *region_values
         future = self._submit(worker.do_task, *arguments)
         self._pending[future.key] = future
         future.add_done_callback(self._ended.put)
 
     def _measure(self, array: WrittenPart) -> TaskSize:
         """Return the task size: worth a transfer, with blocks within a thread's share of a worker's memory."""
-        share = self._options.memory // self._workers.most
+        share = self._options.run.memory // self._workers.most
         return TaskSize(MOST, FAR_BATCH if is_far(array, self._store) else BATCH, share, 1)
 
     def _submit(self, function: Any, *arguments: Any) -> Future:

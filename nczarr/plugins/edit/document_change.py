@@ -58,7 +58,7 @@ def open_store(path: str, report: Report, options: Options, *, rehearsal: bool) 
     """
     if not rehearsal:
         file_patch.recover(path)
-    reading = options._replace(storage=options.storage.of("target"), kind=None)
+    reading = options.change(storage=options.run.storage.of("target"), kind=None)
     source = endpoints.open_source(path, report, reading)
     if source is None:
         return None
@@ -75,7 +75,7 @@ def open_store(path: str, report: Report, options: Options, *, rehearsal: bool) 
         return None
     if rehearsal:
         return extension.view(source, journal)
-    store_changes.complete(store_changes.extensible(path, options.storage), journal)
+    store_changes.complete(store_changes.extensible(path, options.run.storage), journal)
     again = endpoints.open_source(path, report, reading)
     return None if isinstance(again, Source) else again
 

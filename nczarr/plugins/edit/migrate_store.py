@@ -75,7 +75,7 @@ def migrate(request: MigrateRequest, report: Report) -> Migration | None:
     place = endpoints.locate(request.target, report)
     if place is None:
         return None
-    options = request.options._replace(storage=request.options.storage.at("target", place.server))
+    options = request.options.change(storage=request.options.run.storage.at("target", place.server))
     request = request._replace(target=trim(place.path), options=options)
     if request.rehearsal:
         return _migrate(request, form, report, NoLock(None))
@@ -121,7 +121,7 @@ def prove(checked: Checked, store: Store, patch: DocumentPatch, plan: StorePlan,
     """
     after = patch.view(store)
     reading = Report()
-    options = plan.options._replace(masking_fill=False)
+    options = plan.options.change(masking_fill=False)
     again = phases.read(after, reading, options, registry.detect_store(after))
     reasons = [diagnostic.message for diagnostic in reading.list_sorted() if diagnostic.severity is Severity.ERROR]
     if again is not None and not reasons:

@@ -379,7 +379,7 @@ def _read_chunks(
         return isinstance(entry, Reference) and entry.url in looked.closed
 
     count = 0
-    for read, faults in read_chunks(checked, sample, options.memory, skip):
+    for read, faults in read_chunks(checked, sample, options.run.memory, skip):
         count += read
         for fault in faults:
             _tell(fault, store, report)

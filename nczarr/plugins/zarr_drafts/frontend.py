@@ -61,7 +61,7 @@ class NodeDocuments(StrictDocuments):
         if hierarchy.store.lists:
             return hierarchy.discover()
         documents: set[str] = set()
-        for path in self._options.nodes:
+        for path in self._options.reading.nodes:
             standing = hierarchy.list_existing(
                 ancestor for ancestor in (path, *keys.ancestors(path)) if not keys.path_problem(ancestor)
             )

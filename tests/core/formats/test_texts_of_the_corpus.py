@@ -44,7 +44,7 @@ def printed(tree: Checked, options: Options) -> bytes:
 def test_every_text_form_reads_back_equal(shared: Path) -> None:
     count = 0
     for name, tree in corpus(shared):
-        again = read_cdl(printed(tree, Options(special=True)))
+        again = read_cdl(printed(tree, Options.of(special=True)))
         assert again is not None, name
         assert again.dataset == tree.dataset, name
         for fqn, arrays in tree.parts.items():

@@ -220,7 +220,7 @@ def test_fill_values_that_xarray_masks(tmp_path: Path) -> None:
     report = Report()
     migrate(MigrateRequest(str(path), "zarr3", rehearsal=True), report)
     assert [each.code for each in report.list_sorted()] == ["unmasked-fill"]
-    found, _ = moved(path, options=Options(masking_fill=True))
+    found, _ = moved(path, options=Options.of(masking_fill=True))
     assert found is not None
     assert document(path)["attributes"] == {"_FillValue": -1}
 

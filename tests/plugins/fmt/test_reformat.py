@@ -277,7 +277,7 @@ def test_what_the_package_prints_is_formatted(generated: tuple[Dataset, dict[str
     dataset, parts = generated
     checked = check(Unchecked(dataset, parts=parts), Report())
     assert checked is not None
-    text = "".join(backend.pieces(checked, Options(special=True)))
+    text = "".join(backend.pieces(checked, Options.of(special=True)))
     result = assert_formats(text.encode("utf-8", "surrogateescape"))
     assert result is not None
     words = pieces(result)

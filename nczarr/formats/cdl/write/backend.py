@@ -258,7 +258,7 @@ def pieces(checked: Checked, options: Options) -> Iterator[str]:
 
     With `special`, storage and kind are written as special attributes.
     """
-    name = checked.dataset.name if options.name is None else options.name
+    name = checked.dataset.name if options.text.name is None else options.text.name
     yield f"netcdf {dataset_name(name)} {{\n"
     yield from _Printer(checked, options).group("/", checked.dataset, 0)
     yield "}\n"
@@ -274,8 +274,8 @@ class _Printer:
 
     def __init__(self, checked: Checked, options: Options) -> None:
         self._checked = checked
-        self._header = DeclarationPrinter(checked, Anonymous(checked), special=options.special)
-        self._with_data = not options.header_only
+        self._header = DeclarationPrinter(checked, Anonymous(checked), special=options.text.special)
+        self._with_data = not options.text.header_only
         self._printed = list_printed(checked, options)
 
     def group(self, path: str, group: Group, depth: int) -> Iterator[str]:
@@ -300,7 +300,7 @@ class _Printer:
 
 def list_printed(checked: Checked, options: Options) -> set[str]:
     """Return the variables to print: the requested ones with data, and those that determine a dimension's length."""
-    if options.header_only:
+    if options.text.header_only:
         return set()
     chosen = {fqn for fqn in checked.parts if _is_wanted(checked, fqn, options)}
     return chosen | set(extent_carriers(checked, chosen))
@@ -309,13 +309,13 @@ def list_printed(checked: Checked, options: Options) -> set[str]:
 def _is_wanted(checked: Checked, fqn: str, options: Options) -> bool:
     """Return whether the options select a variable's data (ncdump's -c, -v, -g)."""
     name, group = names.last(fqn), names.parent(fqn)
-    if options.coordinates_only and not _is_coordinate(checked, name, group):
+    if options.text.coordinates_only and not _is_coordinate(checked, name, group):
         return False
-    if options.variables and name not in options.variables and fqn not in options.variables:
+    if options.text.variables and name not in options.text.variables and fqn not in options.text.variables:
         return False
-    if not options.groups:
+    if not options.text.groups:
         return True
-    return any(group_name in (group, names.last(group) if group != "/" else "/") for group_name in options.groups)
+    return any(group_name in (group, names.last(group) if group != "/" else "/") for group_name in options.text.groups)
 
 
 def _is_coordinate(checked: Checked, name: str, group: str) -> bool:

@@ -133,16 +133,16 @@ def losses(checked: Checked, options: Options) -> Iterator[Loss]:
             shape, fill = checked.shapes[fqn], checked.fills[fqn]
             odd = count_in_variable(checked.parts[fqn], variable.type, shape, checked.types, fill)
             yield from _odd(f"variable `{fqn}`", fqn, odd, variable.span)
-            if not options.header_only and loses_values(checked, fqn, checked.parts[fqn]):
+            if not options.text.header_only and loses_values(checked, fqn, checked.parts[fqn]):
                 text = f"variable `{fqn}` has unwritten cells without its fill value, too many to print"
                 yield Loss("lost-fill", "value", fqn, text, variable.span)
     yield from cut_strings(checked, shown)
-    if not (options.header_only or options.coordinates_only or options.variables or options.groups):
+    if not (options.text.header_only or options.text.coordinates_only or options.text.variables or options.text.groups):
         yield from _lengths(checked, shown)
 
 
 def _list_dataset_losses(dataset: Dataset, options: Options) -> Iterator[Loss]:
-    if options.name is None and dataset_name(dataset.name) != dataset.name:
+    if options.text.name is None and dataset_name(dataset.name) != dataset.name:
         text = f"the dataset's name, `{dataset.name}`: characters that CDL does not allow become `_`"
         yield Loss("dataset-name", "annotation", "/", text, dataset.span)
     if dataset.version != VERSION:

@@ -275,7 +275,7 @@ class _AwkwardReader:
                     elif type_name != "string":
                         types.masks.append(fqn)
             if len(types.masks) > masks:
-                if not self._options.accepts("lost-mask"):
+                if not self._options.run.accepts("lost-mask"):
                     text = "some of its items are missing, and no fill value is possible"
                     raise NoVariableError("lost-mask", text)
                 self._documents.report_lost("lost-mask", f"missing items of `{fqn}` become zeros or empty lists", key)

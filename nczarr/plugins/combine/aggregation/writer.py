@@ -76,7 +76,7 @@ def aggregate(
     a dimension, in the order of the result if that is another one. Reports
     unnamed-target, unknown-target. Raises OSError.
     """
-    before, naming = report.errors, UrlNaming(target, None, options.writing)
+    before, naming = report.errors, UrlNaming(target, None, options.target.writing)
     uris = [_name(place, naming, report) for place in places]
     if report.errors > before:
         return None
@@ -153,7 +153,7 @@ def _list_aggregated(checked: Checked, lengths: Lengths, options: Options) -> li
         is_joined = not lengths.keys().isdisjoint(variable.dimensions)
         rank = len(variable.dimensions) - (variable.type == "char")
         size = math.prod(checked.shapes[path]) * itemsize(descr(variable.type, {}))
-        if rank > 1 if is_joined else size > options.writing.embed:
+        if rank > 1 if is_joined else size > options.target.writing.embed:
             chosen.append(path)
     return chosen
 

@@ -50,7 +50,7 @@ ORDER = "ncstream.byte_order"
 
 def is_by_flag(options: Options) -> bool:
     """Return whether numbers have the byte order that messages state. Raises BadURLError."""
-    value = options.storage.of("source").get(ORDER, "big")
+    value = options.run.storage.of("source").get(ORDER, "big")
     if value not in ("big", "flag"):
         raise BadURLError(f"the storage option `{ORDER}` must be `big` or `flag`, not {value!r}")
     return bool(value == "flag")

@@ -85,7 +85,7 @@ class DocumentReader:
 
     def report_omitted(self, element: XmlElement, text: str) -> None:
         """Report an omitted part: an error, unless the options accept it."""
-        severity = Severity.WARNING if self.options.accepts("unreadable-array") else Severity.ERROR
+        severity = Severity.WARNING if self.options.run.accepts("unreadable-array") else Severity.ERROR
         helps = () if severity is Severity.WARNING else ("read the rest with `--allow-loss unreadable-array`",)
         self.report.add(Diagnostic("unreadable-array", severity, text, Label(self.span(element)), helps=helps))
 

@@ -82,7 +82,7 @@ def choose_encoding(checked: Checked, fqn: str, options: Options) -> ValueEncodi
     if fixed and next(iter(parts[""].list_occupied(tuple(max(1, length) for length in shape))), None) is None:
         return None
     room = math.prod(shape) * (size(variable.type, checked.types) if fixed else TEXT)
-    if room > options.writing.embed:
+    if room > options.target.writing.embed:
         text = f"DMR++ cannot describe its chunks as byte ranges, and the document would have to contain {room} bytes"
         return Refused(text)
     if isinstance(checked.types.get(variable.type), CompoundType):
@@ -125,7 +125,7 @@ def losses(checked: Checked, options: Options) -> Iterator[Loss]:
     """Yield everything that the document omits or changes. Raises OSError."""
     if checked.dataset.version != VERSION:
         yield Loss("version", "annotation", "/", f"the version of the data model, {checked.dataset.version}")
-    if options.chunks or options.codecs or options.shards:
+    if options.layout.chunks or options.layout.codecs or options.layout.shards:
         yield Loss("storage", "annotation", "/", "requested chunks and codecs; those of the target are kept")
     used = set[str]()
     for fqn, variable in checked.variables.items():

@@ -54,7 +54,7 @@ def test_chunks_memory_and_threads_do_not_count(
     for block, memory, workers in itertools.product((1 << 14, 8 << 20), (4 << 20, 1 << 30), (1, 4)):
         monkeypatch.setattr(digest_values, "BLOCK", block)
         monkeypatch.setattr(digest_values, "SMALL", 0)
-        options = Options(memory=memory, workers=workers)
+        options = Options.of(memory=memory, workers=workers)
         for each in (made, chunked_store):
             assert digest(each, options).parts["/v"] == wanted("double", values)
         assert digest(file, options).whole == whole
@@ -76,7 +76,7 @@ def test_tall_chunks_are_decoded_once(tmp_path: Path, monkeypatch: pytest.Monkey
     monkeypatch.setattr(KeyChunkArray, "_raw", counted)
     monkeypatch.setattr(digest_values, "BLOCK", 1 << 16)
     monkeypatch.setattr("nczarr.arrays.chunks.grid.KEPT", 0)
-    found = digest(nczarr.open(tmp_path / "a.zarr").checked, Options(memory=4 << 20, workers=2))
+    found = digest(nczarr.open(tmp_path / "a.zarr").checked, Options.of(memory=4 << 20, workers=2))
     assert found.parts["/v"] == wanted("float", values)
     assert len(decoded) == 2 * 4 * 4
 
