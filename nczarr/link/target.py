@@ -153,9 +153,9 @@ def fill(
 
         link_in_stages(list(numbered), plan, store, counts)
     elif cluster is None:
-        link(numbered, store, plan.options, counts)
+        link(numbered, store, plan.options.run, counts)
     else:
-        cluster.link(numbered, store, plan.options, counts)
+        cluster.link(numbered, store, plan.options.run, counts)
     if not store.documents_first:
         put_metadata(plan, store, report, plan.options.run.workers or DISTANT_WORKERS)
     return counts

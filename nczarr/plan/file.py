@@ -280,7 +280,7 @@ def plan_file(checked: Checked, form: Format, options: Options, report: Report) 
         if kind == "nc7":
             _check_empty_dimensions(named, report)
     check_size(named, options.target.max_size, report)
-    requests = storage_requests(named, form.name, None, options, report)
+    requests = storage_requests(named, form.name, None, options.layout, report)
     if report.errors > before:
         return None
     storage = {path: _request_storage(path, named, requests) for path in named.variables}

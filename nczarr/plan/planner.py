@@ -37,7 +37,7 @@ def plan_target(
         planned = _plan_stream(checked, form, options, report, more)
     if planned is None:
         return None
-    report_losses(planned.losses, form, options, report)
+    report_losses(planned.losses, form, options.run, report)
     return None if report.errors > before else planned
 
 
@@ -53,20 +53,20 @@ def _plan_stream(checked: Checked, form: Format, options: Options, report: Repor
         from nczarr.plan.file import check_size
 
         check_size(checked, options.target.max_size, report)
-        requested, unmet = _encodings(checked, form, options, report)
+        requested, unmet = _encodings(checked, form, options.layout, report)
         lost += unmet
     return StreamPlan(checked, form, options, tuple(lost), requested)
 
 
 def _encodings(
-    checked: Checked, form: Format, options: Options, report: Report
+    checked: Checked, form: Format, layout: LayoutOptions, report: Report
 ) -> tuple[dict[str, Storage], list[Loss]]:
     """Return the accepted codecs by FQN, and the losses for rejected requests."""
-    if options.layout._replace(access="map", arrangement=None) == LayoutOptions():
+    if layout._replace(access="map", arrangement=None) == LayoutOptions():
         return {}, []
-    requests = storage_requests(checked, form.name, None, options, report)
+    requests = storage_requests(checked, form.name, None, layout, report)
     accepted, lost = {}, []
-    if options.layout.chunks:
+    if layout.chunks:
         lost.append(Loss("storage", "annotation", "/", "lengths of chunks"))
     for path, variable in checked.variables.items():
         chain = requests.codecs.get(path, requests.codecs.get("", ()))

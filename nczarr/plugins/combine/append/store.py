@@ -91,7 +91,7 @@ def _commit(work: Extension, changes: Changes, counts: Counts) -> None:
             from nczarr.link.target import refer_added  # few runs refer to chunks
 
             numbered = refer_added(numbered, store, options.target.writing.inline, counts, writing.written)
-        link(numbered, writing, options, counts)
+        link(numbered, writing, options.run, counts)
         store.remove(_find_vanished(changes.arrays, writing))
         if options.run.verify:
             store.seal()
@@ -140,7 +140,7 @@ class _StoreExtension:
             visible = visible.union(old)
         writing = _Writing(self.store, visible, done)
         try:
-            link(enumerate(change.array for change in arrays), writing, options, self.counts)
+            link(enumerate(change.array for change in arrays), writing, options.run, self.counts)
             if not self._may_commit():
                 self._report_change()
                 return
