@@ -37,7 +37,7 @@ def corpus(shared: Path) -> Iterator[tuple[str, Checked]]:
 
 
 def printed(tree: Checked, options: Options) -> bytes:
-    return "".join(cdl_backend.pieces(tree, options)).encode("utf-8", "surrogateescape")
+    return "".join(cdl_backend.pieces(tree, options.text)).encode("utf-8", "surrogateescape")
 
 
 @pytest.mark.slow

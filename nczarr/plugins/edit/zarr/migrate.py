@@ -71,7 +71,7 @@ class DocumentMigration:
     def __init__(self, store: Store, plan: StorePlan, source: Format, report: Report) -> None:
         self.plan = plan
         self.report = report
-        self.cache = DocumentCache(store, Report(), plan.options)
+        self.cache = DocumentCache(store, Report(), plan.options.run)
         self.is_old = store.get(DOCUMENT) is None
         target = plan.form.capabilities
         self.source_has_hidden = source.capabilities.typed_attributes

@@ -120,7 +120,7 @@ class _StreamReader(HeaderReader):
         spelled = frozenset(map(names.cdm_full_name, self._named.spelled.values()))
         self._data = group_by_variable(data, spelled)
         self._stated_little = {wire_name(entry): entry for entry in reversed(data) if states_little(entry)}
-        self._by_flag = is_by_flag(options)
+        self._by_flag = is_by_flag(options.run)
         self._remote = RemoteMessages(self._file, spelled, by_flag=self._by_flag) if is_cut else None
 
     def read(self) -> Unchecked | None:

@@ -45,7 +45,7 @@ class _DmrppWriter(DmrWriter):
     unlimited = ("nczarr__unlimited", "true")
 
     def __init__(self, checked: Checked, options: Options) -> None:
-        self.encodings = {fqn: choose_encoding(checked, fqn, options) for fqn in checked.variables}
+        self.encodings = {fqn: choose_encoding(checked, fqn, options.target) for fqn in checked.variables}
         selected = (fqn for fqn, encoding in self.encodings.items() if not isinstance(encoding, Refused))
         variables = {fqn: tuple(map(range, checked.shapes[fqn])) for fqn in selected}
         dimensions = {fqn: range(dimension.size) for fqn, dimension in checked.dimensions.items()}

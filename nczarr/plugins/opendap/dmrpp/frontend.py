@@ -6,7 +6,7 @@ from nczarr.arrays.sources.source import Parts
 from nczarr.ast import Storage
 from nczarr.ast.dataset import building
 from nczarr.diagnostics.report import Diagnostic, Label, Report, Severity, Source, Span
-from nczarr.options import Options
+from nczarr.options import Options, RunOptions
 from nczarr.plugins.common.xml_reader import XmlElement, parse
 from nczarr.plugins.opendap.common.document_reader import DescribedVariable, DocumentReader
 from nczarr.plugins.opendap.common.words import PREFIXES
@@ -42,7 +42,7 @@ def read(source: Source, report: Report, options: Options) -> Unchecked | None:
     store = ReferenceStore(references, policy, source.name, options.run.storage.of("source"))
     with building():
         old = not root.attributes.get("dmrpp:version")
-        reader = _DmrppReader(ArrayReader(store, references, url, old=old), source, report, options)
+        reader = _DmrppReader(ArrayReader(store, references, url, old=old), source, report, options.run)
         unchecked = reader.read(root)
     before = report.errors
     store.check(report, options.run.accepts)
@@ -74,8 +74,8 @@ def _is_hdf5(url: str | None, policy: Policy, source: Source, report: Report) ->
 
 
 class _DmrppReader(DocumentReader):
-    def __init__(self, arrays: ArrayReader, source: Source, report: Report, options: Options) -> None:
-        super().__init__(source, report, options)
+    def __init__(self, arrays: ArrayReader, source: Source, report: Report, run: RunOptions) -> None:
+        super().__init__(source, report, run)
         self.arrays = arrays
 
     def values(self, described: DescribedVariable) -> tuple[Parts, Storage]:
