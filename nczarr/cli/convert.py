@@ -17,7 +17,7 @@ from nczarr.cli.progress import CommandResult, print_plan, progress, summary
 from nczarr.cli.shared import Messages
 from nczarr.diagnostics.report import Report
 from nczarr.diagnostics.secrets import StorageOptions, show
-from nczarr.options import ARGUMENTS, TARGET, WHOLE, Options
+from nczarr.options import ARGUMENTS, TARGET, WHOLE, Options, RunOptions
 from nczarr.pipeline.select.selection import Subset
 from nczarr.stores import local_paths
 from nczarr.stores.url import is_remote
@@ -168,17 +168,17 @@ def run(arguments: argparse.Namespace) -> int:
     options = options.change(chunks={**chunks, **options.layout.chunks}, codecs=codecs)
     messages = Messages(arguments)
     work = _Conversions(arguments, options, messages)
-    with _share_verification(options):
+    with _share_verification(options.run):
         status = messages.guard(work.prepare, *work.conversions)
     work.sum_up()
     return status
 
 
-def _share_verification(options: Options) -> AbstractContextManager[None]:
+def _share_verification(options: RunOptions) -> AbstractContextManager[None]:
     """Return the block in which all targets of a run with `--verify` are read by one process."""
     from nczarr.names.plugin_index import list_own, load_part
 
-    place = list_own("verification").get("share") if options.run.verify else None
+    place = list_own("verification").get("share") if options.verify else None
     return nullcontext() if place is None else load_part(place)()
 
 

@@ -145,7 +145,7 @@ def _diff(arguments: argparse.Namespace, tolerance: Tolerance | None, messages: 
     sides = choose_parts(one, other, subset, report, arguments.side)
     for side in sides or ():
         if arguments.data:
-            refuse(side, options, report, DAMAGE)
+            refuse(side, options.run, report, DAMAGE)
     if sides is None or report.errors:
         return 0
     for judgement in _list_judgements():

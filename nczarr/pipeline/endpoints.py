@@ -13,7 +13,7 @@ from nczarr import registry
 from nczarr.diagnostics.report import HEAD, Diagnostic, Report, Severity, Source, suggest
 from nczarr.diagnostics.secrets import show, word
 from nczarr.names import plugin_index
-from nczarr.options import AUTO, Following, Options
+from nczarr.options import AUTO, Following, Options, ReadOptions, RunOptions, TargetOptions
 from nczarr.registry import Format
 from nczarr.semantics.checked import Checked
 from nczarr.stores import local_paths
@@ -137,7 +137,7 @@ def locate(text: str, report: Report) -> Location | None:
         return None
 
 
-def open_readable(store: Store, report: Report, options: Options) -> Store | None:
+def open_readable(store: Store, report: Report, reading: ReadOptions) -> Store | None:
     """Return the state of a store that can be read; None (reported) for an unfinished one that is not allowed.
 
     A store that is being extended has one at any time: with a warning.
@@ -155,7 +155,7 @@ def open_readable(store: Store, report: Report, options: Options) -> Store | Non
         text = f"`{store.path}` is being changed, or `nczarr {append.verb}` was interrupted; it is read as {state} that"
         report.warning("unfinished-append", text, helps=helps)
         return extension.view(store, append)
-    if options.reading.unfinished:
+    if reading.unfinished:
         return store
     helps = ["to continue, run `nczarr convert SRC DST --resume` with the same source and options"]
     report.error("unfinished-store", f"`{store.path}` is incomplete: it has a journal", helps=helps)
@@ -221,7 +221,7 @@ def settle(
             changes["consolidated"] = True
     settled: Format | None = form
     if form.store.inner:
-        settled = _documents(form, options, report)
+        settled = _documents(form, options.target, report)
         if form.store.commits and settled is not None:  # icechunk refuses documents with the words NaN and Infinity
             capabilities = settled.capabilities._replace(json_attributes="strict")
             settled = settled._replace(capabilities=capabilities)
@@ -276,11 +276,11 @@ def has_layouts(form: Format) -> bool:
     return form.target.build is not None if arrays is None else not arrays.by_reference
 
 
-def _documents(form: Format, options: Options, report: Report) -> Format | None:
+def _documents(form: Format, target: TargetOptions, report: Report) -> Format | None:
     """Return the format of the documents in references or a repository; None after an error."""
-    name = options.target.writing.metadata or form.store.inner[0]
+    name = target.writing.metadata or form.store.inner[0]
     if name in form.store.inner:
-        return registry.documents_in(form, name, refer=options.target.virtual or not form.store.commits)
+        return registry.documents_in(form, name, refer=target.virtual or not form.store.commits)
     helps = [f"name one of: {', '.join(form.store.inner)}"]
     report.error("unknown-target", f"format `{form.name}` has no documents of `{name}`", helps=helps)
     return None
@@ -327,7 +327,7 @@ def following(path: str, plan: Plan) -> Following:
 
 
 @contextmanager
-def lock_place(path: str, report: Report, options: Options, *, replaces: bool) -> Iterator[Lock | None]:
+def lock_place(path: str, report: Report, run: RunOptions, *, replaces: bool) -> Iterator[Lock | None]:
     """Hold the lock of the target at a path or URL; None after a reported error.
 
     All branches of a local repository share a lock: icechunk replaces files of a
@@ -347,7 +347,7 @@ def lock_place(path: str, report: Report, options: Options, *, replaces: bool) -
     target = trim(place.path) if repository is None else repository.place
     with ExitStack() as stack:
         try:
-            storage = options.run.storage.at("target", place.server)
+            storage = run.storage.at("target", place.server)
             lock = stack.enter_context(lock_target(target, report, storage, replaces=replaces))
         except (BadURLError, MissingProtocolError) as failure:
             report_unusable_url(path, failure, report)
@@ -409,7 +409,7 @@ def _find_enclosing(path: str, sources: Iterable[str]) -> str | None:
     return None
 
 
-def is_finished(path: str, form: Format, options: Options) -> bool:
+def is_finished(path: str, form: Format, run: RunOptions) -> bool:
     """Return whether the place of a target holds something other than an unfinished store.
 
     Raises OSError, BadURLError.
@@ -419,22 +419,22 @@ def is_finished(path: str, form: Format, options: Options) -> bool:
         return False
     if not place.remote:
         return os.path.lexists(place.path)
-    obstacle = _obstacle(place, form, options)
+    obstacle = _obstacle(place, form, run)
     return obstacle is not None and not obstacle.unfinished
 
 
-def _obstacle(place: Location, form: Format | None, options: Options) -> Obstacle | None:
+def _obstacle(place: Location, form: Format | None, run: RunOptions) -> Obstacle | None:
     """Return the store or file at the URL of a target. Raises OSError."""
     from nczarr.stores.places import find_places
 
-    url, storage = trim(place.path), options.run.storage.at("target", place.server)
+    url, storage = trim(place.path), run.storage.at("target", place.server)
     store = _is_store(url, form) and not url.lower().endswith(".zip")
     return find_places(url).find_obstacle(url, storage.of("target"), store=store)
 
 
 def _is_free_there(place: Location, form: Format | None, report: Report, options: Options) -> bool:
     """Return whether a target can be made at a URL. Raises OSError."""
-    obstacle = _obstacle(place, form, options)
+    obstacle = _obstacle(place, form, options.run)
     if obstacle is None:
         return True
     allowed = (options.target.overwrite and obstacle.replaceable) or (options.run.resume and obstacle.unfinished)

@@ -84,7 +84,7 @@ def read(
 ) -> Checked | None:
     """Return the checked dataset of a file or store; the format is detected by content unless given."""
     if not isinstance(source, Source):
-        settled = endpoints.open_readable(source, report, options)
+        settled = endpoints.open_readable(source, report, options.reading)
         if settled is None:
             return None
         source = settled
@@ -198,7 +198,7 @@ def plan(
         if (fitted := fit(checked, form, options, report)) is None:
             return None
         checked = fitted
-    declaration = find_declaration(form, options, report)
+    declaration = find_declaration(form, options.target, report)
     if declaration is not None and declaration.list_declarations is not None:
         options = options.change(declarations=declaration.list_declarations(checked, report))
     lost = registry.load(form.losses)(checked, options) if form.losses else ()
@@ -240,7 +240,7 @@ def write(
     """
     if lock is None:
         replaces = options.target.overwrite or options.run.resume
-        with endpoints.lock_place(path, report, options, replaces=replaces) as own_lock:
+        with endpoints.lock_place(path, report, options.run, replaces=replaces) as own_lock:
             if own_lock is None:
                 return None
             return write(checked, path, form, report, options, watch, own_lock, announce, whole)
@@ -248,7 +248,7 @@ def write(
     from nczarr.arrays.execution.counts import Counts
     from nczarr.plan.plans import conversion_of
 
-    if options.run.resume and not options.target.overwrite and endpoints.is_finished(path, form, options):
+    if options.run.resume and not options.target.overwrite and endpoints.is_finished(path, form, options.run):
         return _find_finished(checked, path, form, report, options)
     planned = _plan_free_target(checked, path, form, report, options)
     if planned is None or planned.options.target.path is None:
@@ -303,7 +303,7 @@ def _find_finished(checked: Checked, path: str, form: Format, report: Report, op
 
 def _plan_free_target(checked: Checked, path: str, form: Format, report: Report, options: Options) -> Plan | None:
     """Return the plan of a target whose place is free, or may be overwritten; None after an error."""
-    omissions.refuse(checked, options, report)
+    omissions.refuse(checked, options.run, report)
     if report.errors:
         return None
     place = endpoints.locate(path, report)
@@ -370,10 +370,10 @@ def dump(checked: Checked, form_name: str, report: Report, options: Options) -> 
     """Return a dataset as text: in a text format by name, `keys` of its NCZarr store, or `tree`."""
     from nczarr.pipeline.select.selection import are_named
 
-    if not are_named(checked, options, report):
+    if not are_named(checked, options.text, report):
         return None
     if not options.text.header_only and form_name != "tree":
-        omissions.refuse(checked, options, report, omissions.DAMAGE)
+        omissions.refuse(checked, options.run, report, omissions.DAMAGE)
     if report.errors:
         return None
     if form_name == "tree":
@@ -416,7 +416,7 @@ class ReadyConversion(NamedTuple):
 
     def blocks(self, report: Report) -> Iterator[bytes] | None:
         """Return the output of `write` for a terminal; None after an error."""
-        omissions.refuse(self.checked, self.options, report)
+        omissions.refuse(self.checked, self.options.run, report)
         return blocks(self.checked, self.form, report, self.options)
 
 
@@ -445,7 +445,7 @@ def prepare(
     checked = read_part(source, subset, report)
     if checked is None or report.errors:
         return None
-    omissions.refuse(checked, options, report)
+    omissions.refuse(checked, options.run, report)
     if report.errors:
         return None
     checked = open_fragments(checked)

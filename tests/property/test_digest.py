@@ -30,7 +30,7 @@ from nczarr.ast import (
 )
 from nczarr.ast.dataset import rebuild
 from nczarr.diagnostics.report import Report
-from nczarr.options import Options
+from nczarr.options import Options, RunOptions
 from nczarr.pipeline.compare.diff import differences
 from nczarr.pipeline.compare.digest import Digest, digest
 from nczarr.pipeline.select.reader import PartAssembler
@@ -62,7 +62,7 @@ def checked_or_none(dataset: Dataset, parts: dict[str, Parts]) -> Checked | None
 
 
 def of(checked: Checked) -> Digest:
-    return digest(checked, Options.of(workers=1))
+    return digest(checked, RunOptions(workers=1))
 
 
 def as_bytes(values: Any, type_name: str, checked: Checked) -> Any:

@@ -114,7 +114,7 @@ def check_data(checked: Checked, request: DataRequest, name: str, report: Report
     regions = {} if part is None else find_regions(part, request.subset, report)
     if part is None or report.errors > before:
         return None
-    refuse(part, request.options, report, DAMAGE)
+    refuse(part, request.options.run, report, DAMAGE)
     work = _DataCheck(part, regions, request, report)
     size, damaged = work.read()
     work.judge_coordinates()

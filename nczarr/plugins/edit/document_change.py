@@ -69,7 +69,7 @@ def open_store(path: str, report: Report, options: Options, *, rehearsal: bool) 
         return None
     journal = documents.find_journal(source)
     if journal is None:
-        return endpoints.open_readable(source, report, options)
+        return endpoints.open_readable(source, report, options.reading)
     if journal.state == "writing":
         report_interrupted(path, journal, "unchangeable-store", report)
         return None
@@ -125,7 +125,7 @@ def take_back(path: str, name: str, report: Report, options: Options) -> Documen
         members = parse_undo(file.read(), report)
     if members is None:
         return None
-    with endpoints.lock_place(path, report, options, replaces=True) as lock:
+    with endpoints.lock_place(path, report, options.run, replaces=True) as lock:
         store = None if lock is None else open_store(path, report, options, rehearsal=False)
         if store is None:
             return None

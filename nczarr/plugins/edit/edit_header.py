@@ -84,7 +84,7 @@ def edit(request: EditRequest, report: Report) -> EditResult | None:
         request = request._replace(target=trim(place.path))
     if request.rehearsal:
         return _edit(request, report)
-    with endpoints.lock_place(request.target, report, request.options, replaces=True) as lock:
+    with endpoints.lock_place(request.target, report, request.options.run, replaces=True) as lock:
         return None if lock is None else _edit(request, report)
 
 

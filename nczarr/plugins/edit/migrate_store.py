@@ -79,7 +79,7 @@ def migrate(request: MigrateRequest, report: Report) -> Migration | None:
     request = request._replace(target=trim(place.path), options=options)
     if request.rehearsal:
         return _migrate(request, form, report, NoLock(None))
-    with endpoints.lock_place(request.target, report, options, replaces=True) as lock:
+    with endpoints.lock_place(request.target, report, options.run, replaces=True) as lock:
         return None if lock is None else _migrate(request, form, report, lock)
 
 
@@ -95,7 +95,7 @@ def _migrate(request: MigrateRequest, form: Format, report: Report, lock: Lock) 
         report.error("unchangeable-store", f"`{show(request.target)}` {what}, which is not migrated")
     if checked is None or source is None or report.errors:
         return None
-    omissions.refuse(checked, request.options, report)
+    omissions.refuse(checked, request.options.run, report)
     plan = plan_in_place(checked, source, form, request.options, report)
     new = None if plan is None else registry.load(find_row(form.name).documents)(store, plan, source, report)
     if plan is None or new is None:

@@ -113,7 +113,7 @@ def _run(arguments: argparse.Namespace, messages: Messages) -> None:
         _rewrite(arguments, messages)
         return
     options = options_of(arguments)
-    with endpoints.lock_place(arguments.target, messages.report, options, replaces=arguments.overwrite) as lock:
+    with endpoints.lock_place(arguments.target, messages.report, options.run, replaces=arguments.overwrite) as lock:
         if lock is not None:
             _rewrite(arguments, messages)
 

@@ -141,7 +141,7 @@ def write(
     form = registry.find_format("zarr3-2019")
     assert form is not None
     settings = options_from(**options)
-    checked = report_losses(dataset, report, settings)
+    checked = report_losses(dataset, report, settings.run)
     planned = phases.plan_store(checked, form, report, settings) if not report.errors else None
     if planned is None or not link.write_into_store(planned, KeyValueStore(store), report):
         raise CompileError(report.list_sorted())

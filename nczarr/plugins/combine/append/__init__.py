@@ -23,7 +23,7 @@ from nczarr.diagnostics.report import Diagnostic, Report, Severity, Source
 from nczarr.diagnostics.secrets import NO_OPTIONS, show
 from nczarr.link.target import emit
 from nczarr.names import list_first, plugin_index
-from nczarr.options import Options
+from nczarr.options import Options, RunOptions
 from nczarr.pipeline import endpoints, omissions, phases
 from nczarr.plan.plans import Conversion, FilePlan, conversion_of
 from nczarr.plugins.combine.aggregation.instructions import is_aggregation
@@ -89,7 +89,7 @@ def _patch(old: Checked, whole: Checked, way: Way) -> Checked:
 
 
 def project(
-    name: str, checked: Checked, form: Format, is_store: bool, report: Report, options: Options
+    name: str, checked: Checked, form: Format, is_store: bool, report: Report, run: RunOptions
 ) -> Checked | None:
     """Return a source in the model of a format; None after a reported loss of values.
 
@@ -98,7 +98,7 @@ def project(
     if not is_store or form.capabilities.typed_attributes:
         return checked
     own_report = Report(strict=report.strict)
-    plain = Options.of(allow_loss=options.run.allow_loss, memory=options.run.memory)
+    plain = Options.of(allow_loss=run.allow_loss, memory=run.memory)
     planned = phases.plan_store(checked, form, own_report, plain)
     documents = None if planned is None else dict(emit(planned, own_report))
     for finding in own_report.list_sorted():
@@ -176,7 +176,7 @@ def append(
     request = request._replace(target=trim(place.path), options=options, command=_fingerprint(request))
     if request.rehearsal:
         return _extend(request, report, watch, NoLock(None))
-    with endpoints.lock_place(place.path, report, options, replaces=True) as lock:
+    with endpoints.lock_place(place.path, report, options.run, replaces=True) as lock:
         return None if lock is None else _extend(request, report, watch, lock)
 
 
@@ -335,13 +335,13 @@ def _join(target: ExtendableTarget, request: AppendRequest, report: Report) -> E
             from nczarr.pipeline.narrow import narrow
 
             kind = first.dataset.kind if target.store is None else None
-            dataset = narrow(opened, kind, report, request.options, like=first)
+            dataset = narrow(opened, kind, report, request.options.run, like=first)
             if dataset is None:
                 return None
         assert dataset is not None
-        checked = project(source_name, dataset, target.form, target.store is not None, report, request.options)
+        checked = project(source_name, dataset, target.form, target.store is not None, report, request.options.run)
         if checked is not None:
-            omissions.refuse(checked, request.options, report)
+            omissions.refuse(checked, request.options.run, report)
             if request.units is not None:
                 table, plan = plan_units(MAJORITY, ((name, first), (source_name, checked)), report, extends=True)
                 for note in () if plan is None else (plan,):

@@ -372,7 +372,7 @@ def extend(request: AppendRequest, report: Report, step: Callable[[int], None] |
         return None
     if request.rehearsal:
         return _extend(request, NoLock(None), report, step)
-    with endpoints.lock_place(request.target, report, request.options, replaces=True) as lock:
+    with endpoints.lock_place(request.target, report, request.options.run, replaces=True) as lock:
         return None if lock is None else _extend(request, lock, report, step)
 
 

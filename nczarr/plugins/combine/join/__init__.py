@@ -357,7 +357,7 @@ def _aggregate(
         return None
     places, new = [source.name for source in request.inputs], request.spec.new_dim
     lengths = combination.lengths if new is None else {names.join("/", new): [1] * len(places)}
-    return aggregate(checked, places, lengths, combination.sequences, request.target, request.options, report)
+    return aggregate(checked, places, lengths, combination.sequences, request.target, request.options.target, report)
 
 
 def _for_writing(request: CombineRequest, *, addressable: int | None) -> Options:
