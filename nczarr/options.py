@@ -245,7 +245,7 @@ class RunOptions(NamedTuple):
 
 
 class Options(NamedTuple):
-    """Options for reading, planning and writing, by phase. The names of their fields are distinct."""
+    """Options for reading, planning and writing, by phase; no two parts have a field of the same name."""
 
     reading: ReadOptions = ReadOptions()
     """Those of front ends and stores of sources."""
@@ -260,11 +260,19 @@ class Options(NamedTuple):
 
     @classmethod
     def of(cls, **fields: Any) -> "Options":
-        """Return options with these fields of their parts: `Options.of(memory=1)`. Raises TypeError for others."""
+        """Return options from fields of their parts.
+
+        Raises TypeError for a name that no part has.
+
+        Examples
+        --------
+        >>> Options.of(memory=4096, order="F").run.memory
+        4096
+        """
         return cls().change(**fields)
 
     def change(self, **fields: Any) -> "Options":
-        """Return options with other values of these fields of their parts. Raises TypeError for other names."""
+        """Return options with other values of some fields of their parts. Raises TypeError as `of` does."""
         parts = self._asdict()
         for name, value in fields.items():
             if name not in PARTS:
@@ -273,7 +281,7 @@ class Options(NamedTuple):
         return Options(**parts)
 
     def find(self, name: str) -> Any:
-        """Return the value of a row of the table: `memory`, `writing.base`. Raises KeyError if it has no field."""
+        """Return the value of a row of the table, `memory` or `writing.base`. Raises KeyError if it has no field."""
         return attrgetter(name)(getattr(self, PARTS[name.partition(".")[0]]))
 
     @property
