@@ -98,7 +98,8 @@ def _check(
     if checked is None or subset is None:
         return
     with progress(arguments, show(path), checked) as watch:
-        summary = check_data(checked, DataRequest(subset, share, is_archive(path), options, watch), show(path), report)
+        request = DataRequest(subset, share, is_archive(path), options.run, watch)
+        summary = check_data(checked, request, show(path), report)
     if summary is not None:
         done.append(summary)
 
