@@ -20,10 +20,8 @@ if TYPE_CHECKING:
 DEFAULT_MAX_SIZE = 16 << 30
 """Default limit for the declared bytes of a netCDF file's or archive's variables."""
 
-
 DEFAULT_MEMORY = 1 << 30
 """Default limit for pending decoded chunks, in bytes."""
-
 
 WHOLE = -1
 """Chunk length for the whole length of a dimension."""
@@ -354,11 +352,9 @@ TABLE: tuple[Option, ...] = (
     *(Option(name, bytes=False) for name in (
         "aggregated", "following.documents", "survey", "unfinished", "inspect", "nodes", "source", "path")),
     # sources
-    Option("form", ("convert", "rechunk", "info", "check", "digest"), SOURCE, "--from", "text",
-           "FORMAT",
+    Option("form", ("convert", "rechunk", "info", "check", "digest"), SOURCE, "--from", "text", "FORMAT",
            "format of the sources (default: by content)"),
-    Option("parser", ("convert", "rechunk", "dump", "info", "check"), SOURCE, "--parser", "text",
-           "MODULE:CLASS",
+    Option("parser", ("convert", "rechunk", "dump", "info", "check"), SOURCE, "--parser", "text", "MODULE:CLASS",
            "read the sources by a parser of VirtualiZarr, such as `virtualizarr.parsers:HDF4Parser` or "
            "`virtual_tiff:VirtualTIFF(ifd=0)`"),
     Option("storage", _OPEN, SOURCE, "--storage-option", "storage options", "NAME=VALUE",
@@ -424,8 +420,7 @@ TABLE: tuple[Option, ...] = (
            help="in a repository, refer to chunks in the files of the source instead of copying them"),
     Option("message", _WRITE, TARGET, "--message", "text", "TEXT",
            "message of a commit (default: one that names the source)", bytes=False),
-    Option("author", _WRITE, TARGET, "--author", "text", "NAME",
-           "author of a commit (default: none)", bytes=False),
+    Option("author", _WRITE, TARGET, "--author", "text", "NAME", "author of a commit (default: none)", bytes=False),
     Option("header_pad", _WRITE, TARGET, "--header-pad", "size", "SIZE",
            "room after the header of a classic netCDF file, for later edits of the header (default: 0)"),
     # chunks and codecs
@@ -456,8 +451,7 @@ TABLE: tuple[Option, ...] = (
            "those of numcodecs, for which chunks are encoded again (default: common)", ("common", "registered")),
     Option("order", _WRITE, CHUNKS, "--order", "text", None,
            "order of elements in chunks, where the format has a choice (default: that of the source)", ("C", "F")),
-    Option("level", ("convert",), CHUNKS, "-d", "level", "N",
-           "deflate at level 1 to 9, or 0 for no codecs (nccopy)"),
+    Option("level", ("convert",), CHUNKS, "-d", "level", "N", "deflate at level 1 to 9, or 0 for no codecs (nccopy)"),
     Option("shuffle", ("convert",), CHUNKS, "-s", help="shuffle bytes before deflating, with -d (nccopy)"),
     Option("chunkspecs", ("convert",), CHUNKS, "-c", "texts", "SPEC",
            "chunk lengths by dimension (time/10,lat/20; lon/ for all of it) or of one variable (/g1/temp:1,12) "
@@ -471,15 +465,13 @@ TABLE: tuple[Option, ...] = (
            "largest variable to store in the document if its chunks cannot be referenced (default: 4MiB)"),
     Option("writing.base", _REFER, REFERENCES, "--base", "text", "URL",
            "folder or URL where readers find the referenced files (default: where they are now)"),
-    Option("writing.relative", _REFER, REFERENCES, "--relative",
-           help="name referenced files relative to the document"),
+    Option("writing.relative", _REFER, REFERENCES, "--relative", help="name referenced files relative to the document"),
     # the run
     Option("verify", _LINK, RUN, "--verify",
            help="read the target again; publish it only if every value is there", bytes=False, common=True),
     Option("progress", (*_LINK, "check"), RUN, "--progress", "switch",
            help="show progress (default: on a terminal, for long runs)"),
-    Option("resume", _LINK, RUN, "--resume",
-           help="resume a target that the same command has begun", bytes=False),
+    Option("resume", _LINK, RUN, "--resume", help="resume a target that the same command has begun", bytes=False),
     Option("dask", ("convert",), RUN, "--dask", "text", "URL",
            "use a dask cluster with the scheduler at this address", bytes=False),
     Option("scratch", ("rechunk",), RUN, "--scratch", "text", "DIR",

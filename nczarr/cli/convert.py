@@ -174,11 +174,11 @@ def run(arguments: argparse.Namespace) -> int:
     return status
 
 
-def _share_verification(options: RunOptions) -> AbstractContextManager[None]:
+def _share_verification(run: RunOptions) -> AbstractContextManager[None]:
     """Return the block in which all targets of a run with `--verify` are read by one process."""
     from nczarr.names.plugin_index import list_own, load_part
 
-    place = list_own("verification").get("share") if options.verify else None
+    place = list_own("verification").get("share") if run.verify else None
     return nullcontext() if place is None else load_part(place)()
 
 

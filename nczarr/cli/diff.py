@@ -22,10 +22,7 @@ if TYPE_CHECKING:
 
 EXAMPLES = (
     ("compare a file with its copy in another format", "diff ocean.nc ocean.zarr"),
-    (
-        "compare one variable, and allow for rounding",
-        "diff ocean.nc ocean.zarr --var temp --tolerance rel:1e-6",
-    ),
+    ("compare one variable, and allow for rounding", "diff ocean.nc ocean.zarr --var temp --tolerance rel:1e-6"),
 )
 
 

@@ -29,12 +29,7 @@ def parser() -> Command:
     )
     subparser.option(ARGUMENTS, "source", metavar="SRC", help="file, store or URL to print; - is standard input")
     subparser.option(
-        TEXT,
-        "--as",
-        dest="form",
-        choices=FORMS,
-        default=FORMS[0],
-        help=f"form of the text (default: {FORMS[0]})",
+        TEXT, "--as", dest="form", choices=FORMS, default=FORMS[0], help=f"form of the text (default: {FORMS[0]})"
     )
     subparser.option(TEXT, "--to", metavar="FORMAT", help=f"with --as keys, format of the store (default: {STORE})")
     return subparser.complete()

@@ -92,12 +92,7 @@ def list_passes(plan: Plan, report: Report) -> list[PartPasses]:
 
 
 def _passes_of(
-    path: str,
-    part: str,
-    source: ArraySource,
-    unit: tuple[int, ...] | None,
-    chunks: tuple[int, ...],
-    run: RunOptions,
+    path: str, part: str, source: ArraySource, unit: tuple[int, ...] | None, chunks: tuple[int, ...], run: RunOptions
 ) -> PartPasses:
     """Return the passes of one part. `unit`: lengths of a key; None: chunks in C order."""
     workers = run.workers or (DISTANT_WORKERS if source.distant else min(8, processors()))

@@ -339,13 +339,7 @@ def storage_requests(
         coordinates = find_coordinates(checked)
         undivided = frozenset(coordinates) | frozenset(bounds for bounds in coordinates.values() if bounds is not None)
     return StorageRequests(
-        layout.chunks,
-        chains,
-        layout.shards,
-        frozenset(bare),
-        layout.grid == "rectilinear",
-        layout.access,
-        undivided,
+        layout.chunks, chains, layout.shards, frozenset(bare), layout.grid == "rectilinear", layout.access, undivided
     )
 
 

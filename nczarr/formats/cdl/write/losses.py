@@ -24,7 +24,7 @@ from nczarr.ast.dataset import VERSION, groups
 from nczarr.diagnostics.report import Span
 from nczarr.formats.cdl.write.backend import dataset_name, grown, list_printed, loses_values
 from nczarr.formats.cdl.write.declarations import drop_unspellable
-from nczarr.options import Options, TextOptions
+from nczarr.options import Options
 from nczarr.plan.losses import cut_strings
 from nczarr.plan.plans import Loss
 from nczarr.semantics.checked import Checked
@@ -117,7 +117,7 @@ def count_in_variable(
 def losses(checked: Checked, options: Options) -> Iterator[Loss]:
     """Yield everything that the text omits or changes."""
     checked, unspellable = drop_unspellable(checked)
-    yield from _list_dataset_losses(checked.dataset, options.text)
+    yield from _list_dataset_losses(checked.dataset, options.text.name)
     yield from unspellable
     for path, group in groups(checked.dataset):
         yield from _attributes(path, group.attributes, checked)
@@ -141,8 +141,8 @@ def losses(checked: Checked, options: Options) -> Iterator[Loss]:
         yield from _lengths(checked, shown)
 
 
-def _list_dataset_losses(dataset: Dataset, options: TextOptions) -> Iterator[Loss]:
-    if options.name is None and dataset_name(dataset.name) != dataset.name:
+def _list_dataset_losses(dataset: Dataset, name: str | None) -> Iterator[Loss]:
+    if name is None and dataset_name(dataset.name) != dataset.name:
         text = f"the dataset's name, `{dataset.name}`: characters that CDL does not allow become `_`"
         yield Loss("dataset-name", "annotation", "/", text, dataset.span)
     if dataset.version != VERSION:
