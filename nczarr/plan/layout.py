@@ -27,7 +27,7 @@ from nczarr.ast import Dataset, Storage, Variable
 from nczarr.ast.dataset import SHUFFLE
 from nczarr.ast.plain import is_finite
 from nczarr.ast.rectilinear import volume
-from nczarr.options import Options
+from nczarr.options import LayoutOptions, Options
 from nczarr.plan.chunk_lengths import (
     ShardRequest,
     Strings,
@@ -97,7 +97,7 @@ def lay(
         mask = elements[part.path][0] if own_fills and pad != elements[part.path][0] else None
         one = _One(part, source, part_shape, pad, has_fill, states_fill, mask, *lengths)
         target, lying = _target(one, variable, checked, arrays, options, storage, shape, shards)
-        targets[part.path] = target._replace(separator=_separator(path, checked, arrays, options))
+        targets[part.path] = target._replace(separator=_separator(path, checked, arrays, options.layout))
         if lying is not None:
             cut[part.path] = lying
     return targets, {**sources, **cut}
@@ -166,10 +166,10 @@ def _target(
     else:
         dtype = descr(type_name, checked.types)
         itemsize = size(type_name, checked.types)
-        if type_name == "char" and options.char_netcdf and arrays.netcdf_char:
+        if type_name == "char" and options.target.char_netcdf and arrays.netcdf_char:
             dtype = ">S1"
         dtype = _element_dtype(one, variable, storage, arrays, checked.types) or dtype
-        if isinstance(dtype, str) and (storage.endian == "big" or _stays_big(one.source, storage, options)):
+        if isinstance(dtype, str) and (storage.endian == "big" or _stays_big(one.source, storage, options.layout)):
             dtype = dtype.replace("<", ">")  # records keep little-endian fields
     whole = one.shape == shape and one.part.shape == shape
     stored_or_reason: tuple[ArraySource, Layout] | str | None = None
@@ -177,7 +177,7 @@ def _target(
         from nczarr.plan.reference_layout import as_stored  # few targets hold references
 
         source_storage, asked = variable.storage, storage if whole else variable.storage
-        rectilinear = arrays.rectilinear and options.grid == "rectilinear"
+        rectilinear = arrays.rectilinear and options.layout.grid == "rectilinear"
         stored_or_reason = as_stored(
             one.source, dtype, itemsize, arrays, asked, source_storage, rectilinear=rectilinear
         )
@@ -214,7 +214,7 @@ def _target(
             fill, sparse = _find_needed_fill(one, dtype, itemsize)
     if sparse and one.part.path:
         sparse = not _all_there(one, chunks, itemsize)
-    layout = Layout(dtype, one.shape, chunks, codecs, fill, shards, _order(one, dtype, arrays, options))
+    layout = Layout(dtype, one.shape, chunks, codecs, fill, shards, _order(one, dtype, arrays, options.layout))
     target = PartTarget(layout, one.pad, sparse, strings.nil, strings.utf8)
     if one.source is None or not isinstance(stored_or_reason, str):
         return target, None
@@ -292,7 +292,7 @@ def _estimate_decoded(source: ArraySource, target: PartTarget) -> int:
     return min(math.prod(layout.shape), chunks * volume(layout.chunks))
 
 
-def _stays_big(source: ArraySource | None, storage: Storage, options: Options) -> bool:
+def _stays_big(source: ArraySource | None, storage: Storage, layout: LayoutOptions) -> bool:
     """Return whether a source has plain big-endian elements, as classic files have, that the run can copy as they are.
 
     Chunks of a requested codec or size are encoded, in little-endian order.
@@ -301,7 +301,7 @@ def _stays_big(source: ArraySource | None, storage: Storage, options: Options) -
     return (
         stored is not None
         and storage.endian is None
-        and not (stored.codecs or storage.codecs or any(isinstance(size, int) for size in options.chunks.values()))
+        and not (stored.codecs or storage.codecs or any(isinstance(size, int) for size in layout.chunks.values()))
         and isinstance(stored.dtype, str)
         and stored.dtype[0] == ">"
     )
@@ -365,19 +365,19 @@ def _is_undefined(one: _One, dtype: Descr, itemsize: int) -> bool:
     return number and not one.has_fill and one.source is not None and small and not one.pad.strip(b"\0")
 
 
-def _separator(path: str, checked: Checked, arrays: Arrays, options: Options) -> str | None:
+def _separator(path: str, checked: Checked, arrays: Arrays, layout: LayoutOptions) -> str | None:
     """Return the separator of chunk keys: the requested, the source's, or None for the format's."""
     if not arrays.separators:
         return None
     foreign = checked.foreign.get(path)
-    return options.separator or (None if foreign is None else foreign.separator)
+    return layout.separator or (None if foreign is None else foreign.separator)
 
 
-def _order(one: _One, dtype: Descr, arrays: Arrays, options: Options) -> Order:
+def _order(one: _One, dtype: Descr, arrays: Arrays, layout: LayoutOptions) -> Order:
     """Return the requested element order in chunks, else the source's; variable-length texts have only C."""
     if not arrays.orders or dtype == "|O":
         return "C"
-    return options.order or (one.source.layout.order if one.source is not None else "C")
+    return layout.order or (one.source.layout.order if one.source is not None else "C")
 
 
 def _find_needed_fill(one: _One, dtype: Descr, itemsize: int) -> tuple[bytes | None, bool]:

@@ -154,7 +154,7 @@ def _all(store: MemoryStore) -> dict[str, bytes]:
 def test_fill_values_of_zarr_v2_stand_for_missing_values(dtype: str, fill: Any, stated: Any, every: Any) -> None:
     """As in xarray, except for netCDF's defaults, which no reader of netCDF masks; these too on request."""
     for masking, found in ((False, stated), (True, every)):
-        checked = phases.read(two(dtype, fill)[0], Report(), Options(masking_fill=masking))
+        checked = phases.read(two(dtype, fill)[0], Report(), Options.of(masking_fill=masking))
         assert checked is not None
         attributes = {each.name: each.value for each in checked.variables["/v"].attributes}
         value = attributes["_FillValue"].as_numbers()[0] if "_FillValue" in attributes else None

@@ -222,7 +222,7 @@ def test_fill_values_that_xarray_masks(tmp_path: Path) -> None:
         report = Report()
         migrate(MigrateRequest(str(path), "zarr3", rehearsal=True), report)
         assert [each.code for each in report.list_sorted()] == codes
-        found, _ = moved(path, options=Options(masking_fill=bool(codes)))
+        found, _ = moved(path, options=Options.of(masking_fill=bool(codes)))
         assert found is not None
         assert document(path)["attributes"] == {"_FillValue": fill}
 

@@ -59,8 +59,8 @@ def holds(store: Store) -> bool:
 
 def read(store: Store, report: Report, options: Options) -> Unchecked | None:
     """Read the dataset of a store. Reports unreadable parts; raises OSError."""
-    reader = Zarr2Reader(DocumentCache(store, report, options))
-    reader.masks_every_fill = options.masking_fill
+    reader = Zarr2Reader(DocumentCache(store, report, options.run))
+    reader.masks_every_fill = options.reading.masking_fill
     return hierarchy.read(reader)
 
 

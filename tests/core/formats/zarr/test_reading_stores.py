@@ -124,7 +124,7 @@ def check_places(path: Path, suffix: str, folder: Path) -> None:
         target = str(folder / f"{form}{suffix}")
         shards = {"": "auto"} if form.endswith("3") else {}
         assert phases.write(
-            dataset, target, registry.find_format(form), Report(), WRITING._replace(shards=shards)  # type: ignore[arg-type]
+            dataset, target, registry.find_format(form), Report(), WRITING.change(shards=shards)  # type: ignore[arg-type]
         )  # fmt: skip
         store = open_path(target)
         assert not isinstance(store, Source)
