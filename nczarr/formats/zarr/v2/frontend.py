@@ -105,7 +105,7 @@ class Zarr2Reader(NodeReader):
         Some leave it among the attributes, beside fill values of HDF5, zeros too. Kerchunk 0.2.10 takes it out and
         states it as the fill value, which is null for variables of netCDF without one.
         """
-        keys = [key for key in self.documents.store.keys() if key.rpartition("/")[2] == ".zarray"]
+        keys = [key for key in self.documents.store.keys("") if key.rpartition("/")[2] == ".zarray"]
         if any("_FillValue" in self.attributes(key.removesuffix(".zarray")) for key in keys):
             return ""
         return "every" if any((self.documents.get(key) or {}).get("fill_value") is None for key in keys) else "stated"
