@@ -333,7 +333,7 @@ _READ = ("dump", "info", "check", *_COMPARE, "refs verify", "refs expand", "refs
 _OPEN = (*_WRITE, *_READ)
 _FOLLOW = tuple(command for command in _OPEN if command not in ("refs expand", "refs compact"))
 _REPORT = (*_OPEN, "fmt", "explain", "formats", "plugins", "completion")
-_SELECT = (*_LINK, *_COMPARE, "check")
+_SELECT = (*_LINK, *_COMPARE, "check", "dump")
 _REFER = ("convert", "compile")
 
 SECTIONS = (
@@ -376,7 +376,7 @@ TABLE: tuple[Option, ...] = (
     # selection
     Option("subset.variables", _SELECT, SELECTION, "--var", "texts", "NAME,…",
            "select variables, with the dimensions and types that they use; repeatable", common=True),
-    Option("subset.exact", _LINK, SELECTION, "--no-coordinates",
+    Option("subset.exact", (*_LINK, "dump"), SELECTION, "--no-coordinates",
            help="select exactly the variables of `--var`, without their coordinates and other related variables"),
     Option("subset.groups", _SELECT, SELECTION, "--group", "texts", "NAME,…",
            "select groups with their content; repeatable"),
@@ -386,7 +386,7 @@ TABLE: tuple[Option, ...] = (
     Option("subset.labels", _SELECT, SELECTION, "--sel", "texts", "NAME=LOW:HIGH",
            "select by values of a coordinate, such as `time=2000-01:2000-12`, `lat=-30:30`, `lev=500`, or "
            "`lat~45.3` for the nearest value; bounds are included; repeatable", common=True),
-    Option("subset.sections", ("convert", *_COMPARE, "check"), SELECTION, "--section", "texts", "SECTION",
+    Option("subset.sections", ("convert", *_COMPARE, "check", "dump"), SELECTION, "--section", "texts", "SECTION",
            "select a part of one variable, such as `temp(0:9:2,:,5)`; indices start at 0, the last one is "
            "included; repeatable"),
     Option("fixed", ("convert",), SELECTION, "-u", help="make unlimited dimensions fixed (nccopy)"),

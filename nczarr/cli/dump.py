@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 
 from nczarr.cli import misuse, write_product
-from nczarr.cli.options import options_of, read_input
+from nczarr.cli.options import options_of, read_input, subset_of
 from nczarr.cli.parser import Command
 from nczarr.cli.shared import Messages
 from nczarr.options import ARGUMENTS, TEXT, Options
@@ -15,7 +15,7 @@ FORMS = (*list_names_with("display.dumped"), "keys", "tree")
 
 EXAMPLES = (
     ("print the header of a file as ncdump does", "dump -h ocean.nc"),
-    ("print the data of one variable only, with storage attributes", "dump -s -v temp ocean.zarr"),
+    ("print a part of one variable, with storage attributes", "dump -s ocean.zarr --var temp --dim lat=0:1"),
 )
 
 
@@ -49,10 +49,13 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _dump(arguments: argparse.Namespace, options: Options, messages: Messages) -> None:
     from nczarr.diagnostics.report import suggest
-    from nczarr.pipeline.phases import dump
+    from nczarr.pipeline.phases import dump, select
     from nczarr.registry import find_format, formats
 
     checked = read_input(arguments.source, messages.report, options)
+    subset = subset_of(arguments, messages.report)
+    if checked is not None and subset:
+        checked = select(checked, subset, messages.report)
     if checked is None or messages.report.errors:
         return
     if options.text.name is None and not checked.dataset.name:

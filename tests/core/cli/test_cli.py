@@ -125,6 +125,9 @@ def test_dump_flags() -> None:
     assert "data:" not in run_command("dump", "-", "-h", stdin=GOOD).text
     assert run_command("dump", "-", "-n", "other", stdin=GOOD).text.startswith("netcdf other {")
     assert "v = 1, 2" in run_command("dump", "-", "-v", "v", stdin=GOOD).text
+    part = run_command("dump", "-", "--dim", "x=1:1", "--var", "v", stdin=GOOD)
+    assert ("v = 2 ;" in part.text, "x = 1 ;" in part.text) == (True, True)
+    assert "did you mean `v`?" in run_command("dump", "-", "--var", "V", stdin=GOOD).err
 
 
 def test_dump_after() -> None:
