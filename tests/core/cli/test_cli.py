@@ -52,6 +52,7 @@ def test_statuses(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         ("compile - -o t --to zarr", "did you mean `zarr2` or `zarr3`"),
         ("compile - -o t --to ZARR3", "did you mean `zarr3`?"),
         ("compile - -o t --to netcdf-4", "did you mean `netcdf4`?"),
+        ("compile - -o t --to kerchunk", "did you mean `reference`?"),
     ],
 )
 def test_what_was_meant(line: str, meant: str) -> None:
