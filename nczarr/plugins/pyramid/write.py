@@ -1,0 +1,96 @@
+"""One way to pyramids: a new target, levels beside the arrays of a store, and levels of a store that has grown."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from typing import NamedTuple
+
+from nczarr.arrays.execution.counts import Step, Watcher
+from nczarr.diagnostics.report import Report
+from nczarr.diagnostics.secrets import show, word
+from nczarr.options import Options
+from nczarr.pipeline import phases
+from nczarr.pipeline.phases import Input, ReadyConversion
+from nczarr.pipeline.select.selection import Subset
+from nczarr.plan.chunk_lengths import fill_whole
+from nczarr.plan.plans import Conversion
+from nczarr.plugins.pyramid.build import PyramidBuilder
+from nczarr.plugins.pyramid.spec import CODE, PyramidSpec, find_record, plan_pyramid
+from nczarr.stores.url import is_remote, real
+
+
+class PyramidRequest(NamedTuple):
+    """Request for a pyramid."""
+
+    source: Input
+    """The dataset; that of the target, if it is the same store."""
+    target: str
+    """Path or URL."""
+    spec: PyramidSpec
+    form: str | None = None
+    """Name of the target's format; None: by its suffix."""
+    subset: Subset = Subset()
+    """Requested part of the source."""
+    options: Options = Options()
+    update: bool = False
+    """Bring the levels of the target up to date."""
+
+    @property
+    def in_place(self) -> bool:
+        """True if the source is the target."""
+        one, other = self.source.name, self.target
+        return one == other or (not is_remote(one) and not is_remote(other) and real(one) == real(other))
+
+
+class PyramidResult(NamedTuple):
+    """What was written, or would be."""
+
+    conversion: Conversion | None = None
+    """None for a rehearsal."""
+    steps: tuple[Step, ...] = ()
+    """Planned work of a rehearsal."""
+    rewritten: int = 0
+    """Keys of an existing store that were replaced."""
+
+
+def write_pyramid(
+    request: PyramidRequest,
+    report: Report,
+    watch: Callable[[phases.Checked], Watcher | None] | None = None,
+    *,
+    rehearsal: bool = False,
+) -> PyramidResult | None:
+    """Write a pyramid, whole or not at all; None after an error. Raises OSError, CompileError.
+
+    `watch`: called with the pyramid, returns what is called with the bytes written. Reports unsuited-pyramid,
+    unsuited-axes, and what `convert` and `append` report.
+    """
+    if request.in_place or request.update:
+        from nczarr.plugins.pyramid.in_place import extend_pyramid
+
+        return extend_pyramid(request, report, rehearsal=rehearsal)
+    bare = request.options._replace(chunks={})  # lengths are those of the pyramid's dimensions
+    ready = phases.prepare(request.source, request.subset, request.target, request.form, report, bare)
+    if ready is None:
+        return None
+    if find_record(ready.checked) is not None:
+        text = f"`{show(request.source.name)}` is a pyramid already"
+        helps = [f"`nczarr pyramid {word(request.source.name)} --update` computes its levels again"]
+        report.error(CODE, text, helps=helps)
+        return None
+    plan = plan_pyramid(ready.checked, request.spec, report)
+    if plan is None:
+        return None
+    scratch = None if is_remote(request.target) else os.path.dirname(os.path.abspath(request.target))
+    builder = PyramidBuilder(ready.checked, plan, request.options.memory, nested=True, scratch=scratch)
+    checked = builder.build(report)
+    if checked is None or report.errors:
+        return None
+    options = ready.options._replace(chunks=fill_whole(request.options.chunks, checked))
+    conversion = ReadyConversion(checked, ready.target, ready.form, options)
+    if rehearsal:
+        steps = conversion.steps(report)
+        return None if steps is None or report.errors else PyramidResult(steps=tuple(steps))
+    done = conversion.write(report, None if watch is None else watch(checked))
+    return None if done is None else PyramidResult(done)
