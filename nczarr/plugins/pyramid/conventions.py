@@ -15,7 +15,8 @@ from typing import Any, NamedTuple
 
 from nczarr import names
 from nczarr.ast import Attribute, Constant
-from nczarr.ast.plain import guess_constant, python_value
+from nczarr.ast.json_text import find_json, narrow
+from nczarr.ast.plain import python_value
 from nczarr.diagnostics.report import Report
 from nczarr.pipeline.select.indexing import read_outer
 from nczarr.pipeline.select.physical import is_numeric, physical
@@ -85,11 +86,8 @@ class LevelFacts(NamedTuple):
 
 def make_attribute(name: str, value: Any) -> Attribute:
     """Return an attribute with a JSON value."""
-    constant = guess_constant(value)
-    if constant is not None:
-        return Attribute(name=name, value=constant)
-    text = json.dumps(value)
-    return Attribute(name=name, value=Constant.text(text.encode()), json=text)
+    constant = narrow(value)
+    return Attribute(name=name, value=constant, json=find_json(constant, value, typed=False))
 
 
 def describe_grids(facts: LevelFacts, report: Report) -> dict[str, Json]:
@@ -235,7 +233,7 @@ def _describe_image(facts: LevelFacts, path: str, report: Report) -> Json | None
     for level in range(facts.plan.levels + 1):
         factors = facts.factors(path, level)
         scale = [abs(step) * factor for (_, _, step), factor in zip(axes, factors, strict=True)]
-        moved = [first + step * (factor - 1) / 2 for (_, first, step), factor in zip(axes, factors, strict=True)]
+        moved = [first + abs(step) * (factor - 1) / 2 for (_, first, step), factor in zip(axes, factors, strict=True)]
         transformations = [{"type": "scale", "scale": scale}, {"type": "translation", "translation": moved}]
         datasets.append({"path": facts.asset(level, path), "coordinateTransformations": transformations})
     return {"name": variable.name, "axes": [axis for axis, _, _ in axes], "datasets": datasets, "type": method}
@@ -244,7 +242,8 @@ def _describe_image(facts: LevelFacts, path: str, report: Report) -> Json | None
 def _describe_axis(facts: LevelFacts, reference: str | int) -> tuple[Json, float, float]:
     """Return an axis of OME-Zarr, the place of the first cell, and the distance of cells. Raises OSError.
 
-    The distance of descending coordinates is negative; of uneven ones, cells are counted.
+    Scales are positive: places along a descending coordinate are distances from its first cell. Along an uneven one,
+    cells are counted.
     """
     checked, path = facts.checked, str(reference)
     name = names.last(path) if isinstance(reference, str) else "c"
@@ -262,5 +261,6 @@ def _describe_axis(facts: LevelFacts, reference: str | int) -> tuple[Json, float
         values = conversion.floats(read_outer(checked, path, [slice(None)]))
         steps = values[1:] - values[:-1]
         if len(steps) and abs(steps[0]) > 0 and (abs(steps - steps[0]) <= EVEN * abs(steps[0])).all():
-            first, step = float(values[0]), float((values[-1] - values[0]) / len(steps))
+            step = float((values[-1] - values[0]) / len(steps))
+            first = float(values[0]) if step > 0 else 0.0
     return described, first, step
