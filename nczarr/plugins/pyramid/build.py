@@ -86,7 +86,7 @@ class PyramidBuilder:
         members = describe_pyramid(self.facts, grids, report)
         record = Attribute(name=RECORD, value=Constant.text(self.plan.spec.record(self.plan.levels).encode()))
         root, below = self.checked.dataset, self._place(self.base)
-        zero = map_groups(below, lambda path, group: self._with_grids(path, group, grids, 0))
+        zero = map_groups(below, lambda path, group: self._with_grids(path, group, grids, 0)) if self.base else below
         if self.base:
             content = {name: getattr(zero, name) for name in ("types", "dimensions", "variables", "attributes")}
             groups = (Group(name="0", groups=zero.groups, **content), *groups)

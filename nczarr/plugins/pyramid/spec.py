@@ -222,12 +222,7 @@ def _usual_method(checked: Checked, path: str) -> Method:
     return "mode" if classes or variable.type in checked.types else "mean"
 
 
-def find_record(checked: Checked) -> tuple[str, PyramidSpec] | None:
-    """Return the group of a dataset with a pyramid that was made here, and its request; None without one."""
-    for path, group in checked.groups.items():
-        for attribute in group.attributes:
-            value: Any = python_value(attribute.value) if attribute.name == RECORD else None
-            spec = PyramidSpec.parse(value)
-            if spec is not None:
-                return path, spec
-    return None
+def find_record(checked: Checked) -> PyramidSpec | None:
+    """Return the request of which a dataset is the pyramid; None for other datasets."""
+    texts = (python_value(one.value) for one in checked.dataset.attributes if one.name == RECORD)
+    return PyramidSpec.parse(next(texts, None))
