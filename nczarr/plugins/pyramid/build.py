@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import struct
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
@@ -28,6 +29,7 @@ from nczarr.plugins.pyramid.conventions import (
     scale_attributes,
     scale_geotransform,
     scale_grid,
+    without_metadata,
 )
 from nczarr.plugins.pyramid.level_array import LevelArray, Overviews
 from nczarr.plugins.pyramid.reduce import Method, Reduction
@@ -93,7 +95,7 @@ class PyramidBuilder:
             tree = Dataset(name=root.name, version=root.version, kind=root.kind, groups=groups)
         else:
             tree = zero.model_copy(update={"groups": (*zero.groups, *groups)})
-        attributes = _join_attributes(tree.attributes, {**members}) + (record,)
+        attributes = (*_join_attributes(without_metadata(tree.attributes), members), record)
         tree = tree.model_copy(update={"attributes": attributes})
         work = rename_arrays(self.checked, tree, {path: self.base + path for path in self.checked.variables})
         work.parts.update(self._list_parts())
@@ -249,14 +251,9 @@ def _select_groups(group: Group, path: str, outer: set[str]) -> tuple[Group, ...
 
 def _join_attributes(attributes: Any, members: Json) -> tuple[Attribute, ...]:
     """Return attributes with JSON members; entries of `zarr_conventions` follow those that are there."""
-    import json
-
     members = dict(members)
     for one in attributes:
         if one.name == "zarr_conventions" and one.name in members and one.json is not None:
-            old = json.loads(one.json)
-            known = [each.get("uuid") for each in members[one.name]]
-            others = [each for each in old if not (isinstance(each, dict) and each.get("uuid") in known)]
-            members[one.name] = [*others, *members[one.name]]
-    kept = (one for one in attributes if one.name not in members and one.name != RECORD)
+            members[one.name] = [*json.loads(one.json), *members[one.name]]
+    kept = (one for one in attributes if one.name not in members)
     return (*kept, *(make_attribute(name, value) for name, value in members.items()))

@@ -24,7 +24,7 @@ from nczarr.plugins.cf.axes import axis_of
 from nczarr.plugins.cf.geo_attributes import ENTRIES, LIST
 from nczarr.plugins.cf.geo_conventions import EVEN, list_declarations
 from nczarr.plugins.cf.view import CFDataset
-from nczarr.plugins.pyramid.spec import PyramidPlan
+from nczarr.plugins.pyramid.spec import RECORD, PyramidPlan
 from nczarr.semantics.checked import Checked
 
 Json = dict[str, Any]
@@ -88,6 +88,18 @@ def make_attribute(name: str, value: Any) -> Attribute:
     """Return an attribute with a JSON value."""
     constant = narrow(value)
     return Attribute(name=name, value=constant, json=find_json(constant, value, typed=False))
+
+
+def without_metadata(attributes: Iterable[Attribute]) -> tuple[Attribute, ...]:
+    """Return the attributes of the group above the levels without those that describe these."""
+    remaining = []
+    for one in attributes:
+        if one.name == LIST and one.json is not None:
+            entries = [each for each in json.loads(one.json) if not isinstance(each, dict) or each.get("uuid") != UUID]
+            remaining += [make_attribute(LIST, entries)] if entries else []
+        elif one.name not in ("multiscales", "ome", RECORD):
+            remaining.append(one)
+    return tuple(remaining)
 
 
 def describe_grids(facts: LevelFacts, report: Report) -> dict[str, Json]:

@@ -34,6 +34,7 @@ from nczarr.plugins.combine.join.agreement import Way
 from nczarr.plugins.edit.header_changes import HeaderEdit
 from nczarr.plugins.edit.zarr.edit import StoreEditor
 from nczarr.plugins.pyramid.build import PyramidBuilder
+from nczarr.plugins.pyramid.conventions import without_metadata
 from nczarr.plugins.pyramid.level_array import LevelArray
 from nczarr.plugins.pyramid.spec import CODE, PyramidPlan, find_record, plan_pyramid
 from nczarr.plugins.pyramid.write import PyramidRequest, PyramidResult
@@ -152,6 +153,7 @@ def _find_level_0(checked: Checked, levels: int, *, nested: bool, report: Report
         groups = tuple(group for group in checked.dataset.groups if group.name not in own)
         tree = checked.dataset.model_copy(update={"groups": groups})
         parts = {path: one for path, one in checked.parts.items() if names.split(path)[0] not in own}
+    tree = tree.model_copy(update={"attributes": without_metadata(tree.attributes)})
     return check(Unchecked(tree, parts=parts), report)
 
 
