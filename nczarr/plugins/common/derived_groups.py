@@ -22,11 +22,32 @@ def without_derived_groups(checked: Checked) -> Checked:
 
 def list_derived_groups(checked: Checked) -> Iterator[str]:
     """Yield the names of the groups of the root that levels are in, if the root has the variables of level 0."""
-    text = next((one.json for one in checked.dataset.attributes if one.name == LAYOUT), None)
+    for asset, origin in _read_layout(checked, "/").items():
+        group, *path = asset.split("/")
+        if origin and names.fqn(path) in checked.variables:
+            yield group
+
+
+def list_levels(checked: Checked, path: str) -> Iterator[str]:
+    """Yield the FQNs of the levels of a variable, which are derived from it, in the order in which they are listed."""
+    group = path
+    while group != "/":
+        group = names.parent(group)
+        layout = _read_layout(checked, group)
+        places = {asset: names.fqn((*names.split(group), *asset.split("/"))) for asset in layout}
+        own = next((asset for asset, place in places.items() if f"{path}/".startswith(f"{place}/")), None)
+        derived = {own}
+        for asset, origin in layout.items() if own is not None else ():
+            level = places[asset] + path[len(places[str(own)]) :]
+            if origin in derived and level in checked.variables:
+                derived.add(asset)
+                yield level
+
+
+def _read_layout(checked: Checked, group: str) -> dict[str, str]:
+    """Return the level from which each level of a group is derived, by its asset; an empty text for the first."""
+    text = next((one.json for one in checked.groups[group].attributes if one.name == LAYOUT), None)
     document: Any = json.loads(text) if text is not None else None
     layout = document.get("layout") if isinstance(document, dict) else None
-    for entry in layout if isinstance(layout, list) else ():
-        if isinstance(entry, dict) and isinstance(entry.get("asset"), str) and entry.get("derived_from"):
-            group, *path = entry["asset"].split("/")
-            if names.fqn(path) in checked.variables:
-                yield group
+    entries = [entry for entry in layout if isinstance(entry, dict)] if isinstance(layout, list) else []
+    return {str(entry["asset"]): str(entry.get("derived_from") or "") for entry in entries if entry.get("asset")}
