@@ -26,7 +26,7 @@ def pyramid(
     *,
     levels: int | None = None,
     factor: int = 2,
-    dims: str | Iterable[str] = (),
+    along: str | Iterable[str] = (),
     method: Method | Mapping[str, Method] | None = None,
     boundary: Boundary = "pad",
     unpack: bool = False,
@@ -52,7 +52,7 @@ def pyramid(
         each reduced dimension.
     factor : int
         Cells along each reduced dimension that become one in the next level.
-    dims : str or Iterable of str
+    along : str or Iterable of str
         Reduced dimensions. None: those of maps, which coordinates or usual names tell.
     method : str or Mapping of str to str, optional
         `"mean"`, `"nearest"`, `"mode"`, `"min"` or `"max"`; by name of a variable, or for all
@@ -103,7 +103,7 @@ def pyramid(
         raise TypeError("name the target: levels are added to stores at a path or URL alone")
     methods = {} if method is None else {"": method} if isinstance(method, str) else dict(method)
     words = list_texts(convention)
-    spec = PyramidSpec(levels, factor, list_texts(dims), methods, boundary, unpack, words)  # type: ignore[arg-type]
+    spec = PyramidSpec(levels, factor, list_texts(along), methods, boundary, unpack, words)  # type: ignore[arg-type]
     if spec.problem() is not None:
         raise ValueError(spec.problem())
     report, path = Report(), os.fspath(source if target is None else target)  # type: ignore[arg-type]

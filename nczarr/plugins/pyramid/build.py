@@ -131,18 +131,19 @@ class PyramidBuilder:
             return LevelVariable(Reduction("nearest", factors, dtype))
         facts = physical(self.checked, path)
         own = {one.name for one in variable.attributes}
-        has_mark = bool(own & {"_FillValue", "missing_value"}) or variable.type not in ("float", "double")
-        mark = facts.missing[0] if facts.missing and has_mark else None
+        has_mark = bool(own & {"_FillValue", "missing_value"}) or dtype[1] != "f"
+        first = facts.missing[0] if facts.missing else None
+        mark, unwritten = (first, None) if has_mark else (None, first)  # NaN, where no attribute tells another mark
         if method in ("min", "max") and (facts.scale or 1.0) < 0:
             method = "max" if method == "min" else "min"  # of the stored numbers
-        reduction = Reduction(method, factors, dtype, facts.missing, mark, facts.unsigned)
+        reduction = Reduction(method, factors, dtype, facts.missing, mark, unwritten, facts.unsigned)
         is_packed = facts.scale is not None or facts.offset is not None
         is_position = variable.dimensions == (path,)
         if method == "mean" and (
             (is_position and dtype[1] in "iu") or (self.plan.spec.unpack and (is_packed or dtype[1] in "iu"))
         ):
             scale = (1.0 if facts.scale is None else facts.scale, 0.0 if facts.offset is None else facts.offset)
-            reduction = reduction._replace(dtype="<f8", mark=None, scale=scale if is_packed else None)
+            reduction = reduction._replace(dtype="<f8", mark=None, unwritten=None, scale=scale if is_packed else None)
             return LevelVariable(reduction, is_double=True)
         return LevelVariable(reduction)
 
@@ -151,9 +152,10 @@ class PyramidBuilder:
         levels = range(1, self.plan.levels + 1)
         for path in self.kept:
             one = self.variables.get(path)
+            if path not in self.checked.parts:
+                continue  # nothing was written
             if one is None:
-                if path in self.checked.parts:
-                    yield from ((f"/{level}{path}", self.checked.parts[path]) for level in levels)
+                yield from ((f"/{level}{path}", self.checked.parts[path]) for level in levels)
                 continue
             source = whole_parts(self.checked, path)[""]
             shapes = tuple(self.facts.shape(path, level) for level in range(self.plan.levels + 1))

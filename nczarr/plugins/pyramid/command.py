@@ -31,7 +31,7 @@ OPTIONS: tuple[Option, ...] = (
            common=True),
     Option("factor", (), TARGET, "--factor", "text", "N",
            "cells along each dimension that become one in the next level (default: 2)", common=True),
-    Option("dims", (), TARGET, "--dims", "names", "NAME,…",
+    Option("dims", (), TARGET, "--dims", "texts", "NAME,…",
            "reduced dimensions (default: those of maps, by coordinates or by usual names)", common=True),
     Option("methods", (), TARGET, "--method", "texts", "[NAME=]METHOD",
            "mean, nearest, mode, min or max, for all variables of numbers or for one; repeatable (default: mean, mode "
@@ -85,7 +85,8 @@ def run(arguments: argparse.Namespace) -> int:
         if method not in METHODS:
             return misuse(PYRAMID, f"`{method}` is not a method: use {', '.join(METHODS)}")
         methods[name] = method
-    spec = PyramidSpec(levels, factor, tuple(arguments.dims or ()), methods, arguments.boundary, arguments.unpack)
+    dims = tuple(name for text in arguments.dims or () for name in text.split(",") if name)
+    spec = PyramidSpec(levels, factor, dims, methods, arguments.boundary, arguments.unpack)
     spec = spec._replace(conventions=tuple(dict.fromkeys(arguments.convention)) or spec.conventions)
     problem = spec.problem()
     if problem is not None:

@@ -33,7 +33,9 @@ class Reduction(NamedTuple):
     missing: tuple[Any, ...] = ()
     """Stored values that stand for missing ones; NaN does in any case."""
     mark: Any = None
-    """Result for cells without values; None: the first of `missing`, else NaN or zero."""
+    """Result for cells without values; None: NaN, of integers zero."""
+    unwritten: Any = None
+    """Result for cells of which nothing was written, if it is another one: this value, which all their cells have."""
     unsigned: bool = False
     """True if signed integers stand for unsigned ones."""
     scale: tuple[float, float] | None = None
@@ -59,12 +61,24 @@ def reduce_levels(values: NDArray[Any], reduction: Reduction, levels: int) -> li
         values = values.view(f"u{dtype.itemsize}")
     masked = values, _find_missing(values, reduction)
     if reduction.method == "mean":
-        return [_finish_mean(*mean, reduction) for mean in _means(masked, reduction.factors, levels)]
-    results = []
-    for _ in range(levels):
-        masked = _choose(masked, reduction)
-        results.append(_finish(*masked, reduction))
+        results = [_finish_mean(*mean, reduction) for mean in _means(masked, reduction.factors, levels)]
+    else:
+        results = []
+        for _ in range(levels):
+            masked = _choose(masked, reduction)
+            results.append(_finish(*masked, reduction))
+    if reduction.unwritten is not None:
+        _keep_unwritten(values == reduction.unwritten, results, reduction)
     return results
+
+
+def _keep_unwritten(blank: NDArray[np.bool_], results: list[NDArray[Any]], reduction: Reduction) -> None:
+    """Put the value of unwritten cells where all cells of level 0 are so."""
+    for result in results if blank.any() else ():
+        for axis, factor in enumerate(reduction.factors):
+            blank = _pad(blank, axis, factor, filler=True)
+        blank = reduce(np.logical_and, _split(blank, reduction.factors))
+        result[blank] = reduction.unwritten
 
 
 def _find_missing(values: NDArray[Any], reduction: Reduction) -> NDArray[np.bool_] | None:
@@ -128,9 +142,10 @@ def _add(values: NDArray[Any], factors: tuple[int, ...], dtype: Any) -> NDArray[
             continue
         values = _pad(values, axis, factor, 0)
         parts = [values[(slice(None),) * axis + (slice(first, None, factor),)] for first in range(factor)]
-        total = np.add(parts[0], parts[1], dtype=dtype)
-        for part in parts[2:]:
-            total += part
+        with np.errstate(invalid="ignore"):  # infinities of both signs
+            total = np.add(parts[0], parts[1], dtype=dtype)
+            for part in parts[2:]:
+                total += part
         values = total
     return values.astype(dtype, copy=False)
 
