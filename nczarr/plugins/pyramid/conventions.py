@@ -1,6 +1,6 @@
 """Metadata of pyramids: the conventions `multiscales`, `spatial:` and `proj:` of Zarr (GeoZarr), and OME-Zarr 0.5.
 
-Sources: https://github.com/zarr-conventions/multiscales (version 1), https://github.com/zarr-conventions/spatial, and
+Sources: https://github.com/zarr-conventions/multiscales (version 0.1), https://github.com/zarr-conventions/spatial, and
 https://ngff.openmicroscopy.org/0.5. A level of `multiscales` is a group; beside a store's own arrays, whose level 0 is
 no group of its own, it is an array. Translations count from the corners of cells, as `spatial:transform` does, so that
 they are zero; those of OME-Zarr from their centres.
@@ -30,10 +30,9 @@ from nczarr.semantics.checked import Checked
 Json = dict[str, Any]
 
 UUID = "d35379db-88df-4056-af3a-620245f8e347"
-_TAGS = "https://raw.githubusercontent.com/zarr-conventions/multiscales/refs/tags/v1/schema.json"
 ENTRY = {
-    "schema_url": _TAGS,
-    "spec_url": "https://github.com/zarr-conventions/multiscales/blob/v1/README.md",
+    "schema_url": "https://raw.githubusercontent.com/zarr-conventions/multiscales/refs/tags/v0.1/schema.json",
+    "spec_url": "https://github.com/zarr-conventions/multiscales/blob/v0.1/README.md",
     "uuid": UUID,
     "name": "multiscales",
     "description": "Multiscale layout of zarr datasets",
@@ -111,6 +110,8 @@ def describe_grids(facts: LevelFacts, report: Report) -> dict[str, Json]:
     grids = {}
     for path in facts.plan.methods:
         members = {name: value for name, value in found.get(path, {}).items() if name != LIST}
+        if "proj:code" in members:  # one form of the system alone
+            members.pop("proj:wkt2", None)
         if members and not any(name.startswith(("spatial:", "proj:")) for name in own[path]):
             grids[path] = members
     return grids

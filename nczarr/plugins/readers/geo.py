@@ -1,6 +1,6 @@
 """Zarr's conventions CF, `proj:`, `spatial:` and `multiscales`: what the attributes of a store lack of them, or have otherwise.
 
-The faults are those of the specification of conventions (`zarr_conventions`) and of version 1 of the four.
+The faults are those of the specification of conventions (`zarr_conventions`) and of their first versions.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Zarr's convention `multiscales`: levels that a group lists and does not have, or whose lengths are not those it states.
 
-Source: https://github.com/zarr-conventions/multiscales, version 1.
+Source: https://github.com/zarr-conventions/multiscales, version 0.1.
 """
 
 from __future__ import annotations
