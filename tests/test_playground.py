@@ -56,6 +56,7 @@ def made_of(numbers: str, paths: list[Path]) -> dict[str, Any]:
     return dict(json.loads(done.stdout))
 
 
+@pytest.mark.long
 def test_samples_come_out_as_with_numpy() -> None:
     samples = sorted((ROOT / "samples").glob("0*.cdl"))[:6]
     assert len(samples) == 6

@@ -1,7 +1,5 @@
 """Short texts of attribute values."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from nczarr.arrays.lazy_numpy import np

@@ -11,13 +11,14 @@ import inspect
 import re
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from operator import index
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Literal, TypedDict, TypeVar, Unpack
+from typing import TYPE_CHECKING, Any, Literal, TypedDict, TypeVar, Unpack, cast
 
 from nczarr import names
 from nczarr.ast.dataset import KIND_SPELLINGS
 from nczarr.diagnostics.secrets import StorageOptions
-from nczarr.options import Aggregation, Following, Options, Writing, chunk_request
+from nczarr.options import WHOLE, Aggregation, Following, Options, Writing, chunk_request
 from nczarr.pipeline.select.selection import Section, Subset
 
 if TYPE_CHECKING:
@@ -224,34 +225,27 @@ def options_from(**arguments: Unpack[ConvertOptions]) -> Options:
     for name, example in _MAPPINGS.items():
         _check_mapping(name, arguments.get(name), example)
     values: dict[str, Any] = {name: value for name, value in arguments.items() if name in _SAME}
-    kind, shards, codecs = arguments.get("kind"), arguments.get("shards") or {}, arguments.get("codecs") or {}
+    kind, given = arguments.get("kind"), [dict(arguments).get(name) or {} for name in _MAPPINGS]
+    chunks, shards, codecs = ({"": one} if isinstance(one, str) else cast("dict[str, Any]", one) for one in given)
     if kind is not None and str(kind) not in KIND_SPELLINGS:
         raise ValueError(f"{kind!r} is not a kind of netCDF file; use nc3, nc6, nc5, nc4 or nc7")
     if arguments.get("declare") not in (None, "nz", "geo"):
         raise ValueError(f"{arguments.get('declare')!r} is not a convention that a target declares; use 'nz' or 'geo'")
-    lengths: Mapping[str, Sequence[int] | int | str] = {"": shards} if isinstance(shards, str) else shards
-    for shard_shape in lengths.values():
-        if isinstance(shard_shape, str) and shard_shape not in ("auto", "append", "none"):
-            raise ValueError(f"{shard_shape!r} is not a shape of shards; use auto, append, none or lengths")
+    for shape in shards.values():
+        if isinstance(shape, str) and shape not in ("auto", "append", "none"):
+            raise ValueError(f"{shape!r} is not a shape of shards; use auto, append, none or lengths")
     return Options(
         **values,
         kind=None if kind is None else KIND_SPELLINGS[str(kind)],
-        chunks=_chunks(arguments.get("chunks")),
-        shards={name: shape if isinstance(shape, str) else _lengths(shape) for name, shape in lengths.items()},
-        codecs={"": codecs} if isinstance(codecs, str) else dict(codecs),
+        chunks={
+            name: chunk_request(one) if isinstance(one, str) else _lengths(one) or () for name, one in chunks.items()
+        },
+        shards={name: one if isinstance(one, str) else _lengths(one) or () for name, one in shards.items()},
+        codecs=codecs,
         allow_loss=_losses(arguments.get("allow_loss", ())),
         storage=StorageOptions(arguments.get("storage_options")),
         special=True,  # a text target loses nothing of the storage
     )
-
-
-def _chunks(chunks: Mapping[str, Sequence[int] | int | str] | str | None) -> dict[str, int | tuple[int, ...]]:
-    """Return chunk lengths, and the sizes that texts name. Raises ValueError for other texts."""
-    by_name = {"": chunks} if isinstance(chunks, str) else chunks or {}
-    return {
-        name: chunk_request(lengths) if isinstance(lengths, str) else _lengths(lengths)
-        for name, lengths in by_name.items()
-    }
 
 
 def subset_from(report: Report, **arguments: Unpack[ConvertOptions]) -> Subset:
@@ -315,13 +309,19 @@ def _check_mapping(option: str, mapping: object, example: Mapping[str, object]) 
     if not isinstance(mapping, Mapping):
         raise TypeError(f"{option}={mapping!r}: a mapping is expected, such as {example!r}")
     for name, value in mapping.items():
-        right = isinstance(value, str) if option == "codecs" else isinstance(value, int | Sequence)
-        if not right:
+        lengths = None if option == "codecs" else () if isinstance(value, str) else _lengths(value)
+        if lengths is None and not (option == "codecs" and isinstance(value, str)):
             raise TypeError(f"{option}={{{name!r}: {value!r}}}: a value is expected as in {example!r}")
+        if any(length < 1 and length != WHOLE for length in lengths or ()):
+            text = "a length is at least 1, or -1 for the whole dimension"
+            raise ValueError(f"{option}={{{name!r}: {value!r}}}: {text}")
 
 
-def _lengths(lengths: Sequence[int] | int) -> tuple[int, ...]:
-    return (lengths,) if isinstance(lengths, int) else tuple(lengths)
+def _lengths(lengths: Any) -> tuple[int, ...] | None:
+    """Return chunk or shard lengths; None for other values."""
+    several = lengths if isinstance(lengths, Sequence) else (lengths,)
+    are_integers = all(hasattr(length, "__index__") and not isinstance(length, bool) for length in several)
+    return tuple(map(index, several)) if are_integers else None
 
 
 def _losses(words: Iterable[str]) -> frozenset[str]:

@@ -1,7 +1,5 @@
 """Pickles of open datasets: the call that opens one again, or its content. Neither has credentials."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from functools import partial
 from pickle import PicklingError

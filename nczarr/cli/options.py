@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from nczarr.diagnostics.report import Source
 from nczarr.diagnostics.secrets import StorageOptions
-from nczarr.options import TABLE, Following, Options, Writing, chunk_request
+from nczarr.options import TABLE, WHOLE, Following, Options, Writing, chunk_request
 from nczarr.pipeline.select.selection import CoordinateRange, DimensionRange, Section, Subset
 
 if TYPE_CHECKING:
@@ -127,7 +127,7 @@ def chunk_pairs(spec: str) -> list[tuple[str, int | tuple[int, ...]]]:
     Raises ValueError for other texts.
     """
     name, equals, word = spec.rpartition("=") if spec.startswith("/") else ("", "=", spec)
-    if equals and not (word.isdigit() or "=" in word or "," in word):
+    if equals and not (word.isdigit() or word == str(WHOLE) or "=" in word or "," in word):
         try:
             return [(name, chunk_request(word))]
         except ValueError:
@@ -165,9 +165,11 @@ def _parse_lengths(option: str, spec: str) -> list[tuple[str, tuple[int, ...]]]:
 
 
 def positive(text: str, option: str) -> int:
-    """Return a length. Raises ValueError with the option for other texts."""
+    """Return a length; `-1` is `WHOLE`. Raises ValueError with the option for other texts."""
+    if text == str(WHOLE):
+        return WHOLE
     if not (text.isascii() and text.isdigit() and int(text)):
-        raise ValueError(f"{option}: `{text}` is not a positive number")
+        raise ValueError(f"{option}: `{text}` is not a positive number, nor -1 for the whole dimension")
     return int(text)
 
 

@@ -94,6 +94,7 @@ class Command(argparse.ArgumentParser):
     def _find_remedy(self, message: str) -> str:
         """Return the end of a message about an unknown option or value: what was probably meant, or who has it."""
         from nczarr.diagnostics.report import hint
+        from nczarr.names import closest
 
         choice = re.search(r"invalid choice: '([^']*)' \(choose from (.*)\)", message)
         if choice:
@@ -108,8 +109,9 @@ class Command(argparse.ArgumentParser):
             return f"; did you mean {' or '.join(f'`{name}`' for name in meant)}?"
         owners = [command for row in TABLE if flag[1] in row.flags.split() for command in row.commands]
         others = f"`{flag[1]}` is an option of {list_first(dict.fromkeys(owners), 4)}" if owners else ""
-        own = [name for name in self._option_string_actions if name.startswith("--")]
-        return f"; {others}" if others else hint(flag[1], own)
+        own = {name.lstrip("-"): name for name in self._option_string_actions if name.startswith("--")}
+        meant = [own[name] for name in [closest(flag[1].lstrip("-"), own)] if name]  # dashes make all names alike
+        return f"; {others}" if others else "".join(f"; did you mean `{name}`?" for name in meant)
 
     def actions(self) -> list[argparse.Action]:
         """Return the arguments and options in order."""

@@ -1,7 +1,5 @@
 """`nczarr plugins`: list the plugins of this installation, with their versions and what they add."""
 
-from __future__ import annotations
-
 import argparse
 
 from nczarr.cli import DONE, FAULTY, complain, write_product

@@ -5,8 +5,6 @@ strings, so that the text can be copied and read back, elsewhere those of Python
 are.
 """
 
-from __future__ import annotations
-
 import codecs
 import re
 from collections.abc import Callable, Iterable, Iterator

@@ -3,8 +3,6 @@
 A comment concerns its line; alone on a line it concerns the next one as well.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable
 from typing import Protocol

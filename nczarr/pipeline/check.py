@@ -205,3 +205,7 @@ def _rehearse(checked: Checked, request: CheckRequest, report: Report) -> None:
         _load("data_check", "data", "checks the")(checked, request, report)
     if schema is not None:
         find_schema_check().judge(checked, schema, report, values=request.values)
+        return
+    text = checked.dataset.span.source
+    if text is not None and b"nczarr:" in bytes(text.data) and plugin_index.find_place("schema_check", "schema"):
+        find_schema_check().check_rules(checked, report)

@@ -79,6 +79,8 @@ class SchemaCheck(NamedTuple):
     """Returns the schema at a path or URL; None after a reported error. Raises OSError."""
     judge: Callable[..., None]
     """Reports deviations, `(dataset, schema, Report, values=bool)`. Raises OSError."""
+    check_rules: Callable[[Checked, Report], object]
+    """Reports bad rules in the comments of a text."""
 
 
 class CheckRequest(NamedTuple):

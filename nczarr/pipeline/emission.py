@@ -1,7 +1,5 @@
 """`Emission`: one compilation whose phases are shown instead of written (`compile --emit`)."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 

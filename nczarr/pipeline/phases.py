@@ -462,6 +462,7 @@ def prepare(
     options = options._replace(
         part=part_in_words(subset, fixed=fixed),
         chunks=fill_whole(options.chunks, checked),
+        shards=fill_whole(options.shards, checked),
         source=source.name if source.portable else None,
     )
     return ReadyConversion(checked, target, form, options)

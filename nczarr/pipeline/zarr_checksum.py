@@ -1,7 +1,5 @@
 """Checksum of the files of a Zarr store as a tree, as DANDI and zarr_checksum compute it."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 from collections import defaultdict

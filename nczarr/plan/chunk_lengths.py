@@ -18,7 +18,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias, TypeGuard
+from itertools import zip_longest
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias, TypeGuard, TypeVar
 
 from nczarr import names
 from nczarr.arrays.regions import linear_block, number_of_first, region_of
@@ -244,11 +245,16 @@ def _divisor(length: int, near: int) -> int:
     return next(part for part in divisors if part >= min(length, near))
 
 
-def fill_whole(chunks: Mapping[str, int | tuple[int, ...]], checked: Checked) -> Mapping[str, int | tuple[int, ...]]:
-    """Return requested chunk lengths with `WHOLE` replaced by the longest dimension of that name."""
-    lengths_by_name = dict(chunks)
-    for name, lengths in chunks.items():
-        if lengths == (WHOLE,):
+T = TypeVar("T")
+
+
+def fill_whole(requested: Mapping[str, T], checked: Checked) -> dict[str, T]:
+    """Return requested lengths with `WHOLE` replaced by the dimension's length, the longest one of its name."""
+    filled: dict[str, Any] = dict(requested)
+    for name, lengths in filled.items():
+        if isinstance(lengths, tuple) and WHOLE in lengths:
             sizes = [node.size for fqn, node in checked.dimensions.items() if name in (fqn, names.last(fqn))]
-            lengths_by_name[name] = (max([1, *sizes]),)
-    return lengths_by_name
+            extents = checked.shapes.get(name) or (max([1, *sizes]),)
+            pairs = zip_longest(lengths, extents[: len(lengths)], fillvalue=1)  # a wrong number is reported later
+            filled[name] = tuple(max(1, extent) if length == WHOLE else length for length, extent in pairs)
+    return filled

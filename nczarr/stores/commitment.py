@@ -4,8 +4,6 @@ Code that commits calls `note_commit`; what fails then is not reported as a fail
 that leaves the target as it was.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from contextlib import contextmanager
 

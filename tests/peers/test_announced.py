@@ -65,7 +65,7 @@ def test_generated_datasets(generated: tuple[Dataset, dict[str, Parts]], form: s
     assert unlike(checked, form) == {}
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(12)
 @pytest.mark.skipif(SHARED is None, reason="shared data are not beside the clone")
 @pytest.mark.parametrize("path", TEXTS, ids=lambda path: path.stem)
 def test_texts(path: Path) -> None:
@@ -75,6 +75,7 @@ def test_texts(path: Path) -> None:
     assert [unlike(checked, form) for form in FORMS] == [{}, {}]
 
 
+@pytest.mark.sampled(10)
 @pytest.mark.parametrize("name", [name for name in FILES if name not in UNLIKE])
 def test_files_of_odd_shape(name: str, tmp_path: Path, peer: Callable[[str], object]) -> None:
     peer("h5py")

@@ -52,6 +52,7 @@ def facts(folder: Path, reader: Worker, **changes: str) -> list[tuple[str, objec
     return found
 
 
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize(
     ("changes", "where"),
     [

@@ -119,7 +119,7 @@ def compiled(text: str, path: Path) -> Path:
     return path
 
 
-@pytest.mark.sampled(8)
+@pytest.mark.sampled(24)
 @pytest.mark.parametrize(("old", "new"), CHANGES)
 def test_both_see_a_change(old: str, new: str, shared: Path, peer: Callable[[str], ModuleType], tmp_path: Path) -> None:
     peer("netCDF4")

@@ -95,6 +95,7 @@ def unnumbered(dimensions: Any) -> list[str]:
     return [re.sub(r"^phony_dim_\d+$", "phony_dim", str(one).rpartition("/")[2]) for one in dimensions]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("draws", [30, pytest.param(2000, marks=pytest.mark.slow)])
 def test_axes_keep_their_lengths(draws: int, tmp_path: Path, peer: Callable[[str], ModuleType]) -> None:
     """Where libnetcdf crashes, refuses, cuts or invents values, the dataspace counts; elsewhere libnetcdf."""

@@ -119,6 +119,7 @@ def test_attributes_of_their_own_stay(form: str, tmp_path: Path, peer: Callable[
     assert found["n"] == 1
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("dtype", ["<M8[ns]", ">m8[s]"])
 def test_times_of_chunks_without_a_fill_value_are_missing(
     tmp_path: Path, peer: Callable[[str], ModuleType], dtype: str
@@ -161,6 +162,7 @@ def test_attributes_of_times_may_be_lists(tmp_path: Path, peer: Callable[[str], 
         assert dataset["v"].values.astype("i8").tolist() == [1, 2]
 
 
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize(
     "fields",
     [

@@ -163,7 +163,7 @@ def test_a_classic_file_is_that_of_to_netcdf(case: Callable[[Any], Any], tmp_pat
         xr.testing.assert_identical(ours, theirs)
 
 
-@pytest.mark.sampled(5)
+@pytest.mark.sampled(15)
 @pytest.mark.parametrize("lazy", [False, True], ids=["memory", "dask"])
 @pytest.mark.parametrize("form", ["nczarr", "zarr2", "zarr3", "nczarr3", "netcdf4", "ncstream", "cdl"])
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.__name__.strip("_"))

@@ -91,6 +91,7 @@ class Census:
         return any(f"`{place}`" in text and "attribute" not in text for place in above for text in self.texts)
 
 
+@pytest.mark.long
 @pytest.mark.skipif(not list_files(), reason="shared data are not beside the clone")
 def test_every_object_is_in_the_tree_or_named(peer: Callable[[str], ModuleType]) -> None:
     peer("h5py")

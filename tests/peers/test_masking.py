@@ -75,6 +75,7 @@ def test_readers_see_the_values_of_the_file(
                 assert ("_FillValue" in file["v"].ncattrs()) == (kind == "filled")
 
 
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("kind", ["dense", "sparse", "filled", "nofill"])
 def test_stores_of_netcdf_are_exact(kind: str, tmp_path: Path, peer: Callable[[str], ModuleType]) -> None:
     netcdf4 = peer("netCDF4")

@@ -96,7 +96,7 @@ def test_the_corpus_as_ncgen_writes_it(stem: str, kind: Kind, same: Callable[[by
 
 
 @pytest.mark.program
-@pytest.mark.sampled(7)
+@pytest.mark.sampled(21)
 @pytest.mark.parametrize(("stem", "kind"), marked([case for case in TAKEN if "ncgen3__big" not in case[0]]))
 def test_our_dumps_compile_the_same_by_ncgen(
     stem: str, kind: Kind, same: Callable[[bytes, str, Kind], list[str]]

@@ -78,6 +78,7 @@ UNLIKE = {
 """Parts of names of files whose trees differ, and why."""
 
 
+@pytest.mark.long
 def test_trees_of_the_corpora(shared: Path, peer: Callable[[str], ModuleType]) -> None:
     peer("netCDF4")
     files = [path for path in sorted((shared / "data").rglob("*")) if path.is_file()]

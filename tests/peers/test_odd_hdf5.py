@@ -120,6 +120,7 @@ def _compared(dataset: nczarr.DatasetHandle, place: str, node: Any, theirs: Any,
     return f"DIFFERENT: {str(ours)[:200]} of h5py's {str(theirs)[:200]}"
 
 
+@pytest.mark.long
 @pytest.mark.skipif(not odd_files(), reason="the files of other projects are not there")
 def test_values_are_those_of_h5py(peer: Callable[[str], ModuleType]) -> None:
     peer("netCDF4")

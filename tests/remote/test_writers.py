@@ -24,6 +24,7 @@ REPLACING = [
 pytestmark = pytest.mark.peer
 
 
+@pytest.mark.long
 @pytest.mark.plugin("combine")
 def test_some_pairs_and_kills(s3: S3, tmp_path: Path) -> None:
     place = make(tmp_path, "zarr3", s3, coordinate=True)

@@ -1,7 +1,5 @@
 """NumPy's dtypes and their names as types of the model."""
 
-from __future__ import annotations
-
 import re
 from typing import Any
 

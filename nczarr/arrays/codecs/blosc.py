@@ -52,7 +52,7 @@ class Blosc(CodecKind):
     def parse(self, arguments: list[str]) -> Parameters:
         compressor = arguments.pop(0) if arguments else "lz4"
         if compressor not in COMPRESSORS or compressor == "snappy":
-            raise ValueError(f"unknown blosc compressor `{compressor}`")
+            raise ValueError(f"unknown blosc compressor `{compressor}`; write its name and a level, as `blosc:lz4:5`")
         return parameters_of(compressor, parse_level("blosc", arguments, 5, LEVELS))
 
     def usage(self) -> str:

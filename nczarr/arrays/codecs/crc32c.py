@@ -1,7 +1,5 @@
 """CRC-32, and CRC32C (Castagnoli), the checksum of Zarr v3: RFC 3720, appendix B.4; polynomial 0x1EDC6F41."""
 
-from __future__ import annotations
-
 from nczarr.arrays.codecs.table import CodecKind, Config, Parameters
 from nczarr.ast.dataset import FLETCHER32
 

@@ -4,8 +4,6 @@ Our writer copies the bytes of documents, so a reader that has them recognises
 its own text without decoding it.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Iterable
 

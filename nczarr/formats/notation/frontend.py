@@ -125,7 +125,7 @@ class StorageBuilder:
         return None
 
     def _add_codec(self, context: Any) -> None:
-        """Add a codec, such as `codec zlib 5` or `codec 307 9`."""
+        """Add a codec, such as `codec deflate 5` or `codec 307 9`."""
         terminals = context.getTokens(P.SIZE)
         numbers = [self._reader.size(terminal, "bad-special-value") for terminal in terminals]
         parameters = [number for number in numbers if number is not None]
@@ -133,7 +133,8 @@ class StorageBuilder:
             word = self._reader.spelt(context.NAME())
             identity = FILTER_NUMBERS.get(word)
             if identity is None:
-                self._unknown(f"`{word}` is not a codec", word, tuple(FILTER_NUMBERS), context)
+                meant = "deflate" if word == "zlib" else word  # as `--codec` calls it
+                self._unknown(f"`{word}` is not a codec", meant, tuple(FILTER_NUMBERS), context)
                 return
         elif parameters:
             identity = parameters.pop(0)

@@ -321,12 +321,12 @@ class NotationExplainer:
 
     def _helps(self, fault: SyntaxFault, text: str) -> Iterable[str]:
         """Yield a help for a name or number where another token is expected."""
-        if fault.found.type == P.NAME and self._heading(fault.found) == P.VARIABLE:
-            yield f"write the path of a dimension: `/{text}` if the root declares it"
-        elif fault.found.type == P.NAME and P.NAME not in fault.expected:
+        if fault.found.type == P.NAME and P.NAME not in fault.expected:
             meant = names.closest(text.lower(), (_SPELT[kind] for kind in fault.expected if kind in _SPELT))
             if meant is not None:
                 yield did_you_mean(meant)
+            elif self._heading(fault.found) == P.VARIABLE:
+                yield f"write the path of a dimension: `/{text}` if the root declares it"
         elif fault.found.type == P.SIZE and P.NAME in fault.expected:
             yield f"write a name that starts with a digit as `\\{text}`"
 

@@ -86,7 +86,7 @@ def combine(
     format : str, optional
         Format of the target; by default that of its suffix.
     along : str or Iterable of str
-        Existing dimensions to join along; with `new_dim`, the variables to stack.
+        Existing dimensions to join along (default: the unlimited ones); with `new_dim`, variables to stack.
     new_dim : str, optional
         Name of a new dimension to stack along.
     decode_times : bool

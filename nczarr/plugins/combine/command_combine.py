@@ -74,8 +74,8 @@ def _make_parser(name: str, usage: str) -> Command:
         action="append",
         default=[],
         metavar="NAME",
-        help="join along this dimension; with --new-dim, a variable to stack even if it is equal in all sources; "
-        "repeatable",
+        help="join along this dimension (default: the unlimited one); with --new-dim, a variable to stack even if it "
+        "is equal in all sources; repeatable",
     )
     subparser.option(
         COMBINATION, "--new-dim", metavar="NAME", help="stack the variables that differ along this new dimension"
@@ -100,8 +100,6 @@ def run(arguments: argparse.Namespace) -> int:
     pattern = find_pattern(arguments.sources)
     if pattern is not None:
         return misuse(name, pattern)
-    if not arguments.along and arguments.new_dim is None:
-        return misuse(name, "name a dimension of the sources with --along, or a new one with --new-dim")
     try:
         options = options_of(arguments, special=True)  # a text target loses nothing of the storage
     except ValueError as error:

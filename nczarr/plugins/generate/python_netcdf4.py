@@ -136,7 +136,9 @@ def list_attribute_obstacles(schema: Schema) -> Iterator[tuple[str, str]]:
         ):
             yield place, "strings of Python are UTF-8"
         if attribute.type == "char" and not _is_writable_text(attribute.text, schema):
-            yield place, "netCDF4-python writes texts beyond ASCII as strings, and cuts NULs"
+            name = place.rpartition("@")[2]
+            text = "netCDF4-python writes texts that are empty, beyond ASCII, or end with NUL as strings"
+            yield place, f"{text}; declare it so, as `string :{name}`"
 
 
 def _is_writable_text(data: bytes, schema: Schema) -> bool:

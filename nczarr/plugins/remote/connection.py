@@ -36,7 +36,7 @@ from nczarr.plugins.remote.range_request import (
     execute_request,
     is_interrupted,
 )
-from nczarr.plugins.remote.request_errors import may_pass, number_of
+from nczarr.plugins.remote.request_errors import find_reason, may_pass, number_of
 from nczarr.plugins.remote.waiting import Waiting
 from nczarr.stores.ranges import BoundedCache, ChangedError
 from nczarr.stores.remote_file import Connection
@@ -393,11 +393,12 @@ class FileConnection(Connection):
                 except (UnrangedError, ChangedError) as error:
                     error.filename = self.shown
                     raise
-                except Exception as error:  # libraries raise classes of their own, not all of them OSErrors
-                    silent += isinstance(error, TimeoutError)
+                except Exception as caught:  # libraries raise classes of their own, not all of them OSErrors
+                    reason = find_reason(caught)
+                    silent += isinstance(reason, TimeoutError)
                     over = number == self._retries or silent == SILENT or is_interrupted()
-                    if over or not may_pass(error):
-                        raise self.failure(error, key) from None
+                    if over or not may_pass(reason):
+                        raise self.failure(reason, key) from None
                 waiting.count(number + 1)
                 time.sleep(random.uniform(0.5, 1) * min(LONGEST_PAUSE, FIRST_PAUSE * 2**number))
         raise AssertionError

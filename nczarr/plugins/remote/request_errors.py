@@ -36,6 +36,16 @@ def may_pass(error: BaseException) -> bool:
     return True
 
 
+def find_reason(error: Exception) -> Exception:
+    """Return why a request failed; `info` of fsspec's HTTP says of every failure that the file is missing."""
+    cause, status = error.__cause__, _status(error)
+    if not isinstance(error, FileNotFoundError) or not isinstance(cause, Exception):
+        return error
+    is_of_web = isinstance(cause, OSError) or type(cause).__module__.startswith("aiohttp")
+    is_absence = isinstance(cause, FileNotFoundError) if status is None else status < 500
+    return cause if is_of_web and not is_absence else error
+
+
 def _status(error: BaseException) -> int | None:
     """Return the HTTP status of an error or its cause, or None."""
     for failure in (error, error.__cause__):

@@ -34,9 +34,10 @@ SWEEPING = (2000, 10, 10)
 """Thresholds of the garbage collector: commands disable it, but a server would accumulate reference cycles."""
 
 DESCRIPTION = (
-    "Serve every dataset below ROOT over HTTP, read-only and in any format: as Zarr v2 and v3 (/zarr2/PATH, "
-    "/zarr3/PATH), by CDM Remote (/cdmremote/PATH), and as pages for browsers (/). The URL is printed when the server "
-    "is ready."
+    "Serve every dataset below ROOT over HTTP, read-only and in any format: as pages for browsers (/), as Zarr v2 and "
+    "v3 (/zarr2/PATH, /zarr3/PATH), by OPeNDAP (/dap2/PATH, /dap4/PATH), by CDM Remote (/cdmremote/PATH), as griddap "
+    "of ERDDAP (/erddap/griddap/PATH), and as a THREDDS catalog (/catalog/catalog.xml). The URL is printed when the "
+    "server is ready."
 )
 
 EXAMPLES = (

@@ -8,7 +8,7 @@ PLUGIN = Plugin(
     commands={
         "serve": CommandRow(
             "nczarr.plugins.serve.command:parser",
-            "serve datasets over HTTP, as Zarr and by CDM Remote",
+            "serve datasets over HTTP: Zarr, OPeNDAP and others",
             "write datasets",
         )
     },

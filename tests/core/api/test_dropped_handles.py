@@ -13,7 +13,7 @@ import nczarr
 CYCLES = 40
 
 
-@pytest.mark.sampled(6)
+@pytest.mark.sampled(18)
 @pytest.mark.parametrize("suffix", ["nc", "zip", "json", "zarr", "ncs", "awkd", "dmrpp"])
 @pytest.mark.parametrize("way", ["handle", "variable", "cycle"])
 def test_descriptors_stay_few(suffix: str, way: str, tmp_path: Path) -> None:

@@ -2,16 +2,19 @@ from __future__ import annotations
 
 import functools
 import inspect
+import json
 import re
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 import nczarr
 from nczarr.api.options import ConvertOptions, TargetOptions, WriteOptions, options_from, subset_from
 from nczarr.diagnostics.report import Report
 from nczarr.options import Options, Writing
+from tests.conftest import run_command
 
 
 @pytest.mark.parametrize(
@@ -59,6 +62,37 @@ def test_options_of_a_run_are_those_that_are_given() -> None:
 def test_invalid_values_raise(given: dict[str, str], message: str) -> None:
     with pytest.raises(ValueError, match=message):
         options_from(**given)  # type: ignore[typeddict-item]
+
+
+@pytest.mark.parametrize("option", ["chunks", "shards"])
+@pytest.mark.parametrize(
+    ("name", "lengths", "kind"),
+    [("x", 0, ValueError), ("x", -2, ValueError), ("/v", (1, 0), ValueError), ("/v", (1, -7), ValueError),
+     ("x", True, TypeError), ("x", 1.0, TypeError), ("/v", (1, 2.5), TypeError), ("/v", (1, False), TypeError)],
+)  # fmt: skip
+def test_lengths_that_are_none(option: str, name: str, lengths: object, kind: type[Exception]) -> None:
+    with pytest.raises(kind, match=re.escape(f"{option}={{{name!r}: {lengths!r}}}: a ")):
+        options_from(**{option: {name: lengths}})  # type: ignore[misc]
+
+
+@pytest.mark.parametrize(
+    ("chunks", "expected"),
+    [({"/v": (-1, 2)}, (5, 2)), ({"/v": (1, -1)}, (1, 3)), ({"t": -1, "x": 1}, (5, 1)), ({"t": np.int64(2)}, (2, 3))],
+)
+def test_minus_one_is_the_whole_dimension(chunks: dict[str, Any], expected: tuple[int, ...], tmp_path: Path) -> None:
+    values = ", ".join(map(str, range(15)))
+    text = f"netcdf a {{ dimensions: t = UNLIMITED ; x = 3 ; variables: int v(t, x) ; data: v = {values} ; }}"
+    source = nczarr.from_cdl(text)
+    for target in ("t.zarr", "t.nc"):
+        nczarr.write(source, tmp_path / target, chunks=chunks)
+        assert nczarr.open(tmp_path / target)["v"].chunks == expected
+    if -1 in chunks.values():
+        run = run_command("convert", str(tmp_path / "t.nc"), str(tmp_path / "u.zarr"), "--chunks", "t=-1,x=1")
+        assert run.status == 0
+        assert nczarr.open(tmp_path / "u.zarr")["v"].chunks == expected
+    nczarr.write(source, tmp_path / "s.zarr", "zarr3", chunks={"t": 1, "x": 1}, shards={"/v": (-1, -1)})
+    document = json.loads((tmp_path / "s.zarr" / "v" / "zarr.json").read_text())
+    assert document["chunk_grid"]["configuration"]["chunk_shape"] == [5, 3]
 
 
 def test_other_objects_are_not_written(tmp_path: Path) -> None:

@@ -153,7 +153,7 @@ def test_a_folder_that_may_not_be_written(folder: Path) -> None:
 
 @pytest.mark.parametrize(
     "spec",
-    ["x=", "=1", "x=0", "x=-1", "x=1.5", "x=1e3", "", ",", "x", "/v=", "//", "x=٣", "x=1_0", "x=" + "9" * 5000],
+    ["x=", "=1", "x=0", "x=-2", "x=1.5", "x=1e3", "", ",", "x", "/v=", "//", "x=٣", "x=1_0", "x=" + "9" * 5000],
 )
 def test_chunks_that_are_none(spec: str) -> None:
     assert run_command("compile", "-", f"--chunks={spec}", stdin=GOOD).status == 2

@@ -73,6 +73,7 @@ COMMANDS = (
 )  # fmt: skip
 
 
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("arguments", COMMANDS, ids=lambda arguments: names.readable(" ".join(arguments)))
 def test_no_command_shows_control_characters(
     arguments: tuple[str, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch

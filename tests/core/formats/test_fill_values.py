@@ -83,6 +83,7 @@ VALID_2: list[tuple[Any, Any]] = [
 ]  # fmt: skip
 
 
+@pytest.mark.sampled(10)
 @pytest.mark.parametrize(
     ("form", "dtype", "fill"),
     [*((three, *each) for each in INVALID_3), *((two, *each) for each in INVALID_2)],

@@ -71,6 +71,7 @@ def test_other_readers_see_legal_names(tmp_path: Path, peer: Callable[[str], Mod
         assert own_names["group"]["/g0"] == {"_#refs#": "#refs#"}
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("version", [2, 3])
 def test_stores_keep_names(tmp_path: Path, version: int, peer: Callable[[str], ModuleType]) -> None:
     zarr = peer("zarr")

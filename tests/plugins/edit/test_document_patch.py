@@ -40,6 +40,7 @@ def references_of(path: Path) -> dict[str, Any]:
     return {key: value for key, value in refs.items() if isinstance(value, list)}
 
 
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("version", [True, False])
 @pytest.mark.parametrize("style", STYLES)
 def test_an_edit_and_its_undo(style: str, version: bool, tmp_path: Path) -> None:

@@ -95,7 +95,7 @@ EDITS: dict[str, tuple[dict[str, Any], list[str]]] = {
 }
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(12)
 @pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize("name", EDITS)
 def test_kinds_of_edit(tmp_path: Path, form: str, name: str) -> None:
@@ -189,6 +189,7 @@ def test_references_in_tables_are_refused(tmp_path: Path) -> None:
     assert files(path) == before
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("form", FORMS)
 def test_archives(tmp_path: Path, form: str) -> None:
     path = tmp_path / "a.zip"
@@ -280,6 +281,7 @@ def crash_at(number: int) -> Iterator[list[int]]:
         yield done
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("form", ["nczarr", "zarr3"])
 def test_a_crash_at_any_write(tmp_path: Path, form: str) -> None:
     """The store reads as before or as after at any moment; the next edit completes it."""

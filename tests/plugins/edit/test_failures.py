@@ -97,6 +97,7 @@ def _undo_files(target: Path) -> list[str]:
     return [path.name for path in target.parent.iterdir() if ".undo-" in path.name]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", FORMATS)
 def test_the_status_of_an_edit_says_what_the_target_is(made: Callable[[str], Path], name: str) -> None:
     target = made(name)
@@ -125,6 +126,7 @@ def test_the_status_of_an_edit_says_what_the_target_is(made: Callable[[str], Pat
     assert found == ({0, 3, 4} if target.suffix == ".zarr" else {0, 3} if name != "b.nc" else {0, 1, 3})
 
 
+@pytest.mark.long
 @pytest.mark.usefixtures("heard")
 @pytest.mark.parametrize("name", ["a.nc", "b.zarr"])
 def test_an_interruption_after_the_commit_is_none(made: Callable[[str], Path], name: str) -> None:

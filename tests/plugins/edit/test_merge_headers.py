@@ -86,6 +86,7 @@ def test_the_same_change_in_both(states: list[str]) -> None:
     assert "nothing to change" in merge(states, same, same)
 
 
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize(
     ("ours", "theirs", "said"),
     [
@@ -133,6 +134,7 @@ variables: int v(t, x) ; {variables} data: v = {values} ; }}
 """
 
 
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("form", ["netcdf3", "netcdf4", "nczarr3"])
 @pytest.mark.parametrize(
     ("changes", "said"),

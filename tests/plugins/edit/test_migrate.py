@@ -375,6 +375,7 @@ def crash_at(monkeypatch: pytest.MonkeyPatch, number: int) -> Callable[[], int]:
     return lambda: done
 
 
+@pytest.mark.long
 def test_a_crash_at_any_write(tmp_path: Path) -> None:
     """The store reads as before or as after; the same command, or the next one, completes it."""
     path = store(tmp_path / "whole")

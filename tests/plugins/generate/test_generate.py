@@ -56,6 +56,7 @@ def build(folder: Path, files: dict[str, str], tool: Callable[[str], str]) -> Pa
     return folder / "program"
 
 
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("sample", SAMPLES, ids=lambda path: path.stem)
 def test_samples_in_c(sample: Path, tmp_path: Path, tool: Callable[[str], str]) -> None:
     source = nczarr.open(sample)

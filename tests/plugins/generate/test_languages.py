@@ -31,7 +31,7 @@ REFUSED: dict[str, dict[str, str]] = {
     "typescript": {**LISTS, "03": "no compound types", "05": "no opaque types"},
     "ncml": {"02": "means none or another one", "06": "no missing string"},
     "python-netcdf4": {
-        "03": "field `instrument` is of a type", "05": "no opaque types", "06": "writes texts beyond ASCII",
+        "03": "field `instrument` is of a type", "05": "no opaque types", "06": "beyond ASCII",
         "12": "field `temp_vl` is of a type",
     },
     "python-zarr": {

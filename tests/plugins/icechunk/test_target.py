@@ -41,7 +41,7 @@ def values(path: Path, revision: str = "branch=main") -> list[int]:
         return list(found["v"][:].tolist())
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(9)
 @pytest.mark.parametrize("sample", SAMPLES, ids=lambda path: path.stem)
 def test_samples_come_back(sample: Path, tmp_path: Path) -> None:
     place = f"icechunk:{tmp_path / 'r'}"
@@ -177,6 +177,7 @@ def _damaged(tmp_path: Path) -> Path:
     return source
 
 
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("fault", ["chunk", "interrupt", "begin", "disk"])
 def test_a_failed_run_leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, fault: str) -> None:
     source, path = _damaged(tmp_path), tmp_path / "r"

@@ -72,6 +72,7 @@ def test_chunks_that_fit_stay_where_they_are(tmp_path: Path, source: Path) -> No
     assert nczarr.diff(source, tmp_path / "again.nc") == []
 
 
+@pytest.mark.long
 def test_other_readers(tmp_path: Path, source: Path, peer: Any) -> None:
     xarray = peer("xarray")
     ice = icechunk()
@@ -119,6 +120,7 @@ def test_a_second_commit_adds_its_containers(tmp_path: Path, source: Path) -> No
     assert nczarr.diff(source, f"icechunk:{path}#snapshot={first}") == []
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("form", ["zarr2", "zarr3", "nczarr"])
 def test_stores(tmp_path: Path, source: Path, form: str) -> None:
     """The chunks of a store are whole files, and many folders have one container."""

@@ -76,6 +76,7 @@ def test_categories_of_fixed_length(tmp_path: Path) -> None:
     assert nczarr.open(path)["/v"][:2].tolist() == [["a", "bb"], ["", ""]]
 
 
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("dtype", ["<U2", ">U2"])
 @pytest.mark.parametrize("name", ["vlen-utf8", "json2", "msgpack2", "categorize"])
 def test_texts_of_fixed_length_in_codecs_of_objects(name: str, dtype: str, tmp_path: Path) -> None:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import threading
 import time
+from pathlib import Path
 
 import fsspec
 import pytest
@@ -93,3 +95,14 @@ def test_an_unreachable_lock_is_an_error_of_the_target(monkeypatch: pytest.Monke
     with pytest.raises(OSError, match="the bucket is gone") as failed:
         lock_object.lock_object("flaky://bucket/t.zarr", NO_OPTIONS, checks=True)
     assert failed.value.filename == "flaky://bucket/t.zarr"
+
+
+def test_a_dead_server_is_no_missing_file(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(connection, "FIRST_PAUSE", 0.0)
+    (tmp_path / "r.json").write_text(
+        json.dumps({"version": 1, "refs": {".zgroup": '{"zarr_format": 2}', "v/0": ["http://127.0.0.1:9/a.nc", 0, 8]}})
+    )
+    done = run_command("refs", "verify", str(tmp_path / "r.json"))
+    assert "Connect call failed" in done.err
+    assert "No such file" not in done.err
+    assert done.status == 3

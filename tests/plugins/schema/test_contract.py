@@ -162,6 +162,7 @@ def test_a_bad_rule(rule: str, words: str) -> None:
 def test_a_rule_for_nothing_is_reported_at_its_place(schema: str, place: int, tmp_path: Path) -> None:
     (tmp_path / "s.cdl").write_text(schema)
     found = [one for one in nczarr.check(tmp_path / "s.cdl", schema=tmp_path / "s.cdl") if one.code == "bad-rule"]
+    assert [one.message for one in nczarr.check(tmp_path / "s.cdl")] == [one.message for one in found]
     source = found[0].primary.span.source
     assert source is not None
     assert source.position(found[0].primary.span.start)[0] == place

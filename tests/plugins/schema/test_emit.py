@@ -104,6 +104,7 @@ def test_faults_are_reported_and_nothing_is_written(nczarr_command: Callable[...
     assert not target.exists()
 
 
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("phase", ["tokens", "analysed", "plan", "keys"])
 @pytest.mark.parametrize("target", ["zarr2", "zarr3", "nczarr", "netcdf4", "netcdf3"])
 def test_records_follow_the_published_schema(phase: str, target: str) -> None:

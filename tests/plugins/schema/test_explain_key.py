@@ -42,6 +42,7 @@ def test_documents_of_a_schema() -> None:
     assert re.search(r"^  data_type +\"int32\" .*\[Zarr v3: Data types\]$", said, re.MULTILINE)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("form", ["zarr2", "zarr3", "nczarr", "nczarr3"])
 def test_every_key_of_a_store(form: str) -> None:
     """Every member of every document has a meaning; every chunk has the cells that it holds."""

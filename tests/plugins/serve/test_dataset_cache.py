@@ -80,6 +80,7 @@ def _write_many(name: str, path: Path) -> None:
         nczarr.write(nczarr.from_cdl(text), path)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", MANY)
 def test_the_size_of_a_dataset_is_not_underestimated(name: str, tmp_path: Path) -> None:
     """With its documents as a store of Zarr v2."""
@@ -98,6 +99,7 @@ def test_the_size_of_a_dataset_is_not_underestimated(name: str, tmp_path: Path) 
     assert opened.weight < 30 * used
 
 
+@pytest.mark.long
 def test_an_archive_and_references_weigh_what_their_keys_take(tmp_path: Path) -> None:
     array = {"zarr_format": 2, "shape": [9], "chunks": [1], "dtype": "<f8", "compressor": None, "filters": None}
     document = json.dumps({**array, "fill_value": 0, "order": "C"})

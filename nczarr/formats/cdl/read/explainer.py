@@ -110,6 +110,11 @@ class CdlExplainer:
                 return FaultAnswer(
                     "expected-token", message, helps=(help_,), place=Span(self.source, previous.start, previous.end)
                 )
+            case _ if culprit.type == P.EQUALS and previous is not None and P.COLON in fault.expected:
+                name = self.source.text(previous.start, previous.end)
+                help_ = f"values of a variable stand below `data:`; an attribute of the dataset is `:{name} = …`"
+                message = f"expected {_list(fault.expected)}, found `=`"
+                return FaultAnswer("expected-token", message, helps=(help_,))
             case "field" | "fieldspec" | "arrayspec" if previous is not None and previous.type == P.PRIMITIVE:
                 message = "fields of different types are separated by `;`"
                 return FaultAnswer("expected-token", message, place=self._place(previous))

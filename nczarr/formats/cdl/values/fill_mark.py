@@ -1,7 +1,5 @@
 """Values that `_` stands for in lists of values, and that a list lacks, as ncgen 4.9.0 makes them."""
 
-from __future__ import annotations
-
 import math
 
 from nczarr.arrays.values.parts import Types, is_fixed

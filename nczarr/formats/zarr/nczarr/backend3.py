@@ -1,7 +1,5 @@
 """`nczarr3`: plan → metadata of an NCZarr store on Zarr v3."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from types import MappingProxyType
 

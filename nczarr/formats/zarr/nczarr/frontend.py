@@ -3,8 +3,6 @@
 `nczarr3`: the same on Zarr v3.
 """
 
-from __future__ import annotations
-
 from nczarr.diagnostics.report import Report
 from nczarr.formats.common.documents import DocumentCache
 from nczarr.formats.zarr.core import hierarchy

@@ -154,10 +154,12 @@ def _stack(name: str, checked: Checked, new_dim: str, along: tuple[str, ...], re
 
 
 def _along(name: str, checked: Checked, along: tuple[str, ...], report: Report) -> Way:
-    """Return the way of a combination that joins along dimensions which the sources have."""
+    """Return the way of a combination that joins along dimensions of the sources; none named: the unlimited ones."""
+    along = along or tuple(path for path, dimension in checked.dimensions.items() if dimension.unlimited)
     if not along:
-        helps = ["name a dimension of the sources with `--along`, or a new one with `--new-dim`"]
-        report.error("unmatched-dimension", "no dimension is given to combine along", helps=helps)
+        known = f" ({names.list_first(checked.dimensions, 5)})" if checked.dimensions else ""
+        helps = [f"name one of its dimensions{known} with `--along`, or a new one with `--new-dim`"]
+        report.error("unmatched-dimension", f"no dimension of `{name}` is unlimited", helps=helps)
     dimensions: set[str] = set()
     for word in along:
         fqns = find_named(word, checked.dimensions)

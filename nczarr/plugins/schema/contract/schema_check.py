@@ -38,4 +38,11 @@ def judge(checked: Checked, schema: Checked, report: Report, *, values: bool) ->
     judge_contract(checked, schema, report, values=values)
 
 
-CHECK = SchemaCheck(OPTIONS, read, judge)
+def check_rules(schema: Checked, report: Report) -> None:
+    """Report bad-rule for the rules in the comments of a schema."""
+    from nczarr.plugins.schema.contract.reading import read_contract
+
+    read_contract(schema, report)
+
+
+CHECK = SchemaCheck(OPTIONS, read, judge, check_rules)

@@ -120,6 +120,7 @@ def test_no_file_is_left_open(recwarn: pytest.WarningsRecorder) -> None:
     assert not [each for each in recwarn if issubclass(each.category, ResourceWarning)]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("written", [False, True])
 def test_chunks_without_values_take_no_file(
     written: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, peer: Callable[[str], Any]

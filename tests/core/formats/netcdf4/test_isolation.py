@@ -90,6 +90,7 @@ def test_unreadable_attributes_are_left_out(
             file.attrs["names"]
 
 
+@pytest.mark.long
 def test_other_programs_can_write_a_damaged_file_afterwards(
     tmp_path: Path, peer: Callable[[str], ModuleType], guard: None
 ) -> None:

@@ -71,7 +71,7 @@ def target(tmp_path: Path) -> Path:
 STORES = ("nczarr", "zarr2", "zarr3", "nczarr3")
 
 
-@pytest.mark.sampled(9)
+@pytest.mark.sampled(27)
 @pytest.mark.parametrize("length", [1, 2, 3, 4])
 @pytest.mark.parametrize("form", [*STORES, "netcdf3", "netcdf4"])
 def test_months_one_by_one_equal_all_at_once(tmp_path: Path, form: str, length: int) -> None:
@@ -116,6 +116,7 @@ def test_only_the_lengths_of_documents_change(tmp_path: Path) -> None:
     assert path.read_text() == text.replace("      2,\n      3\n", "      3,\n      3\n", 1)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("chunk", [5, 4])
 def test_chunks_are_copied_where_the_grid_allows(tmp_path: Path, chunk: int) -> None:
     """Of sources of 5 records in chunks of one, those that lie whole in a source; of those of another codec, none."""
@@ -364,6 +365,7 @@ group: g {{
 """
 
 
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("length", [1, 2, 3])
 @pytest.mark.parametrize("form", ["nczarr", "nczarr3", "netcdf4"])
 def test_every_type(tmp_path: Path, form: str, length: int) -> None:

@@ -29,7 +29,7 @@ def files(folder: Path) -> dict[str, bytes]:
     return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("form", ["zarr2", "zarr3", "nczarr", "icechunk", "netcdf4"])
 def test_what_was_written_is_what_the_sources_have(form: str, tmp_path: Path) -> None:
     if form == "icechunk":

@@ -295,12 +295,20 @@ def test_a_source_in_error_is_named(nczarr_command: Callable[..., Ran], tmp_path
     assert not (tmp_path / "o.nc").exists()
 
 
-def test_no_dimension_at_all_is_misuse(nczarr_command: Callable[..., Ran]) -> None:
-    ran = nczarr_command("refs", "combine", "a.nc", "-o", "b.nc")
-    assert (ran.status, ran.err) == (
-        2,
-        "nczarr refs combine: name a dimension of the sources with --along, or a new one with --new-dim\n",
+def test_without_a_dimension_the_unlimited_one_grows(nczarr_command: Callable[..., Ran], tmp_path: Path) -> None:
+    text = "netcdf t {{ dimensions: {} ; x = 2 ; variables: int t(t) ; data: t = {} ; }}"
+    for number in (1, 2):
+        (tmp_path / f"{number}.cdl").write_text(text.format("t = UNLIMITED", number))
+        (tmp_path / f"fixed{number}.cdl").write_text(text.format("t = 1", number))
+    sources, target = [str(tmp_path / f"{number}.cdl") for number in (1, 2)], tmp_path / "all.nc"
+    assert nczarr_command("combine", *sources, str(target)).status == 0
+    assert nczarr.open(target)["t"][:].tolist() == [1, 2]
+    ran = nczarr_command(
+        "combine", *(str(tmp_path / f"fixed{number}.cdl") for number in (1, 2)), str(tmp_path / "none.nc")
     )
+    assert ran.status == 1
+    assert "is unlimited" in ran.err
+    assert "name one of its dimensions (`/t`, `/x`) with `--along`, or a new one with `--new-dim`" in ran.err
 
 
 @pytest.mark.parametrize(

@@ -194,6 +194,7 @@ MODERN = ["", "standard", "gregorian", "proleptic_gregorian"]
 """Calendars of the same dates since 1582-10-15; empty: without the attribute."""
 
 
+@pytest.mark.sampled(10)
 @pytest.mark.parametrize("given", MODERN)
 @pytest.mark.parametrize("wanted", MODERN)
 @pytest.mark.parametrize("start", ["2000-01-01", "1582-10-15", "0001-01-01"])

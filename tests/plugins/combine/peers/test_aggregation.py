@@ -90,6 +90,7 @@ def test_files_of_cfdm_are_read_equal(
     assert {"q", "ta", "v", "zero", "surface_altitude", "auxiliary"} <= names
 
 
+@pytest.mark.long
 def test_the_expanded_dataset_is_read_equal_in_every_format(reader: Worker, written: Path, tmp_path: Path) -> None:
     source = written / "all-absolute.nc"
     theirs = read_by(reader, "cfdm", source)

@@ -42,7 +42,7 @@ def months(tmp_path_factory: pytest.TempPathFactory, peer: object) -> list[Path]
     return [folder / f"{number}.nc" for number in range(3)]
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize(("form", "options"), [("nczarr", {"consolidated": True}), ("nczarr3", {"shards": "auto"})])
 def test_months_one_by_one_equal_all_at_once(
     s3: S3, months: list[Path], form: str, options: dict[str, Any], tmp_path: Path

@@ -89,7 +89,7 @@ FOLDER = shared_folder()
 STORES = [] if FOLDER is None else sorted(FOLDER.glob("data/nczarr-stores/*/store"))
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(12)
 @pytest.mark.parametrize("source", STORES, ids=[path.parent.name for path in STORES])
 def test_corpus(source: Path, tmp_path: Path) -> None:
     """An attribute of a store of another writer: nothing else is read otherwise, and every byte is restored."""

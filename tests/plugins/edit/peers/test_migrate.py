@@ -56,7 +56,7 @@ def same(one: np.ndarray[Any, Any], other: np.ndarray[Any, Any]) -> bool:
     return native[0].tobytes() == native[1].tobytes() and one.size == other.size
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(12)
 @pytest.mark.parametrize("form", ["zarr3", "nczarr3"])
 @pytest.mark.parametrize("source", STORES, ids=[path.parent.name for path in STORES])
 def test_corpus(source: Path, form: str, tmp_path: Path, peer: Callable[[str], ModuleType]) -> None:
@@ -84,6 +84,7 @@ def test_corpus(source: Path, form: str, tmp_path: Path, peer: Callable[[str], M
 ARCHIVES = [] if FOLDER is None else sorted(FOLDER.glob("data/netcdf-c/nczarr_test/*.zip"))
 
 
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("form", ["nczarr", "nczarr3"])
 @pytest.mark.parametrize("source", ARCHIVES, ids=[path.name for path in ARCHIVES])
 def test_archives_of_the_netcdf_library(

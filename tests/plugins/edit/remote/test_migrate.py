@@ -34,6 +34,7 @@ def store(url: str, number: int, form: str = "zarr2") -> None:
     nczarr.write(nczarr.from_cdl(TEXT % lines), url, form, allow_loss=["all"])
 
 
+@pytest.mark.long
 def test_migration_and_undo(s3: S3, tmp_path: os.PathLike[str], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     url = s3.url("migrate/a.zarr")

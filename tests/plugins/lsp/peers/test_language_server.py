@@ -493,6 +493,7 @@ def test_sizes_stand_beside_arrays() -> None:
     converse(scenario)
 
 
+@pytest.mark.long
 def test_formatting_is_that_of_fmt() -> None:
     from lsprotocol import types
 

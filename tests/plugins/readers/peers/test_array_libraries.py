@@ -146,6 +146,7 @@ def list_faulty(reader: str, store: Path) -> list[tuple[str, str]]:
     return found
 
 
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("reader", ["tensorstore", "zarrs", "xarray-tensorstore", "gdal"])
 def test_every_kind_of_array(reader: str, rows: list[Row], peer: Callable[[str], ModuleType], tmp_path: Path) -> None:
     if reader != "gdal":
@@ -155,6 +156,7 @@ def test_every_kind_of_array(reader: str, rows: list[Row], peer: Callable[[str],
     assert count > 40
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "reader", ["tensorstore", "zarrs", pytest.param("xarray-tensorstore", marks=pytest.mark.slow), "gdal"]
 )

@@ -130,6 +130,7 @@ def written(checked: Checked, name: str) -> MemoryStore:
     return MemoryStore(keys)
 
 
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("path", SAMPLES, ids=[path.stem for path in SAMPLES])
 def test_our_own_stores(path: Path) -> None:
     checked = phases.read_path(str(path), Report(), Options())

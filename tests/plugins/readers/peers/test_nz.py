@@ -59,7 +59,7 @@ def documents(folder: Path) -> dict[str, Any]:
     return {str(each.relative_to(folder).parent): json.loads(each.read_text()) for each in folder.rglob("zarr.json")}
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(9)
 @pytest.mark.parametrize("name", ROOTS)
 @pytest.mark.parametrize("consolidated", [False, True])
 def test_the_schema_accepts_declarations_and_they_come_back(

@@ -291,6 +291,7 @@ def test_layouts_are_written_as_the_remedy_says(layout: str, tmp_path: Path) -> 
     assert codes(target) == set()
 
 
+@pytest.mark.long
 def test_every_rule_says_what_to_do() -> None:
     silent = {
         (peer.name, rule.name)

@@ -81,7 +81,7 @@ def unexpected(lines: list[str]) -> list[str]:
     return found
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(9)
 @pytest.mark.parametrize("name", NAMES)
 def test_samples_come_back_by_dap2(served: Served, name: str, capfdbinary: pytest.CaptureFixture[bytes]) -> None:
     lines = difference(SAMPLES / name, f"dap2:{served.url}dap2/{name}", capfdbinary)

@@ -101,6 +101,7 @@ def start(tool: Callable[[str], str], sign_in: SignIn, tmp_path_factory: pytest.
         yield run_once
 
 
+@pytest.mark.sampled(6)
 # ---- every configuration ---------------------------------------------------------------------------------------------
 @every_variant
 @every_proxy
@@ -325,6 +326,7 @@ def test_what_a_client_says_about_its_identity_counts_nowhere(
     assert asked["x-real-ip"] == asked["x-forwarded-for"] == "127.0.0.1"
 
 
+@pytest.mark.long
 def test_the_log_of_nginx_has_who_reads(archive: Served, start: Start) -> None:
     proxy = start("nginx", "oidc", archive.port)
     proxy.get("/archive/healthz?logged", **ALLOWED["oidc"])

@@ -122,6 +122,7 @@ def test_opendap(made: Path, served: Served, peer: Callable[[str], ModuleType]) 
         xarray.testing.assert_equal(found.load(), truth[["sst", "ice"]])
 
 
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize(
     "response",
     ["csv", "csvp", "csv0", "tsv", "tsvp", "tsv0", "json", "jsonlCSV", "jsonlCSV1", "jsonlKVP", "htmlTable",

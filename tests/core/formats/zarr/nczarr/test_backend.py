@@ -33,7 +33,7 @@ def documents(dataset: Checked, form: str = "nczarr", **options: object) -> Mapp
     return dict(emit(planned, report))
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(12)
 @pytest.mark.skipif(SHARED is None, reason="shared data are not beside the clone")
 @pytest.mark.parametrize("paths", blocks(FILES), ids=block_ids(FILES, lambda path: path.stem))
 def test_the_store_says_the_whole_tree(paths: Sequence[Path]) -> None:
