@@ -28,7 +28,9 @@ def write_by_topozarr(dataset: Any, target: str, levels: int, side: int) -> None
 
     dataset = dataset.proj.assign_crs({"EPSG": 4326}, allow_override=True)
     tree = create_pyramid(dataset, levels=levels + 1, x_dim="x", y_dim="y").dt
-    nodes = {name: node.to_dataset().drop_vars("EPSG").chunk({"y": side, "x": side}) for name, node in tree.children.items()}
+    nodes = {
+        name: node.to_dataset().drop_vars("EPSG").chunk({"y": side, "x": side}) for name, node in tree.children.items()
+    }
     write(nodes, target)
 
 

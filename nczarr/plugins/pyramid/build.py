@@ -11,11 +11,10 @@ from nczarr import names
 from nczarr.arrays.sources.source import Parts, fill_of, little_descr
 from nczarr.ast import Attribute, Constant, Dataset, Group, Storage, Variable
 from nczarr.ast.dataset import map_groups
-from nczarr.ast.plain import python_value
 from nczarr.ast.rectilinear import varies
 from nczarr.ast.renaming import NODE_KINDS, rename_tree
 from nczarr.ast.types import ATOMIC
-from nczarr.diagnostics.report import Report, Span
+from nczarr.diagnostics.report import Report
 from nczarr.pipeline.select.physical import is_numeric, physical
 from nczarr.pipeline.select.sections import list_mentioned, with_related
 from nczarr.plugins.pyramid.conventions import (
@@ -189,7 +188,12 @@ class PyramidBuilder:
         def prune(path: str, group: Group) -> dict[str, Any]:
             members = self._with_grids(path, group, grids, level)
             dimensions = tuple(
-                one.model_copy(update={"size": self.plan.length(fqn, one.size, level), "unlimited": one.unlimited and fqn not in self.plan.reduced})
+                one.model_copy(
+                    update={
+                        "size": self.plan.length(fqn, one.size, level),
+                        "unlimited": one.unlimited and fqn not in self.plan.reduced,
+                    }
+                )
                 for one in group.dimensions
                 if (fqn := names.join(path, one.name)) in used
             )

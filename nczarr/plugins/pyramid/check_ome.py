@@ -49,7 +49,9 @@ def find_images(view: ZarrView) -> Iterator[Finding]:
 def _find_faults(node: StoreNode, image: Any) -> Iterator[tuple[str, str]]:
     """Yield the faults of one image: what is wrong, and what is demanded."""
     axes = image.get("axes") if isinstance(image, dict) else None
-    if not isinstance(axes, list) or not all(isinstance(one, dict) and isinstance(one.get("name"), str) for one in axes):
+    if not isinstance(axes, list) or not all(
+        isinstance(one, dict) and isinstance(one.get("name"), str) for one in axes
+    ):
         yield "has no list `axes` with names", "demands them"
         return
     names = [one["name"] for one in axes]
@@ -75,7 +77,10 @@ def _find_faults(node: StoreNode, image: Any) -> Iterator[tuple[str, str]]:
             continue
         scale, fault = _read_scale(dataset, len(axes))
         if fault:
-            yield f"has at `{path}` {fault}", "demands one `scale` with a positive number for each axis, then at most one `translation`"
+            yield (
+                f"has at `{path}` {fault}",
+                "demands one `scale` with a positive number for each axis, then at most one `translation`",
+            )
             continue
         yield from _compare(array, names, scale, first)
         first = first or (array, scale)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import argparse
-from typing import TYPE_CHECKING, get_args
+from typing import TYPE_CHECKING
 
 from nczarr.cli import misuse
 from nczarr.cli.options import inputs_of, options_of, subset_of
@@ -15,7 +15,6 @@ from nczarr.options import ARGUMENTS, CONVERTING, TARGET, Option
 
 if TYPE_CHECKING:
     from nczarr.options import Options
-    from nczarr.plugins.pyramid.write import PyramidRequest
 
 PYRAMID = "pyramid"
 

@@ -12,10 +12,10 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from nczarr import names
+from nczarr.arrays.lazy_numpy import np
 from nczarr.arrays.regions import Index, every_block, grid_of
 from nczarr.arrays.sources.memory import ArrayInMemory
 from nczarr.arrays.sources.source import ArraySource, Layout, Parts, find_unwritten, numpy_dtype
-from nczarr.arrays.lazy_numpy import np
 from nczarr.arrays.sources.windows import choose_route
 from nczarr.ast.frozen import frozen
 from nczarr.ast.renaming import NODE_KINDS, rename_tree
@@ -158,9 +158,7 @@ def _find_level_0(checked: Checked, levels: int, *, nested: bool, report: Report
 
 
 # ---- documents and keys ---------------------------------------------------------------------------------------------
-def _plan_work(
-    growth: Growth, append: AppendRequest, lock: Lock, report: Report
-) -> tuple[Extension, Changes] | None:
+def _plan_work(growth: Growth, append: AppendRequest, lock: Lock, report: Report) -> tuple[Extension, Changes] | None:
     """Return what changes in a store; None after an error. Raises OSError."""
     target, whole, options = growth.target, growth.whole, append.options
     assert target.store is not None
@@ -185,7 +183,10 @@ def _plan_work(
     sizes = target.checked.dimensions
     grown = frozenset(path for path, one in whole.dimensions.items() if path in sizes and sizes[path].size < one.size)
     way, pieces = Way(dimensions=grown), list[CellRun]()
-    if len(grown) == 1 or len({names.last(path) for path in grown} - {names.last(one) for one in growth.plan.reduced}) == 1:
+    if (
+        len(grown) == 1
+        or len({names.last(path) for path in grown} - {names.last(one) for one in growth.plan.reduced}) == 1
+    ):
         way, pieces = _find_records(growth, changes, grown)
     work = Extension(append, target, whole, way, pieces, report, lock=lock)
     return work, Changes(documents, changes)
@@ -277,9 +278,15 @@ def _find_changed(
         if old == new:
             continue
         first = old
-        if isinstance(source, LevelArray) and source.overviews.reduction.factors[axis] > 1 and plan.spec.boundary == "pad":
+        if (
+            isinstance(source, LevelArray)
+            and source.overviews.reduction.factors[axis] > 1
+            and plan.spec.boundary == "pad"
+        ):
             first = max(0, old - 1)
-        for offset in every_block((*counts[:axis], counts[axis] - first // unit[axis], *counts[axis + 1 :]), (1,) * len(counts)):
+        for offset in every_block(
+            (*counts[:axis], counts[axis] - first // unit[axis], *counts[axis + 1 :]), (1,) * len(counts)
+        ):
             index = (*offset[:axis], offset[axis] + first // unit[axis], *offset[axis + 1 :])
             changed.add(index)
             if first < old and index[axis] * unit[axis] < old:

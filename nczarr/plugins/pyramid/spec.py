@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Mapping
 from types import MappingProxyType
-from typing import Any, Literal, NamedTuple, get_args
+from typing import Literal, NamedTuple, get_args
 
 from nczarr import names
 from nczarr.ast import EnumType
@@ -121,7 +121,10 @@ def plan_pyramid(checked: Checked, spec: PyramidSpec, report: Report) -> Pyramid
     reduced = frozenset(path for dimensions in maps.values() for path in dimensions)
     lengths = [checked.dimensions[path].size for path in reduced]
     plan = PyramidPlan(spec, spec.levels or 1, reduced, {})
-    while spec.levels is None and max(plan.length(path, checked.dimensions[path].size, plan.levels) for path in reduced) > SMALLEST:
+    while (
+        spec.levels is None
+        and max(plan.length(path, checked.dimensions[path].size, plan.levels) for path in reduced) > SMALLEST
+    ):
         plan = plan._replace(levels=plan.levels + 1)
     if 0 in lengths or any(not plan.length(path, checked.dimensions[path].size, plan.levels) for path in reduced):
         text = f"level {plan.levels} would have no cells along a dimension of length {min(lengths)}"
@@ -179,9 +182,7 @@ def _find_axes(checked: Checked) -> dict[str, str]:
     return {path: axis for path, axis in found.items() if axis in ("X", "Y")}
 
 
-def choose_methods(
-    checked: Checked, spec: PyramidSpec, maps: Iterable[str], report: Report
-) -> dict[str, Method]:
+def choose_methods(checked: Checked, spec: PyramidSpec, maps: Iterable[str], report: Report) -> dict[str, Method]:
     """Return the method of each reduced variable. Reports unsuited-pyramid."""
     maps = list(maps)
     own: dict[str, Method] = {}

@@ -36,8 +36,11 @@ FAULTS = faults(
         "write a list of entries, each with the `uuid` of its convention, or remove the attribute",
     ),
     ("undeclared-convention:attributes", "demand it", "write it, or remove the entry of the convention"),
-    (multiscales.FAULT, "demand levels that exist, with the lengths of their scales",
-     "write the levels again: `nczarr pyramid SRC DST`, or `nczarr pyramid STORE --update` after `append`"),
+    (
+        multiscales.FAULT,
+        "demand levels that exist, with the lengths of their scales",
+        "write the levels again: `nczarr pyramid SRC DST`, or `nczarr pyramid STORE --update` after `append`",
+    ),
 )
 
 

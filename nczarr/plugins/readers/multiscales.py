@@ -32,9 +32,13 @@ def find_levels(node: StoreNode) -> Iterator[Finding]:
         yield node.at_attribute(FAULT, NAME, text)
         return
     if node.is_array:
-        yield node.at_attribute(FAULT, NAME, f"`{node.path}` is an array")._replace(does="allow `multiscales` in groups")
+        yield node.at_attribute(FAULT, NAME, f"`{node.path}` is an array")._replace(
+            does="allow `multiscales` in groups"
+        )
         return
-    entries = {entry["asset"]: entry for entry in layout if isinstance(entry, dict) and isinstance(entry.get("asset"), str)}
+    entries = {
+        entry["asset"]: entry for entry in layout if isinstance(entry, dict) and isinstance(entry.get("asset"), str)
+    }
     for place, entry in enumerate(layout):
         pointer = f"{NAME}/layout/{place}"
         if not isinstance(entry, dict) or not ASSET.fullmatch(str(entry.get("asset") or "")):
@@ -72,7 +76,9 @@ def _find_faults(node: StoreNode, entry: dict[str, Any], entries: dict[str, Any]
         if (array is level or "spatial:dimensions" in array.attrs) and lengths[-len(shape) :] != shape:
             text = f"{shown} has `spatial:shape` {shape}, and `{array.path}` the shape {lengths}"
             yield node.at_attribute(FAULT, pointer, text)
-    compared = [(array, other) for array, other in pairs if other is not None and len(array.shape or ()) >= len(scale or ())]
+    compared = [
+        (array, other) for array, other in pairs if other is not None and len(array.shape or ()) >= len(scale or ())
+    ]
     unfit = [(array, other) for array, other in compared if not _is_reduced(array, other, scale or [])]
     if len(unfit) == len(compared) or any("spatial:dimensions" in array.attrs for array, _ in unfit):
         for array, other in unfit:

@@ -70,7 +70,12 @@ def test_levels_beside_arrays(form: str, tmp_path: Path) -> None:
     before = files(path)
     nczarr.pyramid(path, levels=2)
     touched = changed(before, files(path))
-    assert {key for key in touched if not key.startswith(("1/", "2/"))} <= {"zarr.json", ".zattrs", ".zmetadata", ".zgroup"}
+    assert {key for key in touched if not key.startswith(("1/", "2/"))} <= {
+        "zarr.json",
+        ".zattrs",
+        ".zmetadata",
+        ".zgroup",
+    }
     is_pyramid(path)
     with pytest.raises(CompileError, match="has levels already"):
         nczarr.pyramid(path)
@@ -98,7 +103,9 @@ def test_only_what_append_touched_is_computed(store: Path, monkeypatch: pytest.M
     assert {key.split("/c/")[0] for key in chunks} == {"1/t", "2/t", "1/time", "2/time"}
     assert all(int(key.split("/")[3]) >= 2 for key in chunks if key.split("/")[1] == "t")
     assert len([key for key in chunks if key.startswith("1/t/")]) == 2 * 2 * 3
-    assert sum(getattr(done, f"{way}_chunks") for way in ("copied", "transcoded", "rechunked", "encoded")) <= len(chunks)
+    assert sum(getattr(done, f"{way}_chunks") for way in ("copied", "transcoded", "rechunked", "encoded")) <= len(
+        chunks
+    )
     is_pyramid(store)
     assert run_command("check", str(store), "--for", "geo").status == 0
     again = files(store)

@@ -157,9 +157,13 @@ def test_other_targets(tmp_path: Path) -> None:
 
 
 def test_chunks_of_level_0_are_copied(tmp_path: Path) -> None:
-    ran = run_command("convert", "-", str(tmp_path / "a.zarr"), "--to", "zarr3", stdin=MAP.encode(), *("--allow-loss", "all"))
+    ran = run_command(
+        "convert", "-", str(tmp_path / "a.zarr"), "--to", "zarr3", stdin=MAP.encode(), *("--allow-loss", "all")
+    )
     assert ran.status == 0, ran.err
-    done = nczarr.pyramid(tmp_path / "a.zarr", tmp_path / "p.zarr", "zarr3", levels=1, verify=True, variables=["packed"])
+    done = nczarr.pyramid(
+        tmp_path / "a.zarr", tmp_path / "p.zarr", "zarr3", levels=1, verify=True, variables=["packed"]
+    )
     assert done.copied_chunks > 0
     for path in (tmp_path / "a.zarr/packed/c").rglob("*"):
         other = tmp_path / "p.zarr/0" / path.relative_to(tmp_path / "a.zarr")

@@ -31,7 +31,9 @@ def cases(draw: st.DrawFn) -> tuple[np.ndarray[Any, Any], tuple[int, ...], int]:
     shape = tuple(draw(st.integers(1, 21 if axis in places else 3)) for axis in range(rank))
     dtype = draw(st.sampled_from(["<f4", "<f8", ">f4", "i1", "<i2", "<i4", "<u2", "u1"]))
     random = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
-    values = random.integers(0, 100, shape).astype(dtype) if dtype[-2] != "f" else random.normal(size=shape).astype(dtype)
+    values = (
+        random.integers(0, 100, shape).astype(dtype) if dtype[-2] != "f" else random.normal(size=shape).astype(dtype)
+    )
     gaps = random.random(shape) < draw(st.sampled_from([0.0, 0.2, 0.9]))
     values[gaps] = MARK if dtype.lstrip("<>")[0] == "i" else np.nan if "f" in dtype else 250
     return values, factors, draw(st.integers(1, 3))

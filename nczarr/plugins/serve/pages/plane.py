@@ -173,9 +173,12 @@ def find_level(
         factors = [round(length / cells) for length, cells in zip(shape, lengths, strict=True)]
         steps = [each.step if axis in shown else 1 for axis, each in enumerate(ranges)]
         if all(1 <= factor <= step for factor, step in zip(factors, steps, strict=True)):
-            found = level, tuple(
-                range(each.start // factor, min(-(-each.stop // factor), length), max(1, each.step // factor))
-                for each, factor, length in zip(ranges, factors, lengths, strict=True)
+            found = (
+                level,
+                tuple(
+                    range(each.start // factor, min(-(-each.stop // factor), length), max(1, each.step // factor))
+                    for each, factor, length in zip(ranges, factors, lengths, strict=True)
+                ),
             )
     return found
 
