@@ -95,8 +95,9 @@ def pyramid(
     [[3.5, 5.5]]
     """
     from nczarr.pipeline.phases import Input
+    from nczarr.plugins.pyramid.request import PyramidRequest
     from nczarr.plugins.pyramid.spec import PyramidSpec
-    from nczarr.plugins.pyramid.write import PyramidRequest, write_pyramid
+    from nczarr.plugins.pyramid.write import write_pyramid
     from nczarr.stores.spool import remove_fetched_files
 
     if target is None and not isinstance(source, str | os.PathLike):

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
 from nczarr import names
+from nczarr.arrays.lazy_numpy import np
 from nczarr.arrays.sources.source import Parts, fill_of, little_descr
 from nczarr.ast import Attribute, Constant, Dataset, Group, Storage, Variable
 from nczarr.ast.dataset import map_groups
@@ -15,7 +16,7 @@ from nczarr.ast.rectilinear import varies
 from nczarr.ast.renaming import NODE_KINDS, rename_tree
 from nczarr.ast.types import ATOMIC
 from nczarr.diagnostics.report import Report
-from nczarr.pipeline.select.physical import is_numeric, physical
+from nczarr.pipeline.select.physical import Physical, is_numeric, physical
 from nczarr.pipeline.select.sections import list_mentioned, with_related
 from nczarr.plugins.pyramid.conventions import (
     Json,
@@ -85,7 +86,7 @@ class PyramidBuilder:
         grids = describe_grids(self.facts, report)
         groups = tuple(self._make_level(level, grids) for level in levels)
         members = describe_pyramid(self.facts, grids, report)
-        record = Attribute(name=RECORD, value=Constant.text(self.plan.spec.record(self.plan.levels).encode()))
+        record = Attribute(name=RECORD, value=Constant.text(self.plan.record().encode()))
         root, below = self.checked.dataset, self._place(self.base)
         zero = map_groups(below, lambda path, group: self._with_grids(path, group, grids, 0)) if self.base else below
         if self.base:
@@ -131,19 +132,28 @@ class PyramidBuilder:
         facts = physical(self.checked, path)
         own = {one.name for one in variable.attributes}
         has_mark = bool(own & {"_FillValue", "missing_value"}) or dtype[1] != "f"
-        first = facts.missing[0] if facts.missing else None
-        mark, unwritten = (first, None) if has_mark else (None, first)  # NaN, where no attribute tells another mark
+        element = variable.storage.element or ""
+        missing = facts.missing
+        if element.startswith(("datetime64", "timedelta64")):
+            missing = (*missing, np.int64(np.iinfo("i8").min))  # NaT
+            has_mark = True
+        first = missing[0] if missing else _find_invalid(facts, dtype)
+        # Without a mark in an attribute, cells without values are NaN; unwritten ones keep the fill value.
+        mark, unwritten = (first, None) if has_mark else (None, first)
         if method in ("min", "max") and (facts.scale or 1.0) < 0:
             method = "max" if method == "min" else "min"  # of the stored numbers
-        reduction = Reduction(method, factors, dtype, facts.missing, mark, unwritten, facts.unsigned)
+        rounding = "<f2" if element == "float16" else None
+        valid = facts.lowest, facts.highest
+        reduction = Reduction(method, factors, dtype, missing, mark, unwritten, facts.unsigned, valid, rounding)
         is_packed = facts.scale is not None or facts.offset is not None
         is_position = variable.dimensions == (path,)
         if method == "mean" and (
-            (is_position and dtype[1] in "iu") or (self.plan.spec.unpack and (is_packed or dtype[1] in "iu"))
+            (is_position and dtype[1] in "iu" and not element)
+            or (self.plan.spec.unpack and (is_packed or dtype[1] in "iu"))
         ):
             scale = (1.0 if facts.scale is None else facts.scale, 0.0 if facts.offset is None else facts.offset)
-            reduction = reduction._replace(dtype="<f8", mark=None, unwritten=None, scale=scale if is_packed else None)
-            return LevelVariable(reduction, is_double=True)
+            reduction = reduction._replace(dtype="<f8", mark=None, unwritten=None, rounding=None)
+            return LevelVariable(reduction._replace(scale=scale if is_packed else None), is_double=True)
         return LevelVariable(reduction)
 
     def _list_parts(self) -> Iterator[tuple[str, Parts]]:
@@ -160,7 +170,8 @@ class PyramidBuilder:
             shapes = tuple(self.facts.shape(path, level) for level in range(self.plan.levels + 1))
             overviews = Overviews(source, one.reduction, shapes, self.memory, self.scratch)
             fill = struct.pack("<d", float("nan")) if one.is_double else fill_of(source)
-            yield from ((f"/{level}{path}", {"": LevelArray(overviews, level, fill)}) for level in levels)
+            for level in levels:
+                yield f"/{level}{path}", {"": LevelArray(overviews, level, fill)}
 
     # ---- the tree ---------------------------------------------------------------------------------------------------
     def _place(self, prefix: str, types: str | None = None) -> Dataset:
@@ -244,6 +255,20 @@ class PyramidBuilder:
         lengths = zip(chunks, self.facts.shape(path, level), self.facts.factors(path, level), strict=True)
         fitting = tuple(min(chunk, length) if factor > 1 else chunk for chunk, length, factor in lengths)
         return storage.model_copy(update={"chunks": fitting})
+
+
+def _find_invalid(facts: Physical, dtype: str) -> Any:
+    """Return a stored integer beyond the valid ones, for cells without values; None without a limit."""
+    if dtype[1] not in "iu":
+        return None
+    kind = np.dtype(f"<u{dtype[2:]}" if facts.unsigned else dtype)
+    beyond = [
+        np.asarray(limit).astype(dtype).view(kind).item() + step
+        for limit, step in ((facts.lowest, -1), (facts.highest, 1))
+        if limit is not None
+    ]
+    fitting = [one for one in beyond if np.iinfo(kind).min <= one <= np.iinfo(kind).max]
+    return np.asarray(fitting[0], kind).view(dtype)[()] if fitting else None
 
 
 def _select_groups(group: Group, path: str, outer: set[str]) -> tuple[Group, ...]:

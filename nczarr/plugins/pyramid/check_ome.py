@@ -49,8 +49,10 @@ def find_images(view: ZarrView) -> Iterator[Finding]:
 def _find_faults(node: StoreNode, image: Any) -> Iterator[tuple[str, str]]:
     """Yield the faults of one image: what is wrong, and what is demanded."""
     axes = image.get("axes") if isinstance(image, dict) else None
-    if not isinstance(axes, list) or not all(
-        isinstance(one, dict) and isinstance(one.get("name"), str) for one in axes
+    if (
+        not isinstance(image, dict)
+        or not isinstance(axes, list)
+        or not all(isinstance(one, dict) and isinstance(one.get("name"), str) for one in axes)
     ):
         yield "has no list `axes` with names", "demands them"
         return
@@ -94,7 +96,7 @@ def _read_scale(dataset: dict[str, Any], rank: int) -> tuple[list[float], str]:
     if kinds not in (["scale"], ["scale", "translation"]):
         return [], f"the transformations {', '.join(map(str, kinds)) or 'none'}"
     for one in known:
-        value = one.get(str(one["type"]))
+        value: Any = one.get(str(one["type"]))
         if not is_numbers(value) or len(value) != rank:
             return [], f"a `{one['type']}` that is no list of {rank} numbers"
     scale = [float(number) for number in known[0]["scale"]]

@@ -19,9 +19,8 @@ if TYPE_CHECKING:
 PYRAMID = "pyramid"
 
 EXAMPLES = (
-    ("write a map with overviews into a Zarr store", "pyramid scene.nc scene.zarr --to zarr3"),
-    ("add overviews to a store, with the most frequent class of a mask", "pyramid scene.zarr --method mask=mode"),
-    ("bring them up to date after `append`", "pyramid scene.zarr --update"),
+    ("write a map with overviews into a Zarr store", "pyramid ocean.nc levels.zarr --to zarr3"),
+    ("add overviews to a store, with the largest value of each cell", "pyramid ocean.zarr --method temp=max"),
 )
 
 OPTIONS: tuple[Option, ...] = (
@@ -29,9 +28,9 @@ OPTIONS: tuple[Option, ...] = (
            "number of levels above the first (default: until the last one has at most 256 cells along each dimension)",
            common=True),
     Option("factor", (), TARGET, "--factor", "text", "N",
-           "cells along each dimension that become one in the next level (default: 2)", common=True),
-    Option("dims", (), TARGET, "--dims", "texts", "NAME,…",
-           "reduced dimensions (default: those of maps, by coordinates or by usual names)", common=True),
+           "cells along each dimension that become one in the next level (default: 2)"),
+    Option("along", (), TARGET, "--along", "texts", "NAME,…",
+           "reduced dimensions (default: those of maps, by coordinates or by usual names)"),
     Option("methods", (), TARGET, "--method", "texts", "[NAME=]METHOD",
            "mean, nearest, mode, min or max, for all variables of numbers or for one; repeatable (default: mean, mode "
            "for classes, nearest for other than numbers)", common=True),
@@ -44,7 +43,7 @@ OPTIONS: tuple[Option, ...] = (
            "metadata: geo (GeoZarr: multiscales, spatial: and proj:) or ome (OME-Zarr 0.5); repeatable (default: geo)",
            common=True),
     Option("update", (), TARGET, "--update",
-           help="compute the levels of an existing pyramid again where SRC, or its own level 0, has grown", common=True),
+           help="compute the levels of an existing pyramid where SRC, or its own level 0, has grown", common=True),
 )  # fmt: skip
 """Options of pyramids, in the order of the help."""
 
@@ -84,8 +83,8 @@ def run(arguments: argparse.Namespace) -> int:
         if method not in METHODS:
             return misuse(PYRAMID, f"`{method}` is not a method: use {', '.join(METHODS)}")
         methods[name] = method
-    dims = tuple(name for text in arguments.dims or () for name in text.split(",") if name)
-    spec = PyramidSpec(levels, factor, dims, methods, arguments.boundary, arguments.unpack)
+    along = tuple(name for text in arguments.along or () for name in text.split(",") if name)
+    spec = PyramidSpec(levels, factor, along, methods, arguments.boundary, arguments.unpack)
     spec = spec._replace(conventions=tuple(dict.fromkeys(arguments.convention)) or spec.conventions)
     problem = spec.problem()
     if problem is not None:
@@ -98,7 +97,8 @@ def _run(arguments: argparse.Namespace, spec: object, options: Options, messages
     """Read, compute, write. Raises OSError, CompileError."""
     from contextlib import ExitStack
 
-    from nczarr.plugins.pyramid.write import PyramidRequest, write_pyramid
+    from nczarr.plugins.pyramid.request import PyramidRequest
+    from nczarr.plugins.pyramid.write import write_pyramid
 
     report = messages.report
     subset = subset_of(arguments, report)

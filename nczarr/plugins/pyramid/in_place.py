@@ -8,7 +8,8 @@ and nowhere else.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from types import MappingProxyType
 from typing import NamedTuple
 
 from nczarr import names
@@ -35,9 +36,8 @@ from nczarr.plugins.edit.header_changes import HeaderEdit
 from nczarr.plugins.edit.zarr.edit import StoreEditor
 from nczarr.plugins.pyramid.build import PyramidBuilder
 from nczarr.plugins.pyramid.conventions import without_metadata
-from nczarr.plugins.pyramid.level_array import LevelArray
+from nczarr.plugins.pyramid.request import PyramidRequest, PyramidResult
 from nczarr.plugins.pyramid.spec import CODE, PyramidPlan, find_record, plan_pyramid
-from nczarr.plugins.pyramid.write import PyramidRequest, PyramidResult
 from nczarr.semantics import check
 from nczarr.semantics.checked import Checked, Unchecked
 from nczarr.stores.lock import Lock, NoLock
@@ -52,6 +52,8 @@ class Growth(NamedTuple):
     whole: Checked
     """The store afterwards, with the arrays of the levels that are computed."""
     plan: PyramidPlan
+    lengths: Mapping[str, int] = MappingProxyType({})
+    """Lengths of the reduced dimensions for which the levels were computed before."""
 
 
 def extend_pyramid(request: PyramidRequest, report: Report, *, rehearsal: bool) -> PyramidResult | None:
@@ -117,10 +119,10 @@ def _update(request: PyramidRequest, target: ExtendableTarget, report: Report) -
         return None
     nested = "/0" in target.checked.groups
     if request.in_place:
-        level_0 = _find_level_0(target.checked, record.levels or 1, nested=nested, report=report)
+        level_0 = _find_level_0(target.checked, record.levels, nested=nested, report=report)
     else:
         level_0 = phases.read_part(request.source, request.subset, report)
-    plan = None if level_0 is None or report.errors else plan_pyramid(level_0, record, report)
+    plan = None if level_0 is None or report.errors else plan_pyramid(level_0, record.spec, report)
     if plan is None or level_0 is None:
         return None
     whole = PyramidBuilder(level_0, plan, request.options.memory, nested=nested).build(report)
@@ -131,7 +133,13 @@ def _update(request: PyramidRequest, target: ExtendableTarget, report: Report) -
         text = f"`{names_of_others[0]}` is not in both `{show(request.source.name)}` and the pyramid"
         report.error(CODE, text, helps=["write the pyramid again: `--overwrite`"])
         return None
-    return Growth(target, whole, plan)
+    both = {path: (one.size, whole.dimensions[path].size) for path, one in target.checked.dimensions.items()}
+    shrunk = next((path for path, (old, new) in both.items() if new < old), None)
+    if shrunk is not None:
+        text = f"`{shrunk}` of the pyramid has the length {both[shrunk][0]}, and would have {both[shrunk][1]}"
+        report.error(CODE, text, helps=["write the pyramid again: `--overwrite`"])
+        return None
+    return Growth(target, whole, plan, record.lengths)
 
 
 def _find_level_0(checked: Checked, levels: int, *, nested: bool, report: Report) -> Checked | None:
@@ -163,8 +171,12 @@ def _plan_work(growth: Growth, append: AppendRequest, lock: Lock, report: Report
     target, whole, options = growth.target, growth.whole, append.options
     assert target.store is not None
     is_new = any(path not in target.checked.variables for path in whole.variables)
-    if is_new and options.verify:
-        text = "`--verify` reads new targets, and what is added to levels, but no levels that are added to a store"
+    sizes = target.checked.dimensions
+    grown = {path: (sizes[path].size, one.size) for path, one in whole.dimensions.items() if path in sizes}
+    grown = {path: lengths for path, lengths in grown.items() if lengths[0] < lengths[1]}
+    is_verifiable = not is_new and growth.plan.lengths == growth.lengths and len(set(grown.values())) < 2
+    if options.verify and not is_verifiable:
+        text = "`--verify` reads new targets, and what is added to levels along one dimension that is not reduced"
         report.error(CODE, text, helps=["write a new target, or leave it out"])
         return None
     added: StorePlan | None = None
@@ -180,22 +192,18 @@ def _plan_work(growth: Growth, append: AppendRequest, lock: Lock, report: Report
     changes = [] if added is None else list(_list_added(target.checked, added))
     if seen is not None:
         changes += _list_grown(growth, seen)
-    sizes = target.checked.dimensions
-    grown = frozenset(path for path, one in whole.dimensions.items() if path in sizes and sizes[path].size < one.size)
-    way, pieces = Way(dimensions=grown), list[CellRun]()
-    if (
-        len(grown) == 1
-        or len({names.last(path) for path in grown} - {names.last(one) for one in growth.plan.reduced}) == 1
-    ):
+    way, pieces = Way(dimensions=frozenset(grown)), list[CellRun]()
+    if grown and options.verify:
         way, pieces = _find_records(growth, changes, grown)
     work = Extension(append, target, whole, way, pieces, report, lock=lock)
     return work, Changes(documents, changes)
 
 
-def _find_records(growth: Growth, changes: list[Change], grown: frozenset[str]) -> tuple[Way, list[CellRun]]:
-    """Return the arrays whose new records are verified, and these records."""
-    path = min(grown)
-    old, new = growth.target.checked.dimensions[path].size, growth.whole.dimensions[path].size
+def _find_records(
+    growth: Growth, changes: list[Change], grown: Mapping[str, tuple[int, int]]
+) -> tuple[Way, list[CellRun]]:
+    """Return the arrays whose new records are verified, and these records. `grown`: both lengths of each dimension."""
+    ((old, new),) = set(grown.values())
     variables = growth.whole.variables
     axes = {
         change.array.path: axis
@@ -203,7 +211,7 @@ def _find_records(growth: Growth, changes: list[Change], grown: frozenset[str]) 
         for axis, one in enumerate(variables[change.array.path].dimensions)
         if one in grown
     }
-    return Way(axes, grown), [CellRun(0, 0, old), CellRun(1, 0, new - old)]
+    return Way(axes, frozenset(grown)), [CellRun(0, 0, old), CellRun(1, 0, new - old)]
 
 
 def _plan_documents(
@@ -252,43 +260,50 @@ def _list_grown(growth: Growth, seen: Checked) -> Iterator[Change]:
         for part, source in sources.items():
             old = growth.target.checked.parts.get(path, {}).get(part)
             new = seen.parts.get(path, {}).get(part)
-            if old is None or new is None or old.layout.shape == source.layout.shape or 0 in source.layout.shape:
+            if old is None or new is None or 0 in source.layout.shape:
+                continue
+            first = _find_first(growth, path, old.layout.shape, source.layout.shape)
+            if not first:
                 continue
             assert new.stored is not None and new.keys is not None  # noqa: PT018
             layout = new.layout._replace(dtype=new.stored.dtype, codecs=new.stored.codecs)
             target = PartTarget(layout, find_unwritten(new), new.layout.fill is not None and not new.undefined)
             unit = layout.shards or layout.chunks
-            indices, visible = _find_changed(source, old.layout.shape, unit, growth.plan)
+            indices, visible = _find_changed(source.layout.shape, old.layout.shape, first, unit)
             keys = new.keys.chunk_keys
             array = WrittenPart(path, part, keys, target, source, choose_route(source, layout), tuple(indices))
             yield Change(array, old, new, frozenset(map(array.key, visible)))
 
 
-def _find_changed(
-    source: ArraySource, before: tuple[int, ...], unit: tuple[int, ...], plan: PyramidPlan
-) -> tuple[list[Index], list[Index]]:
-    """Return the keys with cells that change, in C order, and those in which readers of the old lengths see a change.
+def _find_first(growth: Growth, path: str, before: Index, shape: Index) -> dict[int, int]:
+    """Return the first cell that changes, by axis along which an array of level 0 or of another level has grown.
 
-    The last cell of a level may have been one of fewer cells of level 0.
+    The last cell of a level may have been one of fewer cells of level 0, also where the level becomes no longer.
     """
-    shape = source.layout.shape
+    plan, first = growth.plan, {axis: old for axis, old in enumerate(before) if old != shape[axis]}
+    level = names.split(path)[0]
+    if level not in map(str, range(1, plan.levels + 1)) or plan.spec.boundary == "trim":
+        return first
+    for axis, reference in enumerate(growth.whole.variables[path].dimensions):
+        dimension = names.fqn(names.split(str(reference))[1:])
+        old = growth.lengths.get(dimension, 0)
+        if old < plan.lengths.get(dimension, 0):
+            first[axis] = old // plan.spec.factor ** int(level)
+    return first
+
+
+def _find_changed(
+    shape: Index, before: Index, first: dict[int, int], unit: tuple[int, ...]
+) -> tuple[list[Index], list[Index]]:
+    """Return the keys with cells that change, in C order, and those where readers of the old lengths see a change."""
     counts = grid_of(shape, unit)
     changed, visible = set[Index](), set[Index]()
-    for axis, (old, new) in enumerate(zip(before, shape, strict=True)):
-        if old == new:
-            continue
-        first = old
-        if (
-            isinstance(source, LevelArray)
-            and source.overviews.reduction.factors[axis] > 1
-            and plan.spec.boundary == "pad"
-        ):
-            first = max(0, old - 1)
-        for offset in every_block(
-            (*counts[:axis], counts[axis] - first // unit[axis], *counts[axis + 1 :]), (1,) * len(counts)
-        ):
-            index = (*offset[:axis], offset[axis] + first // unit[axis], *offset[axis + 1 :])
+    for axis, cell in first.items():
+        start = cell // unit[axis]
+        block = (*counts[:axis], counts[axis] - start, *counts[axis + 1 :])
+        for offset in every_block(block, (1,) * len(counts)):
+            index = (*offset[:axis], offset[axis] + start, *offset[axis + 1 :])
             changed.add(index)
-            if first < old and index[axis] * unit[axis] < old:
+            if cell < before[axis] and index[axis] * unit[axis] < before[axis]:
                 visible.add(index)
     return sorted(changed), sorted(visible)

@@ -1,7 +1,7 @@
 """Arrays of overviews: their values are computed from level 0 when they are read, tile by tile.
 
-A tile is a box of level 0 that has whole cells of every level. Whoever reads a tile of level 1 gets the cells of all
-further levels with it. They wait in a temporary file, without codecs, so that one pass over level 0 makes all levels:
+A tile is a box of level 0 that has whole cells of every level. Reading a tile of level 1 computes the cells of all
+further levels as well. They wait in a temporary file, without codecs, so that one pass over level 0 makes all levels:
 the file has at most a twelfth of the bytes of level 0 for a factor of 2. A tile that is not in the file, in another
 process for example, is computed again.
 """
@@ -58,8 +58,13 @@ def choose_tile(source: ArraySource, factors: tuple[int, ...], levels: int) -> t
     return tuple(tile)
 
 
+def _shift(spans: list[tuple[int, int]], origin: Selection) -> tuple[slice, ...]:
+    """Return spans of cells as slices that count from the first cells of a region."""
+    return tuple(slice(low - part.start, high - part.start) for (low, high), part in zip(spans, origin, strict=True))
+
+
 class Overviews:
-    """The tiles of one array of level 0, for all its levels. Threads share it; a copy in another process has no file."""
+    """Tiles of one array of level 0, for all its levels. Threads share them; a copy in another process has no file."""
 
     def __init__(
         self,
@@ -87,7 +92,7 @@ class Overviews:
         self._room = BoundedSemaphore(max(1, self.memory // max(1, need)))
         self._locks = [Lock() for _ in range(LOCKS)]
         self._turn = Lock()
-        self._finished = bytearray(math.prod(self.grid))
+        self._finished = set[int]()
         self._file: IO[bytes] | None = None
         self._keeps = shared and self.levels > 1 and self.reduction.dtype != "|O"
 
@@ -130,9 +135,7 @@ class Overviews:
                 (max(part.start, have.start), min(part.stop, have.stop))
                 for part, have in zip(selection, region, strict=True)
             ]
-            place = tuple(slice(low - part.start, high - part.start) for (low, high), part in zip(both, selection))
-            inside = tuple(slice(low - have.start, high - have.start) for (low, high), have in zip(both, region))
-            out[place] = self._tile(index, level)[inside]
+            out[_shift(both, selection)] = self._tile(index, level)[_shift(both, region)]
         return out
 
     def _tile(self, index: Index, level: int) -> NDArray[Any]:
@@ -141,7 +144,7 @@ class Overviews:
         if not self._keeps:
             return self._compute(index)[level - 1]
         with self._locks[number % LOCKS]:
-            if level > 1 and self._finished[number]:
+            if level > 1 and number in self._finished:
                 return self._load(index, number, level)
             levels = self._compute(index)
             self._store(number, levels)
@@ -159,13 +162,13 @@ class Overviews:
 
     # ---- the temporary file -----------------------------------------------------------------------------------------
     def _slot(self, level: int) -> int:
-        """Return where a level begins in the part of the file that a tile has, in bytes; one beyond the last: its end."""
+        """Return where a level begins in the bytes of a tile in the file; for the level after the last: the end."""
         sizes = (math.prod(self.tile_at(each)) for each in range(2, level))
         return sum(sizes) * itemsize(self.reduction.dtype)
 
     def _store(self, number: int, levels: list[NDArray[Any]]) -> None:
         """Put levels 2 and up of a tile into the file. Without room there, they are computed again."""
-        if self._finished[number]:
+        if number in self._finished:
             return
         size = self._slot(self.levels + 1)
         try:
@@ -178,7 +181,7 @@ class Overviews:
         except OSError:
             self._keeps = False
             return
-        self._finished[number] = 1
+        self._finished.add(number)
 
     def _load(self, index: Index, number: int, level: int) -> NDArray[Any]:
         """Return a level of a tile from the file. Raises OSError."""

@@ -19,5 +19,5 @@ PLUGIN = Plugin(
     names={"pyramid": "nczarr.plugins.pyramid.api:pyramid"},
     checks={"ome": "nczarr.plugins.pyramid.check_ome:PEER"},
     codes=str(Path(__file__).with_name("codes")),
-    requires=("cf", "combine", "readers"),
+    requires=("cf", "combine", "edit", "readers"),
 )

@@ -22,7 +22,7 @@ METHODS: tuple[Method, ...] = get_args(Method)
 
 
 class Reduction(NamedTuple):
-    """How the cells of one array are reduced."""
+    """Reduction of the cells of one array."""
 
     method: Method | Literal["bounds"]
     """The method; `bounds`: the first lower and the last upper bound of the cells."""
@@ -38,6 +38,10 @@ class Reduction(NamedTuple):
     """Result for cells of which nothing was written, if it is another one: this value, which all their cells have."""
     unsigned: bool = False
     """True if signed integers stand for unsigned ones."""
+    valid: tuple[Any, Any] = (None, None)
+    """Smallest and largest valid stored value; values beyond them count as missing."""
+    rounding: str | None = None
+    """Type of fewer bits, in NumPy's notation, to which means are rounded; None: that of the results."""
     scale: tuple[float, float] | None = None
     """Factor and summand of the results, which are unpacked; None: they are packed as the values, or not at all."""
 
@@ -85,17 +89,27 @@ def _find_missing(values: NDArray[Any], reduction: Reduction) -> NDArray[np.bool
     """Return where values are missing; None: nowhere."""
     missing: NDArray[np.bool_] | None = np.isnan(values) if values.dtype.kind == "f" else None
     for mark in reduction.missing:
-        stored = np.asarray(mark)
-        stored = stored.view(values.dtype) if stored.dtype.itemsize == values.dtype.itemsize else stored
-        equal = values == stored
+        equal = values == _as_stored(mark, values)
         missing = equal if missing is None else missing | equal
+    for limit, beyond in zip(reduction.valid, (np.less, np.greater), strict=True):
+        if limit is not None:
+            with np.errstate(invalid="ignore"):
+                outside = beyond(values, _as_stored(limit, values))
+            missing = outside if missing is None else missing | outside
     return missing if missing is not None and missing.any() else None
+
+
+def _as_stored(value: Any, values: NDArray[Any]) -> NDArray[Any]:
+    """Return a value of an attribute for comparison with stored ones: of the same bytes, where it is as long."""
+    stored = np.asarray(value)
+    return stored.view(values.dtype) if stored.dtype.itemsize == values.dtype.itemsize else stored
 
 
 def _pick(values: NDArray[Any], factors: Sequence[int], level: int) -> NDArray[Any]:
     """Return the first cell of each cell of a level."""
-    place: Any = tuple(slice(None, None, factor**level) for factor in factors)
-    return values[place]
+    place = tuple(slice(None, None, factor**level) for factor in factors)
+    picked: NDArray[Any] = values[place]
+    return picked
 
 
 def _join_bounds(bounds: NDArray[Any], reduction: Reduction, level: int) -> NDArray[Any]:
@@ -113,7 +127,7 @@ def _join_bounds(bounds: NDArray[Any], reduction: Reduction, level: int) -> NDAr
 def _means(
     masked: Masked, factors: tuple[int, ...], levels: int
 ) -> Iterator[tuple[NDArray[np.float64], NDArray[np.bool_] | None]]:
-    """Yield the means of each level, as double, and where there are none."""
+    """Yield the means of each level, as double, and where no value is present."""
     values, missing = masked
     total: NDArray[Any] = values
     count: NDArray[Any] | None = None
@@ -166,11 +180,12 @@ def _finish_mean(means: NDArray[np.float64], empty: NDArray[np.bool_] | None, re
     dtype = np.dtype(reduction.dtype)
     if dtype.kind not in "iu":
         with np.errstate(over="ignore"):
-            return _finish(means.astype(dtype), empty, reduction)
+            rounded = means if reduction.rounding is None else means.astype(reduction.rounding)
+            return _finish(rounded.astype(dtype), empty, reduction)
     kind = np.dtype(f"u{dtype.itemsize}") if reduction.unsigned else dtype
     lowest, highest = np.iinfo(kind).min, np.iinfo(kind).max
-    rounded = np.clip(np.rint(means), lowest, float(highest) if kind.itemsize < 8 else np.nextafter(float(highest), 0))
-    return _finish(rounded.astype(kind).view(dtype), empty, reduction)
+    whole = np.clip(np.rint(means), lowest, float(highest) if kind.itemsize < 8 else np.nextafter(float(highest), 0))
+    return _finish(whole.astype(kind).view(dtype), empty, reduction)
 
 
 # ---- choices --------------------------------------------------------------------------------------------------------

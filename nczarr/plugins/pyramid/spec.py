@@ -1,4 +1,4 @@
-"""Request for a pyramid, and what it means for a dataset: reduced dimensions, lengths of levels, methods of variables."""
+"""Request for a pyramid, and its plan for a dataset: reduced dimensions, lengths of levels, methods of variables."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class PyramidSpec(NamedTuple):
     """Number of levels above level 0; None: until the last one has at most `SMALLEST` cells along each dimension."""
     factor: int = 2
     """Cells along each reduced dimension that become one."""
-    dims: tuple[str, ...] = ()
+    along: tuple[str, ...] = ()
     """Names or FQNs of the reduced dimensions; empty: those of maps."""
     methods: Mapping[str, Method] = MappingProxyType({})
     """Method by name or FQN of a variable; the empty name stands for all numbers."""
@@ -58,22 +58,6 @@ class PyramidSpec(NamedTuple):
     """Write means of packed numbers and integers as double."""
     conventions: tuple[Convention, ...] = ("geo",)
     """Metadata to write."""
-
-    def record(self, levels: int) -> str:
-        """Return the JSON of the request, with the number of levels."""
-        return json.dumps({**self._asdict(), "methods": dict(self.methods), "levels": levels})
-
-    @classmethod
-    def parse(cls, text: object) -> PyramidSpec | None:
-        """Return the request of a record; None for another value."""
-        try:
-            members = json.loads(text) if isinstance(text, str) else None
-            spec = cls(**members) if isinstance(members, dict) else None
-        except (ValueError, TypeError, RecursionError):
-            return None
-        if spec is None or not isinstance(spec.levels, int) or spec.problem() is not None:
-            return None
-        return spec._replace(dims=tuple(spec.dims), conventions=tuple(spec.conventions))
 
     def problem(self) -> str | None:
         """Return why the numbers and words of the request are invalid; None if they are valid."""
@@ -91,19 +75,29 @@ class PyramidSpec(NamedTuple):
 
 
 class PyramidPlan(NamedTuple):
-    """What a request means for a dataset."""
+    """Pyramid of a dataset: its levels, reduced dimensions and methods."""
 
     spec: PyramidSpec
     levels: int
     """Number of levels above level 0."""
-    reduced: frozenset[str]
-    """FQNs of the reduced dimensions."""
+    lengths: Mapping[str, int]
+    """Lengths of the reduced dimensions at level 0, by FQN."""
     methods: Mapping[str, Method]
     """Method of each reduced variable, those with all reduced dimensions of their map; by FQN."""
 
+    @property
+    def reduced(self) -> frozenset[str]:
+        """FQNs of the reduced dimensions."""
+        return frozenset(self.lengths)
+
+    def record(self) -> str:
+        """Return the JSON of the request, with the number of levels and the lengths that they were computed for."""
+        members = {**self.spec._asdict(), "methods": dict(self.spec.methods), "levels": self.levels}
+        return json.dumps({**members, "lengths": dict(sorted(self.lengths.items()))})
+
     def length(self, dimension: str, length: int, level: int) -> int:
         """Return the length of a dimension at a level."""
-        for _ in range(level if dimension in self.reduced else 0):
+        for _ in range(level if dimension in self.lengths else 0):
             length = -(-length // self.spec.factor) if self.spec.boundary == "pad" else length // self.spec.factor
         return length
 
@@ -115,28 +109,36 @@ def plan_pyramid(checked: Checked, spec: PyramidSpec, report: Report) -> Pyramid
     if problem is not None:
         report.error(CODE, problem)
         return None
-    maps = find_maps(checked, spec.dims, report)
+    maps = find_maps(checked, spec.along, report)
     if maps is None:
         return None
-    reduced = frozenset(path for dimensions in maps.values() for path in dimensions)
-    lengths = [checked.dimensions[path].size for path in reduced]
-    plan = PyramidPlan(spec, spec.levels or 1, reduced, {})
-    while (
-        spec.levels is None
-        and max(plan.length(path, checked.dimensions[path].size, plan.levels) for path in reduced) > SMALLEST
-    ):
-        plan = plan._replace(levels=plan.levels + 1)
-    if 0 in lengths or any(not plan.length(path, checked.dimensions[path].size, plan.levels) for path in reduced):
-        text = f"level {plan.levels} would have no cells along a dimension of length {min(lengths)}"
-        report.error(CODE, text, helps=["ask for fewer `--levels`, or for `--boundary pad`"])
+    lengths = {path: checked.dimensions[path].size for dimensions in maps.values() for path in dimensions}
+    plan = PyramidPlan(spec, spec.levels or _count_levels(spec, lengths), lengths, {})
+    if not min(plan.length(path, length, plan.levels) for path, length in lengths.items()):
+        text = f"level {plan.levels} would have no cells along a dimension of length {min(lengths.values())}"
+        helps = ["ask for fewer `--levels`, or for `--boundary pad`"] if min(lengths.values()) else []
+        report.error(CODE, text, helps=helps)
         return None
     plan = plan._replace(methods=choose_methods(checked, spec, maps, report))
     return plan if report.errors == before else None
 
 
-def find_maps(checked: Checked, dims: Iterable[str], report: Report) -> dict[str, tuple[str, ...]] | None:
+def _count_levels(spec: PyramidSpec, lengths: Mapping[str, int]) -> int:
+    """Return the number of levels of a request without one; `lengths`: those of the reduced dimensions."""
+    plan = PyramidPlan(spec, 1, lengths, {})
+
+    def measure(level: int) -> list[int]:
+        return [plan.length(path, length, level) for path, length in lengths.items()]
+
+    levels = 1
+    while max(measure(levels)) > SMALLEST and min(measure(levels + 1)) > 0:
+        levels += 1
+    return levels
+
+
+def find_maps(checked: Checked, along: Iterable[str], report: Report) -> dict[str, tuple[str, ...]] | None:
     """Return the variables that are reduced, each with its reduced dimensions; None after unsuited-pyramid."""
-    wanted = tuple(names.normal(name) for name in dims)
+    wanted = tuple(names.normal(name) for name in along)
     known = {names.last(path) for path in checked.dimensions} | set(checked.dimensions)
     for name in wanted:
         if name not in known:
@@ -154,7 +156,7 @@ def find_maps(checked: Checked, dims: Iterable[str], report: Report) -> dict[str
             maps[path] = found
     if not maps:
         asked = f" with the dimensions {', '.join(wanted)}" if wanted else " with dimensions of a map"
-        helps = ["name the dimensions: `--dims y,x`"]
+        helps = ["name the dimensions: `--along y,x`"]
         report.error(CODE, f"no variable{asked} can be reduced", helps=helps)
         return None
     return maps
@@ -196,11 +198,10 @@ def choose_methods(checked: Checked, spec: PyramidSpec, maps: Iterable[str], rep
     chosen: dict[str, Method] = {}
     for path in maps:
         usual = _usual_method(checked, path)
-        method = own.get(path)
+        given = own.get(path)
         numbers = is_numeric(checked, path)
-        if method is None:
-            is_measure = usual == "mean" and path not in positions
-            method = spec.methods.get("", usual) if is_measure else usual
+        is_measure = usual == "mean" and path not in positions
+        method = given or (spec.methods.get("", usual) if is_measure else usual)
         is_enum = isinstance(checked.types.get(checked.variables[path].type), EnumType)
         if method != "nearest" and (not numbers or (is_enum and method != "mode")):
             allowed = "`nearest` or `mode`" if is_enum else "`nearest`"
@@ -211,7 +212,7 @@ def choose_methods(checked: Checked, spec: PyramidSpec, maps: Iterable[str], rep
 
 
 def _usual_method(checked: Checked, path: str) -> Method:
-    """Return the method of a variable for which none is given: mean, mode for classes, nearest for other than numbers."""
+    """Return the default method of a variable: mean, mode for classes, nearest for other than numbers."""
     variable = checked.variables[path]
     element = variable.storage.element or ""
     if not is_numeric(checked, path) or element.startswith(("datetime64", "timedelta64")):
@@ -223,7 +224,16 @@ def _usual_method(checked: Checked, path: str) -> Method:
     return "mode" if classes or variable.type in checked.types else "mean"
 
 
-def find_record(checked: Checked) -> PyramidSpec | None:
-    """Return the request of which a dataset is the pyramid; None for other datasets."""
+def find_record(checked: Checked) -> PyramidPlan | None:
+    """Return the plan by which a dataset is a pyramid, without its methods; None for other datasets."""
     texts = (python_value(one.value) for one in checked.dataset.attributes if one.name == RECORD)
-    return PyramidSpec.parse(next(texts, None))
+    try:
+        members = json.loads(str(next(texts, None)))
+        lengths = members.pop("lengths")
+        spec = PyramidSpec(**members)
+        spec = spec._replace(along=tuple(spec.along), conventions=tuple(spec.conventions))
+        is_valid = isinstance(spec.levels, int) and spec.problem() is None
+        is_valid = is_valid and all(isinstance(length, int) for length in lengths.values())
+    except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
+        return None
+    return PyramidPlan(spec, spec.levels or 1, lengths, {}) if is_valid else None

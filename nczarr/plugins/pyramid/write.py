@@ -2,62 +2,26 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
-from typing import NamedTuple
 
-from nczarr.arrays.execution.counts import Step, Watcher
+from nczarr.arrays.execution.counts import Watcher
 from nczarr.diagnostics.report import Report
 from nczarr.diagnostics.secrets import show, word
-from nczarr.options import Options
 from nczarr.pipeline import phases
-from nczarr.pipeline.phases import Input, ReadyConversion
-from nczarr.pipeline.select.selection import Subset
+from nczarr.pipeline.phases import ReadyConversion
 from nczarr.plan.chunk_lengths import fill_whole
-from nczarr.plan.plans import Conversion
 from nczarr.plugins.pyramid.build import PyramidBuilder
-from nczarr.plugins.pyramid.spec import CODE, PyramidSpec, find_record, plan_pyramid
-from nczarr.stores.url import is_remote, real
-
-
-class PyramidRequest(NamedTuple):
-    """Request for a pyramid."""
-
-    source: Input
-    """The dataset; that of the target, if it is the same store."""
-    target: str
-    """Path or URL."""
-    spec: PyramidSpec
-    form: str | None = None
-    """Name of the target's format; None: by its suffix."""
-    subset: Subset = Subset()
-    """Requested part of the source."""
-    options: Options = Options()
-    update: bool = False
-    """Bring the levels of the target up to date."""
-
-    @property
-    def in_place(self) -> bool:
-        """True if the source is the target."""
-        one, other = self.source.name, self.target
-        return one == other or (not is_remote(one) and not is_remote(other) and real(one) == real(other))
-
-
-class PyramidResult(NamedTuple):
-    """What was written, or would be."""
-
-    conversion: Conversion | None = None
-    """None for a rehearsal."""
-    steps: tuple[Step, ...] = ()
-    """Planned work of a rehearsal."""
-    rewritten: int = 0
-    """Keys of an existing store that were replaced."""
+from nczarr.plugins.pyramid.request import PyramidRequest, PyramidResult
+from nczarr.plugins.pyramid.spec import CODE, find_record, plan_pyramid
+from nczarr.semantics.checked import Checked
+from nczarr.stores.local_paths import folder_of
+from nczarr.stores.url import is_remote
 
 
 def write_pyramid(
     request: PyramidRequest,
     report: Report,
-    watch: Callable[[phases.Checked], Watcher | None] | None = None,
+    watch: Callable[[Checked], Watcher | None] | None = None,
     *,
     rehearsal: bool = False,
 ) -> PyramidResult | None:
@@ -82,7 +46,7 @@ def write_pyramid(
     plan = plan_pyramid(ready.checked, request.spec, report)
     if plan is None:
         return None
-    scratch = None if is_remote(request.target) else os.path.dirname(os.path.abspath(request.target))
+    scratch = None if is_remote(request.target) else folder_of(request.target)
     builder = PyramidBuilder(ready.checked, plan, request.options.memory, nested=True, scratch=scratch)
     checked = builder.build(report)
     if checked is None or report.errors:

@@ -1,4 +1,4 @@
-"""Zarr's conventions CF, `proj:`, `spatial:` and `multiscales`: what the attributes of a store lack of them, or have otherwise.
+"""Zarr's conventions CF, `proj:`, `spatial:` and `multiscales`: attributes that a store lacks, or has otherwise.
 
 The faults are those of the specification of conventions (`zarr_conventions`) and of their first versions.
 """

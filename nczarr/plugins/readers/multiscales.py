@@ -1,10 +1,11 @@
-"""Zarr's convention `multiscales`: levels that a group lists and does not have, or whose lengths are not those it states.
+"""Zarr's convention `multiscales`: listed levels that do not exist, or whose lengths are not those of their scales.
 
 Source: https://github.com/zarr-conventions/multiscales, version 0.1.
 """
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Iterator
 from typing import Any
@@ -57,11 +58,12 @@ def _find_faults(node: StoreNode, entry: dict[str, Any], entries: dict[str, Any]
         yield node.at_attribute(FAULT, pointer, f"{shown} does not exist")
         return
     transform = entry.get("transform")
-    scale = transform.get("scale") if isinstance(transform, dict) else None
+    members: dict[str, Any] = transform if isinstance(transform, dict) else {}
+    scale = members.get("scale")
     if origin is not None and not isinstance(transform, dict):
         yield node.at_attribute(FAULT, pointer, f"{shown} has `derived_from` and no `transform`")
-    for name in ("scale", "translation") if isinstance(transform, dict) else ():
-        value = transform.get(name)
+    for name in ("scale", "translation"):
+        value = members.get(name)
         if value is not None and not is_numbers(value):
             yield node.at_attribute(FAULT, f"{pointer}/transform", f"`{name}` of {shown} is no list of numbers")
             return
@@ -71,9 +73,10 @@ def _find_faults(node: StoreNode, entry: dict[str, Any], entries: dict[str, Any]
         return
     pairs = list(_pair_arrays(level, below))
     shape = entry.get("spatial:shape")
-    for array, _ in pairs if isinstance(shape, list) else ():
+    shape = shape if isinstance(shape, list) else []
+    for array, _ in pairs if shape else ():
         lengths = array.shape or []
-        if (array is level or "spatial:dimensions" in array.attrs) and lengths[-len(shape) :] != shape:
+        if (array is level or "spatial:dimensions" in array.attrs) and not _has_lengths(array, shape):
             text = f"{shown} has `spatial:shape` {shape}, and `{array.path}` the shape {lengths}"
             yield node.at_attribute(FAULT, pointer, text)
     compared = [
@@ -87,9 +90,24 @@ def _find_faults(node: StoreNode, entry: dict[str, Any], entries: dict[str, Any]
 
 
 def _is_reduced(array: StoreNode, other: StoreNode, scale: list[float]) -> bool:
-    """Return whether an array is another one with larger cells along its last dimensions."""
-    lengths = array.shape or []
-    return not scale or fits(lengths, other.shape or [], [*[1.0] * (len(lengths) - len(scale)), *scale])
+    """Return whether an array is another one with larger cells along some dimensions, in their order."""
+    lengths, before = array.shape or [], other.shape or []
+    for axes in itertools.combinations(range(len(lengths)), len(scale)):
+        whole = [1.0] * len(lengths)
+        for axis, number in zip(axes, scale, strict=True):
+            whole[axis] = number
+        if fits(lengths, before, whole):
+            return True
+    return False
+
+
+def _has_lengths(array: StoreNode, shape: list[Any]) -> bool:
+    """Return whether these are the lengths of the dimensions that an array declares; else of some, in their order."""
+    lengths, declared = array.shape or [], array.attrs.get("spatial:dimensions")
+    dimensions = array.meta.get("dimension_names")
+    if isinstance(declared, list) and isinstance(dimensions, list) and set(map(str, declared)) <= set(dimensions):
+        return [lengths[dimensions.index(name)] for name in declared] == shape
+    return any(list(chosen) == shape for chosen in itertools.combinations(lengths, len(shape)))
 
 
 def is_numbers(value: Any) -> bool:

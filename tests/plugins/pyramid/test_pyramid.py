@@ -120,8 +120,8 @@ def test_unpacked_means(tmp_path: Path) -> None:
 
 
 def test_any_dimensions_and_groups(tmp_path: Path) -> None:
-    text = """netcdf g { group: sub { dimensions: a = 4 ; b = 3 ; c = 5 ;
-      variables: double v(a, b, c) ; data: v = %s ; } }""" % ", ".join(map(str, range(60)))  # fmt: skip
+    text = f"""netcdf g {{ group: sub {{ dimensions: a = 4 ; b = 3 ; c = 5 ;
+      variables: double v(a, b, c) ; data: v = {", ".join(map(str, range(60)))} ; }} }}"""
     level = made(tmp_path, text, along=["a", "c"])
     values = np.arange(60.0).reshape(4, 3, 5)
     assert level["/1/sub/v"][:].shape == (2, 3, 3)
@@ -157,9 +157,8 @@ def test_other_targets(tmp_path: Path) -> None:
 
 
 def test_chunks_of_level_0_are_copied(tmp_path: Path) -> None:
-    ran = run_command(
-        "convert", "-", str(tmp_path / "a.zarr"), "--to", "zarr3", stdin=MAP.encode(), *("--allow-loss", "all")
-    )
+    words = ("-", str(tmp_path / "a.zarr"), "--to", "zarr3", "--allow-loss", "all")
+    ran = run_command("convert", *words, stdin=MAP.encode())
     assert ran.status == 0, ran.err
     done = nczarr.pyramid(
         tmp_path / "a.zarr", tmp_path / "p.zarr", "zarr3", levels=1, verify=True, variables=["packed"]
@@ -171,7 +170,7 @@ def test_chunks_of_level_0_are_copied(tmp_path: Path) -> None:
 
 
 REFUSED = [
-    (["--dims", "y,z"], "the dataset has no dimension `z`"),
+    (["--along", "y,z"], "the dataset has no dimension `z`"),
     (["--method", "label=mean"], "`/label` is of type `string`, which has no mean"),
     (["--method", "surface=max"], "`/surface` is of type `/kind`, which has no max"),
     (["--method", "masc=max"], "`masc` is no variable that is reduced; did you mean `mask`?"),
