@@ -101,6 +101,10 @@ def _begin(request: PyramidRequest, target: ExtendableTarget, report: Report) ->
         text = f"`{show(target.path)}` has levels already"
         report.error(CODE, text, helps=["`--update` brings them up to date"])
         return None
+    if request.subset.cuts or request.subset.sections:
+        text = "levels are added for whole variables, and not for a part of their cells"
+        report.error(CODE, text, helps=["write a new target, or select by `--var` alone"])
+        return None
     omissions.refuse(target.checked, request.options, report)
     chosen = phases.select(target.checked, request.subset, report)
     plan = None if chosen is None or report.errors else plan_pyramid(chosen, request.spec, report)
@@ -122,7 +126,7 @@ def _update(request: PyramidRequest, target: ExtendableTarget, report: Report) -
         level_0 = _find_level_0(target.checked, record.levels, nested=nested, report=report)
     else:
         level_0 = phases.read_part(request.source, request.subset, report)
-    plan = None if level_0 is None or report.errors else plan_pyramid(level_0, record.spec, report)
+    plan = None if level_0 is None or report.errors else plan_pyramid(level_0, record.spec, report, record.methods)
     if plan is None or level_0 is None:
         return None
     whole = PyramidBuilder(level_0, plan, request.options.memory, nested=nested).build(report)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from types import MappingProxyType
 from typing import Literal, NamedTuple, get_args
 
@@ -91,9 +91,9 @@ class PyramidPlan(NamedTuple):
         return frozenset(self.lengths)
 
     def record(self) -> str:
-        """Return the JSON of the request, with the number of levels and the lengths that they were computed for."""
+        """Return the JSON of the request, with the number of levels, and the lengths and variables of level 0."""
         members = {**self.spec._asdict(), "methods": dict(self.spec.methods), "levels": self.levels}
-        return json.dumps({**members, "lengths": dict(sorted(self.lengths.items()))})
+        return json.dumps({**members, "lengths": dict(sorted(self.lengths.items())), "variables": sorted(self.methods)})
 
     def length(self, dimension: str, length: int, level: int) -> int:
         """Return the length of a dimension at a level."""
@@ -102,8 +102,13 @@ class PyramidPlan(NamedTuple):
         return length
 
 
-def plan_pyramid(checked: Checked, spec: PyramidSpec, report: Report) -> PyramidPlan | None:
-    """Return what a request means for a dataset; None after an error. Reports unsuited-pyramid."""
+def plan_pyramid(
+    checked: Checked, spec: PyramidSpec, report: Report, only: Collection[str] | None = None
+) -> PyramidPlan | None:
+    """Return the plan of a request for a dataset; None after an error. Reports unsuited-pyramid.
+
+    `only`: FQNs of the variables that may be reduced; None: all.
+    """
     before = report.errors
     problem = spec.problem()
     if problem is not None:
@@ -111,6 +116,10 @@ def plan_pyramid(checked: Checked, spec: PyramidSpec, report: Report) -> Pyramid
         return None
     maps = find_maps(checked, spec.along, report)
     if maps is None:
+        return None
+    maps = {path: dimensions for path, dimensions in maps.items() if only is None or path in only}
+    if not maps:
+        report.error(CODE, f"`{min(only or [''])}` can no longer be reduced")
         return None
     lengths = {path: checked.dimensions[path].size for dimensions in maps.values() for path in dimensions}
     plan = PyramidPlan(spec, spec.levels or _count_levels(spec, lengths), lengths, {})
@@ -156,7 +165,7 @@ def find_maps(checked: Checked, along: Iterable[str], report: Report) -> dict[st
             maps[path] = found
     if not maps:
         asked = f" with the dimensions {', '.join(wanted)}" if wanted else " with dimensions of a map"
-        helps = ["name the dimensions: `--along y,x`"]
+        helps = ["name the reduced dimensions with `--along`"]
         report.error(CODE, f"no variable{asked} can be reduced", helps=helps)
         return None
     return maps
@@ -225,15 +234,16 @@ def _usual_method(checked: Checked, path: str) -> Method:
 
 
 def find_record(checked: Checked) -> PyramidPlan | None:
-    """Return the plan by which a dataset is a pyramid, without its methods; None for other datasets."""
+    """Return the plan of a pyramid, by its record, in which all methods are `mean`; None for other datasets."""
     texts = (python_value(one.value) for one in checked.dataset.attributes if one.name == RECORD)
     try:
         members = json.loads(str(next(texts, None)))
-        lengths = members.pop("lengths")
+        lengths, variables = members.pop("lengths"), members.pop("variables")
         spec = PyramidSpec(**members)
         spec = spec._replace(along=tuple(spec.along), conventions=tuple(spec.conventions))
         is_valid = isinstance(spec.levels, int) and spec.problem() is None
         is_valid = is_valid and all(isinstance(length, int) for length in lengths.values())
+        is_valid = is_valid and all(isinstance(path, str) for path in variables)
     except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
         return None
-    return PyramidPlan(spec, spec.levels or 1, lengths, {}) if is_valid else None
+    return PyramidPlan(spec, spec.levels or 1, lengths, dict.fromkeys(variables, "mean")) if is_valid else None

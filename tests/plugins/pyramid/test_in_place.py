@@ -144,21 +144,37 @@ def test_growth_along_a_reduced_dimension(tmp_path: Path) -> None:
     assert nczarr.open(tmp_path / "a.zarr")["/2/t"][:].tolist() == [[whole[row : row + 4].mean()] for row in (0, 4, 8)]
 
 
-def test_a_failed_run_leaves_the_store(store: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """An error on the way leaves the levels as they were; the next run completes them."""
+@pytest.mark.parametrize("error", [OSError(5, "the disk failed", "level 0"), KeyboardInterrupt()])
+def test_a_failed_run_leaves_the_store(error: BaseException, store: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An error or an interruption leaves the levels as they were; the next run completes them."""
     nczarr.append(day(2, 1), store, along="time")
     before = {key: content for key, (content, _) in files(store).items()}
 
     def failing(self: Overviews, index: tuple[int, ...]) -> Any:
-        raise OSError(5, "the disk failed", "level 0")
+        raise error
 
     with monkeypatch.context() as changes:
         changes.setattr(Overviews, "_compute", failing)
-        with pytest.raises(OSError, match="the disk failed"):
+        with pytest.raises(type(error)):
             nczarr.pyramid(store, update=True)
     assert {key: content for key, (content, _) in files(store).items() if "lock" not in key} == before
     nczarr.pyramid(store, update=True)
     is_pyramid(store)
+
+
+def test_levels_of_some_variables(tmp_path: Path) -> None:
+    """A selection of variables holds for updates; one of cells is refused."""
+    path = tmp_path / "s.zarr"
+    nczarr.write(day(0, 2, "t:_FillValue = -1.f ; float u(lat, lon) ; float w(time, lat, lon) ;"), path, "zarr3")
+    nczarr.pyramid(path, levels=2, variables=["t"])
+    (level,) = (group for group in nczarr.open(path).dataset.groups if group.name == "1")
+    assert {variable.name for variable in level.variables} == {"time", "lat", "lon", "t"}
+    nczarr.append(day(2, 1, "t:_FillValue = -1.f ; float u(lat, lon) ; float w(time, lat, lon) ;"), path, along="time")
+    nczarr.pyramid(path, update=True)
+    is_pyramid(path)
+    nczarr.write(day(0, 2), tmp_path / "p.zarr", "zarr3")
+    ran = run_command("pyramid", str(tmp_path / "p.zarr"), "--sel", "lat=0:9")
+    assert "levels are added for whole variables" in ran.err
 
 
 def test_a_dry_run_writes_nothing(store: Path) -> None:

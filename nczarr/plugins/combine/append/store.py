@@ -144,10 +144,10 @@ class _StoreExtension:
             if not self._may_commit():
                 self._report_change()
                 return
-        except OSError as error:
+        except (OSError, KeyboardInterrupt) as error:
             if self.work.request.command is None:
                 self._undo()
-            else:
+            elif isinstance(error, OSError):
                 error.add_note(f"`{show(self.work.target.path)}` reads as before; continue with the same command")
             raise
         except CompileError:  # the same command would find the same chunk
