@@ -154,13 +154,13 @@ def find_maps(checked: Checked, along: Iterable[str], report: Report) -> dict[st
             text = f"the dataset has no dimension `{name}`"
             report.error(CODE, text + hint(name, known), helps=["`nczarr dump -h` lists the dimensions"])
             return None
-    axes = {} if wanted else _find_axes(checked)
+    axes, grids = ({}, []) if wanted else _find_axes(checked)
     maps: dict[str, tuple[str, ...]] = {}
     for path, variable in checked.variables.items():
         if set(whole_parts(checked, path)) != {""}:
             continue  # lists have no cells that could become one
         references = [str(reference) for reference in variable.dimensions if isinstance(reference, str)]
-        found = _match(references, wanted, axes)
+        found = _match(references, wanted, axes, grids)
         if found:
             maps[path] = found
     if not maps:
@@ -171,7 +171,9 @@ def find_maps(checked: Checked, along: Iterable[str], report: Report) -> dict[st
     return maps
 
 
-def _match(references: list[str], wanted: tuple[str, ...], axes: Mapping[str, str]) -> tuple[str, ...]:
+def _match(
+    references: list[str], wanted: tuple[str, ...], axes: Mapping[str, str], grids: Iterable[tuple[str, ...]]
+) -> tuple[str, ...]:
     """Return the reduced dimensions of a variable; none if it lacks one of them."""
     if wanted:
         found = [next((one for one in references if name in (one, names.last(one))), "") for name in wanted]
@@ -183,14 +185,20 @@ def _match(references: list[str], wanted: tuple[str, ...], axes: Mapping[str, st
     for pair in PAIRS:
         if by_name.keys() >= set(pair):
             return by_name[pair[0]], by_name[pair[1]]
-    return ()
+    return next((grid for grid in grids if set(grid) <= set(references)), ())
 
 
-def _find_axes(checked: Checked) -> dict[str, str]:
-    """Return X or Y by FQN of the dimensions whose coordinates tell it."""
-    dataset = CFDataset(checked)
-    found = {path: axis_of(one) for path, one in dataset.variables.items() if one.is_coordinate}
-    return {path: axis for path, axis in found.items() if axis in ("X", "Y")}
+def _find_axes(checked: Checked) -> tuple[dict[str, str], list[tuple[str, ...]]]:
+    """Return X or Y by FQN of the dimensions whose coordinates tell it, and the dimensions of 2-D latitudes."""
+    dataset, axes, grids = CFDataset(checked), dict[str, str](), list[tuple[str, ...]]()
+    for path, one in dataset.variables.items():
+        axis = axis_of(one)
+        references = tuple(map(str, checked.variables[path].dimensions))
+        if one.is_coordinate and axis in ("X", "Y"):
+            axes[path] = axis
+        elif axis == "Y" and len(set(references)) == 2 and checked.dimensions.keys() >= set(references):
+            grids.append(references)
+    return axes, grids
 
 
 def choose_methods(checked: Checked, spec: PyramidSpec, maps: Iterable[str], report: Report) -> dict[str, Method]:
