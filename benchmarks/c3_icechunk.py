@@ -68,7 +68,7 @@ from nczarr.arrays.regions import grid_of
 from nczarr.arrays.chunks.manifest import Referred
 from nczarr.stores.url import Repository
 report = Report()
-options = options_from(virtual=True)._replace(source=sys.argv[1])
+options = options_from(virtual=True).change(source=sys.argv[1])
 checked = phases.read_path(sys.argv[1], report, options)
 plan = phases.plan(checked, registry.find_format("icechunk"), report, options)
 (array,) = [each for each in arrays(plan) if each.route == "reference"]

@@ -68,7 +68,7 @@ def make(path: Path, count: int, form_name: str) -> None:
     form = find_format(form_name)
     assert checked is not None
     assert form is not None
-    assert phases.write(checked, str(path), form, Report(), Options(consolidated=True))
+    assert phases.write(checked, str(path), form, Report(), Options.of(consolidated=True))
 
 
 OURS = """

@@ -1,11 +1,12 @@
-"""Options of a run: one frozen value for all phases, and the table of their forms on the command line.
+"""Options of a run: one frozen value with a part for each phase, and the table of their forms on the command line.
 
-A new option is a field of `Options`, a row of `TABLE`, and a key of
+A new option is a field of a part of `Options`, a row of `TABLE`, and a key of
 `nczarr.api.options` if Python callers have it.
 """
 
 import re
 from collections.abc import Mapping
+from operator import attrgetter
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
@@ -19,10 +20,8 @@ if TYPE_CHECKING:
 DEFAULT_MAX_SIZE = 16 << 30
 """Default limit for the declared bytes of a netCDF file's or archive's variables."""
 
-
 DEFAULT_MEMORY = 1 << 30
 """Default limit for pending decoded chunks, in bytes."""
-
 
 WHOLE = -1
 """Chunk length for the whole length of a dimension."""
@@ -100,13 +99,34 @@ WRITING, FOLLOWING = Writing(), Following()
 """Default handling of references."""
 
 
-class Options(NamedTuple):
-    """Options for reading, planning and writing."""
+class ReadOptions(NamedTuple):
+    """Options for opening and reading sources."""
 
-    kind: "Kind | None" = None
-    """Check the dataset for this kind of netCDF file."""
     parser: str | None = None
     """Parser of VirtualiZarr that reads the sources, `module:Class` with named literal arguments."""
+    source: str | None = None
+    """Path or URL of the source, for `resume`; None without one."""
+    aggregation: Aggregation = "keep"
+    """Reading of aggregation variables; commands and functions that read values expand them by default."""
+    aggregated: int = 0
+    """Number of aggregation files that lead to the source."""
+    masking_fill: bool = False
+    """Read fill values of Zarr v2 as `_FillValue`, as xarray does, unless they are netCDF's defaults."""
+    survey: bool = False
+    """List all keys of the source at once, because all of it will be read."""
+    unfinished: bool = False
+    """Read unfinished stores."""
+    inspect: bool = False
+    """Decode every message of a stream when it is opened, to find all faults."""
+    nodes: tuple[str, ...] = ()
+    """Paths of the nodes of a store that cannot list its keys."""
+    following: Following = FOLLOWING
+    """Options for following references."""
+
+
+class LayoutOptions(NamedTuple):
+    """Options for the arrangement of arrays: chunks, shards and codecs."""
+
     chunks: Mapping[str, int | tuple[int, ...]] = MappingProxyType({})
     """Chunk lengths by FQN of a variable, or one length by name of a dimension.
 
@@ -114,7 +134,7 @@ class Options(NamedTuple):
     """
     access: Access = "map"
     """Way of reading for which chunk lengths are chosen."""
-    layout: Literal["cloud", "cmip7"] | None = None
+    arrangement: Literal["cloud", "cmip7"] | None = None
     """Arrangement of a target; None: as its library or the source arranges it.
 
     `cloud`: for reading by ranges; `cmip7`: as CMIP7 demands it.
@@ -129,6 +149,15 @@ class Options(NamedTuple):
     """Element order in chunks; None: the source's, if the target supports it."""
     separator: Literal[".", "/"] | None = None
     """Separator of chunk key indices; None: the source's, if the target supports it."""
+
+
+class TargetOptions(NamedTuple):
+    """Options for what a target is and holds."""
+
+    path: str | None = None
+    """Path or URL of the target, for relative names in documents; None without one."""
+    kind: "Kind | None" = None
+    """Check the dataset for this kind of netCDF file."""
     zarr_names: Literal["common", "registered"] = "common"
     """Names in Zarr v3: those that all supported readers know, or those of the registry of extensions."""
     consolidated: bool | None = None
@@ -149,10 +178,29 @@ class Options(NamedTuple):
     """Write types of netCDF-4 as classic ones in classic kinds of file, exactly or not at all."""
     overwrite: bool = False
     """Replace an existing target."""
-    allow_loss: frozenset[str] = frozenset()
-    """Codes of value losses that are warnings instead of errors; `all` includes every code."""
+    max_size: int = DEFAULT_MAX_SIZE
+    """Maximum declared bytes of a netCDF file's or archive's variables."""
+    header_pad: int = 0
+    """Bytes after the header of a classic netCDF file, which later edits of the header may use."""
+    message: str | None = None
+    """Message of a commit; None: one that names the source."""
+    author: str | None = None
+    """Author of a commit, as its metadata name it."""
+    virtual: bool = False
+    """In a repository, refer to chunks in the files of the source instead of copying them."""
+    part: str = ""
+    """Converted part of the source, as a text that is equal for equal parts."""
+    passes: tuple[Any, ...] = ()
+    """Passes of users over the tree: functions, or `module:function`; once they were run, their names."""
+    writing: Writing = WRITING
+    """Options for writing references."""
+
+
+class TextOptions(NamedTuple):
+    """Options for texts; all of them are flags of `ncdump`."""
+
     header_only: bool = False
-    """Print no data. This and the next five are flags of `ncdump`, for texts."""
+    """Print no data."""
     coordinates_only: bool = False
     """Print data of coordinate variables only."""
     special: bool = False
@@ -163,10 +211,13 @@ class Options(NamedTuple):
     """Print data of these groups only."""
     name: str | None = None
     """Name of the dataset in the text."""
-    header_pad: int = 0
-    """Bytes after the header of a classic netCDF file, which later edits of the header may use."""
-    max_size: int = DEFAULT_MAX_SIZE
-    """Maximum declared bytes of a netCDF file's or archive's variables."""
+
+
+class RunOptions(NamedTuple):
+    """Options for the run: its limits, threads and losses."""
+
+    allow_loss: frozenset[str] = frozenset()
+    """Codes of value losses that are warnings instead of errors; `all` includes every code."""
     verbose: bool = False
     """List every annotation loss instead of one summary."""
     memory: int = DEFAULT_MEMORY
@@ -179,53 +230,66 @@ class Options(NamedTuple):
     """Resume a target that the same run has begun."""
     scratch: str | None = None
     """Folder for arrays between two passes (`rechunk`); empty: beside the target; None: always one pass."""
-    unfinished: bool = False
-    """Read unfinished stores."""
-    inspect: bool = False
-    """Decode every message of a stream when it is opened, to find all faults."""
-    storage: StorageOptions = NO_OPTIONS
-    """Options of libraries for remote places."""
-    source: str | None = None
-    """Path or URL of the source, for `resume`; None without one."""
-    target: str | None = None
-    """Path or URL of the target, for relative names in documents; None without one."""
-    part: str = ""
-    """Converted part of the source, as a text that is equal for equal parts."""
-    nodes: tuple[str, ...] = ()
-    """Paths of the nodes of a store that cannot list its keys."""
-    passes: tuple[Any, ...] = ()
-    """Passes of users over the tree: functions, or `module:function`; once they were run, their names."""
     dask: str | None = None
     """Scheduler address of a cluster for the tasks."""
-    aggregation: Aggregation = "keep"
-    """Reading of aggregation variables; commands and functions that read values expand them by default."""
-    aggregated: int = 0
-    """Number of aggregation files that lead to the source."""
-    masking_fill: bool = False
-    """Read fill values of Zarr v2 as `_FillValue`, as xarray does, unless they are netCDF's defaults."""
-    survey: bool = False
-    """List all keys of the source at once, because all of it will be read."""
-    message: str | None = None
-    """Message of a commit; None: one that names the source."""
-    author: str | None = None
-    """Author of a commit, as its metadata name it."""
-    virtual: bool = False
-    """In a repository, refer to chunks in the files of the source instead of copying them."""
-    writing: Writing = WRITING
-    """Options for writing references."""
-    following: Following = FOLLOWING
-    """Options for following references."""
-
-    @property
-    def fingerprint(self) -> str:
-        """Text of all options that may change a byte of the target, equal for equal ones."""
-        return repr([(name, _plain(getattr(self, name))) for name in self._fields if name not in RUN_ONLY])
+    storage: StorageOptions = NO_OPTIONS
+    """Options of libraries for remote places."""
 
     def accepts(self, loss: str) -> bool:
         """Return whether this loss is a warning in the run. `unread` accepts every loss of a reader."""
         if not self.allow_loss.isdisjoint((loss, "all")):
             return True
         return OMITTED in self.allow_loss and loss in UNREAD | OMISSIONS
+
+
+class Options(NamedTuple):
+    """Options for reading, planning and writing, by phase; no two parts have a field of the same name."""
+
+    reading: ReadOptions = ReadOptions()
+    """Those of front ends and stores of sources."""
+    layout: LayoutOptions = LayoutOptions()
+    """Those of the planner."""
+    target: TargetOptions = TargetOptions()
+    """Those of planner and back ends."""
+    text: TextOptions = TextOptions()
+    """Those of back ends for texts."""
+    run: RunOptions = RunOptions()
+    """Those of every phase."""
+
+    @classmethod
+    def of(cls, **fields: Any) -> "Options":
+        """Return options from fields of their parts.
+
+        Raises TypeError for a name that no part has.
+
+        Examples
+        --------
+        >>> Options.of(memory=4096, order="F").run.memory
+        4096
+        """
+        return cls().change(**fields)
+
+    def change(self, **fields: Any) -> "Options":
+        """Return options with other values of some fields of their parts. Raises TypeError as `of` does."""
+        parts = self._asdict()
+        for name, value in fields.items():
+            if name not in PARTS:
+                raise TypeError(f"{name!r} is not an option")
+            parts[PARTS[name]] = parts[PARTS[name]]._replace(**{name: value})
+        return Options(**parts)
+
+    def find(self, name: str) -> Any:
+        """Return the value of a row of the table, `memory` or `writing.base`. Raises KeyError if it has no field."""
+        return attrgetter(name)(getattr(self, PARTS[name.partition(".")[0]]))
+
+    @property
+    def fingerprint(self) -> str:
+        """Text of all options that may change a byte of the target, equal for equal ones."""
+        return repr([(name, _plain(self.find(name))) for name in PARTS if name not in RUN_ONLY])
+
+
+PARTS = {name: part for part, default in Options._field_defaults.items() for name in default._fields}
+"""Part of `Options` that has a field."""
 
 
 def _plain(value: object) -> object:
@@ -239,7 +303,7 @@ class Option(NamedTuple):
     """Row of the table of options: one option in its forms, and what it concerns."""
 
     name: str
-    """Field of `Options`; with a prefix, of `Writing` or `Following`. All other names belong to commands alone."""
+    """Field of a part of `Options`; with a prefix, of `Writing` or `Following`. Other names are of commands alone."""
     commands: tuple[str, ...] = ()
     """Commands that have it."""
     section: str = ""
@@ -286,13 +350,11 @@ TABLE: tuple[Option, ...] = (
     *map(Option, ("following.hidden", "masking_fill", "part", "declarations", "xarray", "writing.home",
                   "writing.keep_names")),
     *(Option(name, bytes=False) for name in (
-        "aggregated", "following.documents", "survey", "unfinished", "inspect", "nodes", "source", "target")),
+        "aggregated", "following.documents", "survey", "unfinished", "inspect", "nodes", "source", "path")),
     # sources
-    Option("form", ("convert", "rechunk", "info", "check", "digest"), SOURCE, "--from", "text",
-           "FORMAT",
+    Option("form", ("convert", "rechunk", "info", "check", "digest"), SOURCE, "--from", "text", "FORMAT",
            "format of the sources (default: by content)"),
-    Option("parser", ("convert", "rechunk", "dump", "info", "check"), SOURCE, "--parser", "text",
-           "MODULE:CLASS",
+    Option("parser", ("convert", "rechunk", "dump", "info", "check"), SOURCE, "--parser", "text", "MODULE:CLASS",
            "read the sources by a parser of VirtualiZarr, such as `virtualizarr.parsers:HDF4Parser` or "
            "`virtual_tiff:VirtualTIFF(ifd=0)`"),
     Option("storage", _OPEN, SOURCE, "--storage-option", "storage options", "NAME=VALUE",
@@ -358,8 +420,7 @@ TABLE: tuple[Option, ...] = (
            help="in a repository, refer to chunks in the files of the source instead of copying them"),
     Option("message", _WRITE, TARGET, "--message", "text", "TEXT",
            "message of a commit (default: one that names the source)", bytes=False),
-    Option("author", _WRITE, TARGET, "--author", "text", "NAME",
-           "author of a commit (default: none)", bytes=False),
+    Option("author", _WRITE, TARGET, "--author", "text", "NAME", "author of a commit (default: none)", bytes=False),
     Option("header_pad", _WRITE, TARGET, "--header-pad", "size", "SIZE",
            "room after the header of a classic netCDF file, for later edits of the header (default: 0)"),
     # chunks and codecs
@@ -369,7 +430,7 @@ TABLE: tuple[Option, ...] = (
     Option("access", _WRITE, CHUNKS, "--access", "text", None,
            "way of reading for which --chunks auto or SIZE chooses lengths: maps of one time, series at one point, or "
            "both (default: map)", ("map", "series", "balanced")),
-    Option("layout", _WRITE, CHUNKS, "--layout", "text", None,
+    Option("arrangement", _WRITE, CHUNKS, "--layout", "text", None,
            "cloud: for reading by ranges; automatic chunks, in netCDF-4 all headers and indexes in front, in Zarr v3 "
            "shards; cmip7: the same in netCDF-4, with warnings for what CMIP7 does not accept (default: that of the "
            "source)", ("cloud", "cmip7")),
@@ -390,8 +451,7 @@ TABLE: tuple[Option, ...] = (
            "those of numcodecs, for which chunks are encoded again (default: common)", ("common", "registered")),
     Option("order", _WRITE, CHUNKS, "--order", "text", None,
            "order of elements in chunks, where the format has a choice (default: that of the source)", ("C", "F")),
-    Option("level", ("convert",), CHUNKS, "-d", "level", "N",
-           "deflate at level 1 to 9, or 0 for no codecs (nccopy)"),
+    Option("level", ("convert",), CHUNKS, "-d", "level", "N", "deflate at level 1 to 9, or 0 for no codecs (nccopy)"),
     Option("shuffle", ("convert",), CHUNKS, "-s", help="shuffle bytes before deflating, with -d (nccopy)"),
     Option("chunkspecs", ("convert",), CHUNKS, "-c", "texts", "SPEC",
            "chunk lengths by dimension (time/10,lat/20; lon/ for all of it) or of one variable (/g1/temp:1,12) "
@@ -405,15 +465,13 @@ TABLE: tuple[Option, ...] = (
            "largest variable to store in the document if its chunks cannot be referenced (default: 4MiB)"),
     Option("writing.base", _REFER, REFERENCES, "--base", "text", "URL",
            "folder or URL where readers find the referenced files (default: where they are now)"),
-    Option("writing.relative", _REFER, REFERENCES, "--relative",
-           help="name referenced files relative to the document"),
+    Option("writing.relative", _REFER, REFERENCES, "--relative", help="name referenced files relative to the document"),
     # the run
     Option("verify", _LINK, RUN, "--verify",
            help="read the target again; publish it only if every value is there", bytes=False, common=True),
     Option("progress", (*_LINK, "check"), RUN, "--progress", "switch",
            help="show progress (default: on a terminal, for long runs)"),
-    Option("resume", _LINK, RUN, "--resume",
-           help="resume a target that the same command has begun", bytes=False),
+    Option("resume", _LINK, RUN, "--resume", help="resume a target that the same command has begun", bytes=False),
     Option("dask", ("convert",), RUN, "--dask", "text", "URL",
            "use a dask cluster with the scheduler at this address", bytes=False),
     Option("scratch", ("rechunk",), RUN, "--scratch", "text", "DIR",

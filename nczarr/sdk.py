@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-SDK_VERSION = 2
+SDK_VERSION = 3
 """Version of the names below: it grows when one is removed, or means something else."""
 
 PLACES: dict[str, tuple[str, ...]] = {
@@ -55,7 +55,8 @@ PLACES: dict[str, tuple[str, ...]] = {
     # options, plans and runs
     "nczarr.options": (
         *("ARGUMENTS", "CONVERTING", "FOLLOWING", "OUTPUT", "READING", "REPORTING", "RUN", "SELECTING", "SOURCE"),
-        *("TARGET", "Following", "Option", "Options"),
+        *("TARGET", "Following", "LayoutOptions", "Option", "Options", "ReadOptions", "RunOptions"),
+        *("TargetOptions", "TextOptions"),
     ),
     "nczarr.plan.plans": ("Conversion", "FilePlan", "Loss", "StorePlan", "StreamPlan"),
     "nczarr.pipeline": ("phases",),
@@ -75,139 +76,67 @@ PLACES: dict[str, tuple[str, ...]] = {
 }
 """Names of the compiler that plugins may use, by the module that defines them."""
 
-if TYPE_CHECKING:
+if TYPE_CHECKING:  # by module, as above; isort would give each name a statement of its own
+    # isort: off
     from nczarr import names as names
     from nczarr.api.builder.foreign_arrays import LazyArrays as LazyArrays
-    from nczarr.api.handle import DatasetHandle as DatasetHandle
-    from nczarr.api.handle import ObjectReader as ObjectReader
+    from nczarr.api.handle import DatasetHandle as DatasetHandle, ObjectReader as ObjectReader
     from nczarr.api.handle import PreparedObject as PreparedObject
     from nczarr.arrays.codecs.table import CodecKind as CodecKind
-    from nczarr.arrays.lazy_numpy import NDArray as NDArray
-    from nczarr.arrays.lazy_numpy import np as np
-    from nczarr.arrays.regions import Index as Index
-    from nczarr.arrays.regions import Region as Region
-    from nczarr.arrays.regions import Selection as Selection
-    from nczarr.arrays.regions import grid_of as grid_of
+    from nczarr.arrays.lazy_numpy import NDArray as NDArray, np as np
+    from nczarr.arrays.regions import Index as Index, Region as Region, Selection as Selection, grid_of as grid_of
     from nczarr.arrays.regions import lengths_of as lengths_of
     from nczarr.arrays.sources.memory import ArrayInMemory as ArrayInMemory
-    from nczarr.arrays.sources.source import ArraySource as ArraySource
-    from nczarr.arrays.sources.source import Descr as Descr
-    from nczarr.arrays.sources.source import Layout as Layout
-    from nczarr.arrays.sources.source import Parts as Parts
-    from nczarr.arrays.sources.source import itemsize as itemsize
-    from nczarr.arrays.sources.source import little_descr as little_descr
+    from nczarr.arrays.sources.source import ArraySource as ArraySource, Descr as Descr, Layout as Layout
+    from nczarr.arrays.sources.source import Parts as Parts, itemsize as itemsize, little_descr as little_descr
     from nczarr.arrays.sources.source import numpy_dtype as numpy_dtype
-    from nczarr.arrays.values.parts import NUMPY as NUMPY
-    from nczarr.arrays.values.parts import Part as Part
-    from nczarr.arrays.values.parts import PartTree as PartTree
-    from nczarr.arrays.values.parts import Types as Types
-    from nczarr.arrays.values.parts import descr as descr
-    from nczarr.arrays.values.parts import is_fixed as is_fixed
-    from nczarr.arrays.values.parts import part_tree as part_tree
-    from nczarr.arrays.values.parts import parts as parts
+    from nczarr.arrays.values.parts import NUMPY as NUMPY, Part as Part, PartTree as PartTree, Types as Types
+    from nczarr.arrays.values.parts import descr as descr, is_fixed as is_fixed, part_tree as part_tree, parts as parts
     from nczarr.arrays.values.parts import size as size
-    from nczarr.ast import ATOMIC as ATOMIC
-    from nczarr.ast import Attribute as Attribute
-    from nczarr.ast import Codec as Codec
-    from nczarr.ast import CompoundType as CompoundType
-    from nczarr.ast import Constant as Constant
-    from nczarr.ast import Dataset as Dataset
-    from nczarr.ast import Dimension as Dimension
-    from nczarr.ast import EnumConstant as EnumConstant
-    from nczarr.ast import EnumType as EnumType
-    from nczarr.ast import Field as Field
-    from nczarr.ast import Group as Group
-    from nczarr.ast import Node as Node
-    from nczarr.ast import OpaqueType as OpaqueType
-    from nczarr.ast import Storage as Storage
-    from nczarr.ast import TypeName as TypeName
-    from nczarr.ast import UserType as UserType
-    from nczarr.ast import Variable as Variable
-    from nczarr.ast import VlenType as VlenType
-    from nczarr.ast.dataset import building as building
-    from nczarr.ast.dataset import groups as groups
-    from nczarr.ast.dataset import map_groups as map_groups
-    from nczarr.ast.frozen import freeze as freeze
-    from nczarr.ast.frozen import frozen as frozen
-    from nczarr.cli import DONE as DONE
-    from nczarr.cli import FAULTY as FAULTY
-    from nczarr.cli import complain as complain
-    from nczarr.cli import misuse as misuse
+    from nczarr.ast import ATOMIC as ATOMIC, Attribute as Attribute, Codec as Codec, CompoundType as CompoundType
+    from nczarr.ast import Constant as Constant, Dataset as Dataset, Dimension as Dimension
+    from nczarr.ast import EnumConstant as EnumConstant, EnumType as EnumType, Field as Field, Group as Group
+    from nczarr.ast import Node as Node, OpaqueType as OpaqueType, Storage as Storage, TypeName as TypeName
+    from nczarr.ast import UserType as UserType, Variable as Variable, VlenType as VlenType
+    from nczarr.ast.dataset import building as building, groups as groups, map_groups as map_groups
+    from nczarr.ast.frozen import freeze as freeze, frozen as frozen
+    from nczarr.cli import DONE as DONE, FAULTY as FAULTY, complain as complain, misuse as misuse
     from nczarr.cli import write_product as write_product
-    from nczarr.cli.options import options_of as options_of
-    from nczarr.cli.options import read_input as read_input
-    from nczarr.cli.parser import Command as Command
-    from nczarr.cli.parser import RunWrapper as RunWrapper
+    from nczarr.cli.options import options_of as options_of, read_input as read_input
+    from nczarr.cli.parser import Command as Command, RunWrapper as RunWrapper
     from nczarr.cli.shared import Messages as Messages
-    from nczarr.diagnostics.report import UNREAD as UNREAD
-    from nczarr.diagnostics.report import CompileError as CompileError
-    from nczarr.diagnostics.report import DataWarning as DataWarning
-    from nczarr.diagnostics.report import Diagnostic as Diagnostic
-    from nczarr.diagnostics.report import Label as Label
-    from nczarr.diagnostics.report import Report as Report
-    from nczarr.diagnostics.report import Severity as Severity
-    from nczarr.diagnostics.report import Source as Source
-    from nczarr.diagnostics.report import Span as Span
-    from nczarr.diagnostics.report import hint as hint
-    from nczarr.diagnostics.report import suggest as suggest
-    from nczarr.diagnostics.secrets import StorageOptions as StorageOptions
-    from nczarr.diagnostics.secrets import show as show
-    from nczarr.link.executor import Executor as Executor
-    from nczarr.link.executor import ExecutorKind as ExecutorKind
-    from nczarr.names.plugin_index import CommandRow as CommandRow
-    from nczarr.names.plugin_index import DeclarationRow as DeclarationRow
-    from nczarr.names.plugin_index import EditRow as EditRow
-    from nczarr.names.plugin_index import FactForm as FactForm
-    from nczarr.names.plugin_index import LocationRow as LocationRow
-    from nczarr.names.plugin_index import Plugin as Plugin
+    from nczarr.diagnostics.report import CompileError as CompileError, DataWarning as DataWarning
+    from nczarr.diagnostics.report import Diagnostic as Diagnostic, Label as Label, Report as Report
+    from nczarr.diagnostics.report import Severity as Severity, Source as Source, Span as Span, UNREAD as UNREAD
+    from nczarr.diagnostics.report import hint as hint, suggest as suggest
+    from nczarr.diagnostics.secrets import StorageOptions as StorageOptions, show as show
+    from nczarr.link.executor import Executor as Executor, ExecutorKind as ExecutorKind
+    from nczarr.names.plugin_index import CommandRow as CommandRow, DeclarationRow as DeclarationRow, EditRow as EditRow
+    from nczarr.names.plugin_index import FactForm as FactForm, LocationRow as LocationRow, Plugin as Plugin
     from nczarr.names.plugin_index import ProtocolRow as ProtocolRow
-    from nczarr.options import ARGUMENTS as ARGUMENTS
-    from nczarr.options import CONVERTING as CONVERTING
-    from nczarr.options import FOLLOWING as FOLLOWING
-    from nczarr.options import OUTPUT as OUTPUT
-    from nczarr.options import READING as READING
-    from nczarr.options import REPORTING as REPORTING
-    from nczarr.options import RUN as RUN
-    from nczarr.options import SELECTING as SELECTING
-    from nczarr.options import SOURCE as SOURCE
-    from nczarr.options import TARGET as TARGET
-    from nczarr.options import Following as Following
-    from nczarr.options import Option as Option
-    from nczarr.options import Options as Options
+    from nczarr.options import ARGUMENTS as ARGUMENTS, CONVERTING as CONVERTING, FOLLOWING as FOLLOWING
+    from nczarr.options import OUTPUT as OUTPUT, READING as READING, REPORTING as REPORTING, RUN as RUN
+    from nczarr.options import SELECTING as SELECTING, SOURCE as SOURCE, TARGET as TARGET, Following as Following
+    from nczarr.options import LayoutOptions as LayoutOptions, Option as Option, Options as Options
+    from nczarr.options import ReadOptions as ReadOptions, RunOptions as RunOptions, TargetOptions as TargetOptions
+    from nczarr.options import TextOptions as TextOptions
     from nczarr.pipeline import phases as phases
-    from nczarr.pipeline.check_request import CheckRequest as CheckRequest
-    from nczarr.pipeline.check_request import Convention as Convention
-    from nczarr.pipeline.check_request import ReaderCheck as ReaderCheck
-    from nczarr.pipeline.check_request import SourceComparison as SourceComparison
+    from nczarr.pipeline.check_request import CheckRequest as CheckRequest, Convention as Convention
+    from nczarr.pipeline.check_request import ReaderCheck as ReaderCheck, SourceComparison as SourceComparison
     from nczarr.pipeline.endpoints import detect_format as detect_format
     from nczarr.pipeline.select.indexing import read_outer as read_outer
-    from nczarr.plan.plans import Conversion as Conversion
-    from nczarr.plan.plans import FilePlan as FilePlan
-    from nczarr.plan.plans import Loss as Loss
-    from nczarr.plan.plans import StorePlan as StorePlan
+    from nczarr.plan.plans import Conversion as Conversion, FilePlan as FilePlan, Loss as Loss, StorePlan as StorePlan
     from nczarr.plan.plans import StreamPlan as StreamPlan
-    from nczarr.registry import ALL_ATOMIC as ALL_ATOMIC
-    from nczarr.registry import CLASSIC_ATOMIC as CLASSIC_ATOMIC
-    from nczarr.registry import PURE_ZARR as PURE_ZARR
-    from nczarr.registry import Arrays as Arrays
-    from nczarr.registry import Capabilities as Capabilities
-    from nczarr.registry import ChunkKeys as ChunkKeys
-    from nczarr.registry import Display as Display
-    from nczarr.registry import Format as Format
-    from nczarr.registry import ReadingTraits as ReadingTraits
-    from nczarr.registry import RepresentedStore as RepresentedStore
+    from nczarr.registry import ALL_ATOMIC as ALL_ATOMIC, CLASSIC_ATOMIC as CLASSIC_ATOMIC, PURE_ZARR as PURE_ZARR
+    from nczarr.registry import Arrays as Arrays, Capabilities as Capabilities, ChunkKeys as ChunkKeys, Format as Format
+    from nczarr.registry import Display as Display, ReadingTraits as ReadingTraits, RepresentedStore as RepresentedStore
     from nczarr.registry import TargetTraits as TargetTraits
     from nczarr.semantics import check as check
-    from nczarr.semantics.checked import Checked as Checked
-    from nczarr.semantics.checked import Namesake as Namesake
-    from nczarr.semantics.checked import Omission as Omission
-    from nczarr.semantics.checked import Tables as Tables
-    from nczarr.semantics.checked import Unchecked as Unchecked
-    from nczarr.semantics.checked import tables as tables
+    from nczarr.semantics.checked import Checked as Checked, Namesake as Namesake, Omission as Omission
+    from nczarr.semantics.checked import Tables as Tables, Unchecked as Unchecked, tables as tables
     from nczarr.stores.base import Store as Store
-    from nczarr.stores.url import Location as Location
-    from nczarr.stores.url import LocationKind as LocationKind
-    from nczarr.stores.url import Repository as Repository
+    from nczarr.stores.url import Location as Location, LocationKind as LocationKind, Repository as Repository
+    # isort: on
 
 _MODULES = {name: module for module, its_names in PLACES.items() for name in its_names}
 

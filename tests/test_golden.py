@@ -29,7 +29,7 @@ def blocks(name: str) -> Callable[[Checked], bytes]:
 
     def made(checked: Checked) -> bytes:
         report = Report()
-        options = Options(allow_loss=frozenset({"all"}), special=True)
+        options = Options.of(allow_loss=frozenset({"all"}), special=True)
         form = endpoints.target_format("", name, report)
         assert form is not None
         pieces = phases.blocks(checked, form, report, options)

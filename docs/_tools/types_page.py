@@ -140,7 +140,7 @@ def lies(sample: Sample, form: str) -> Lies:
         return stream(checked)
     found = endpoints.target_format("", form, report)
     assert found is not None
-    keys = phases.keys(checked, found, report, Options(allow_loss=frozenset({"all"})))
+    keys = phases.keys(checked, found, report, Options.of(allow_loss=frozenset({"all"})))
     assert keys is not None
     losses = [
         each.code for each in report.list_sorted() if each.code.startswith("lost-") and each.code != "lost-annotations"
@@ -210,7 +210,7 @@ def classic(checked: Checked) -> Lies:
         report = Report()
         form = endpoints.target_format("", "netcdf3", report)
         assert form is not None
-        settled = endpoints.settle(checked, form, report, Options(kind=kind))
+        settled = endpoints.settle(checked, form, report, Options.of(kind=kind))
         pieces = settled and phases.text(checked, settled[0], report, settled[1])
         if pieces:
             place = lay_out(checked, kind).places["/v"]
@@ -232,7 +232,7 @@ def hdf5(checked: Checked) -> Lies:
     assert form is not None
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "t.h5"
-        assert phases.write(checked, str(path), form, report, Options(kind="nc4")), report.list_sorted()
+        assert phases.write(checked, str(path), form, report, Options.of(kind="nc4")), report.list_sorted()
         with h5py.File(path) as file:
             dataset = file["v"].id
             text = f"DATATYPE {datatype(dataset.get_type())}\n"

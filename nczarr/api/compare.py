@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from nczarr.diagnostics.report import UNREAD, CompileError, Report
 from nczarr.names import list_texts
-from nczarr.options import DEFAULT_MEMORY, FOLLOWING, Following, Options
+from nczarr.options import DEFAULT_MEMORY, FOLLOWING, Following, Options, RunOptions
 from nczarr.pipeline.compare.difference import Difference, Tolerance
 from nczarr.pipeline.select.selection import Subset
 
@@ -109,7 +109,7 @@ def check(
     from nczarr.pipeline.code_filter import CodeFilter, check_codes
     from nczarr.registry import Format
 
-    options = options_from(kind=kind, following=following, storage_options=storage_options)._replace(special=False)
+    options = options_from(kind=kind, following=following, storage_options=storage_options).change(special=False)
     report, codes = Report(), CodeFilter(check_codes(list_texts(select)), check_codes(list_texts(ignore)))
     if combine:
         if readers or schema is not None or kind is not None or cf:
@@ -144,7 +144,7 @@ def check(
     )
     if isinstance(opened, DatasetHandle):
         report.hides = codes.hides_warning
-        report_losses(opened, report, options)
+        report_losses(opened, report, options.run)
         for diagnostic in opened.diagnostics:
             if diagnostic not in opened.losses:
                 report.add(diagnostic)
@@ -284,7 +284,7 @@ def digest(
     )
     if checked is None:
         raise CompileError(report.list_sorted())
-    return digest_of(checked, Options(memory=memory, workers=workers)).whole
+    return digest_of(checked, RunOptions(memory=memory, workers=workers)).whole
 
 
 def _complete(dataset: Dataset, storage_options: Mapping[str, Any] | None) -> Checked:
@@ -293,7 +293,7 @@ def _complete(dataset: Dataset, storage_options: Mapping[str, Any] | None) -> Ch
 
     handle = _open(dataset, storage_options)
     report = Report()
-    refuse(handle.checked, Options(), report, DAMAGE)
+    refuse(handle.checked, RunOptions(), report, DAMAGE)
     missing = [*report.list_sorted(), *(each for each in handle.diagnostics if each.code in UNREAD)]
     if missing:
         raise CompileError(missing)

@@ -13,10 +13,10 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, Unpack, cast
 
 from nczarr.api.node_handles import GroupHandle
-from nczarr.api.options import TargetOptions, options_from, takes
+from nczarr.api.options import KeysOptions, options_from, takes
 from nczarr.ast import Dataset
 from nczarr.diagnostics.report import OMITTED, UNREAD, CompileError, DataWarning, Diagnostic, Report, Source
-from nczarr.options import FOLLOWING, Aggregation, Following, Options
+from nczarr.options import FOLLOWING, Aggregation, Following, Options, RunOptions
 
 if TYPE_CHECKING:
     from types import TracebackType
@@ -223,8 +223,8 @@ class DatasetHandle(GroupHandle):
         """
         return self._text("ast")
 
-    @takes(TargetOptions)
-    def to_keys(self, format: str = "nczarr", **options: Unpack[TargetOptions]) -> Mapping[str, bytes]:  # noqa: A002
+    @takes(KeysOptions)
+    def to_keys(self, format: str = "nczarr", **options: Unpack[KeysOptions]) -> Mapping[str, bytes]:  # noqa: A002
         """Return the store that `nczarr.write` would make, in memory.
 
         Parameters
@@ -232,7 +232,7 @@ class DatasetHandle(GroupHandle):
         format : str
             Format of the store.
         **options
-            The options of `nczarr.api.options.TargetOptions`.
+            The options of `nczarr.api.options.KeysOptions`.
 
         Returns
         -------
@@ -261,7 +261,7 @@ class DatasetHandle(GroupHandle):
         report = Report()
         form = endpoints.target_format("", format, report)
         settings = options_from(**options)
-        checked = report_losses(self, report, settings)
+        checked = report_losses(self, report, settings.run)
         keys = None if form is None else phases.keys(checked, form, report, settings)
         if keys is None or report.errors:
             raise CompileError(report.list_sorted())
@@ -273,7 +273,7 @@ class DatasetHandle(GroupHandle):
 
         report = Report()
         form = endpoints.target_format("", form_name, report)
-        pieces = None if form is None else phases.text(self.checked, form, report, Options(special=True))
+        pieces = None if form is None else phases.text(self.checked, form, report, Options.of(special=True))
         if pieces is None:
             raise CompileError(report.list_sorted())
         return b"".join(pieces).decode("utf-8")
@@ -556,7 +556,7 @@ def omission(handle: DatasetHandle) -> str:
     return f"content of the dataset was left out: {listed}{more}"
 
 
-def report_losses(handle: DatasetHandle, report: Report, options: Options) -> Checked:
+def report_losses(handle: DatasetHandle, report: Report, run: RunOptions) -> Checked:
     """Report content omitted when a dataset was opened, as errors, or as warnings if the options allow it.
 
     Return the content; what is left of cut variables can be read if the options allow it. Writing
@@ -564,12 +564,12 @@ def report_losses(handle: DatasetHandle, report: Report, options: Options) -> Ch
     """
     checked = handle.checked
     for loss in (one for one in handle.losses if one.code != OMITTED):  # writers refuse `Checked.omitted`
-        allowed = options.accepts(loss.code)
+        allowed = run.accepts(loss.code)
         helps = () if allowed else (f"`allow_loss={loss.code!r}` writes the rest",)
         report.lose(loss._replace(helps=helps), allowed=allowed)
     cut = {
         path: {"": replace(cast("Any", parts[""]), strict=False)}
         for path, parts in checked.parts.items()
-        if options.accepts("omitted-object") and getattr(parts.get(""), "strict", False)
+        if run.accepts("omitted-object") and getattr(parts.get(""), "strict", False)
     }
     return checked._replace(parts={**checked.parts, **cut}) if cut else checked

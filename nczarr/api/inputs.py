@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, TypeAlias, cast
 from nczarr.api.handle import DatasetHandle, find_object_reader, open_object, report_losses
 from nczarr.ast import Dataset as Tree
 from nczarr.diagnostics.report import CompileError, Report
-from nczarr.options import Options
+from nczarr.options import Options, RunOptions
 from nczarr.pipeline.phases import Input, for_reading, input_at
 
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ def _list_inputs(sources: Iterable[Dataset], options: Options, form: str | None,
     """Return sources in order; open datasets belong to this process, and are named by their numbers if need be."""
     reading = for_reading(options, values=values)
     return [
-        Input(source.dataset.name or f"dataset {number}", partial(_check, source, options))
+        Input(source.dataset.name or f"dataset {number}", partial(_check, source, options.run))
         if isinstance(source, DatasetHandle)
         else input_at(os.fspath(source), reading, form)
         for number, source in enumerate(map(open_if_object, sources), 1)
@@ -54,9 +54,9 @@ def open_if_object(source: Dataset) -> str | os.PathLike[str] | DatasetHandle:
     return source if isinstance(source, str | os.PathLike | DatasetHandle) else open_object(source, Options())
 
 
-def _check(source: DatasetHandle, options: Options, report: Report) -> Checked | None:
+def _check(source: DatasetHandle, run: RunOptions, report: Report) -> Checked | None:
     """Return the content of an open dataset; None if reading it lost values."""
-    checked = report_losses(source, report, options)
+    checked = report_losses(source, report, run)
     return None if report.errors else checked
 
 

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypedDict, TypeVar, Unpack, cast
 from nczarr import names
 from nczarr.ast.dataset import KIND_SPELLINGS
 from nczarr.diagnostics.secrets import StorageOptions
-from nczarr.options import WHOLE, Aggregation, Following, Options, Writing, chunk_request
+from nczarr.options import PARTS, WHOLE, Aggregation, Following, Options, Writing, chunk_request
 from nczarr.pipeline.select.selection import Section, Subset
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 Function = TypeVar("Function", bound=Callable[..., Any])
 
 
-class TargetOptions(TypedDict, total=False):
+class KeysOptions(TypedDict, total=False):
     """Options of a target."""
 
     kind: str | None
@@ -83,7 +83,7 @@ class TargetOptions(TypedDict, total=False):
     """Bytes that the variables of a netCDF file or archive may declare in all. Example: `max_size=64 << 30`."""
 
 
-class WriteOptions(TargetOptions, total=False):
+class WriteOptions(KeysOptions, total=False):
     """Options of a target and of the run."""
 
     memory: int
@@ -234,8 +234,9 @@ def options_from(**arguments: Unpack[ConvertOptions]) -> Options:
     for shape in shards.values():
         if isinstance(shape, str) and shape not in ("auto", "append", "none"):
             raise ValueError(f"{shape!r} is not a shape of shards; use auto, append, none or lengths")
-    return Options(
+    return Options.of(
         **values,
+        arrangement=arguments.get("layout"),
         kind=None if kind is None else KIND_SPELLINGS[str(kind)],
         chunks={
             name: chunk_request(one) if isinstance(one, str) else _lengths(one) or () for name, one in chunks.items()
@@ -285,15 +286,15 @@ _MAPPINGS: dict[str, Mapping[str, object]] = {
 }
 """Options that are mappings, with an example."""
 
-_SAME = ConvertOptions.__annotations__.keys() & set(Options._fields) - {
+_SAME = ConvertOptions.__annotations__.keys() & PARTS.keys() - {
     *("kind", "chunks", "shards", "codecs", "allow_loss", *SubsetOptions.__annotations__)
 }
 """Options passed on unchanged."""
 
 _DEFAULTS: Mapping[str, Any] = {
-    **Options._field_defaults,
+    **{name: Options().find(name) for name in PARTS},
     "aggregation": "expand",
-    **dict.fromkeys(("chunks", "shards", "codecs", "storage_options", "from_format")),
+    **dict.fromkeys(("layout", "chunks", "shards", "codecs", "storage_options", "from_format")),
     **dict.fromkeys(("allow_loss", "variables", "groups", "sections"), ()),
     **dict.fromkeys(("dims", "sel", "nearest"), MappingProxyType({})),
     "fixed": False,

@@ -74,8 +74,8 @@ def rechunk(
 
     report, path = Report(), os.fspath(target)
     subset = subset_from(report, **options)
-    settings = options_from(**options)._replace(scratch="" if scratch is None else os.fspath(scratch))
-    if not (settings.chunks or settings.shards or settings.layout):
+    settings = options_from(**options).change(scratch="" if scratch is None else os.fspath(scratch))
+    if not (settings.layout.chunks or settings.layout.shards or settings.layout.arrangement):
         raise ValueError("chunks={…}: name the chunk lengths of the target")
     if options.get("dask") is not None or options.get("fixed"):
         raise TypeError("rechunk takes no cluster (dask), and leaves unlimited dimensions as they are (fixed)")

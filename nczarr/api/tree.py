@@ -57,7 +57,7 @@ def parse(text: str | bytes, *, language: str | None = None, name: str = "<text>
     checked = None
     if not report.errors:
         chosen = None if form is None else registry.find_format(form.name)
-        checked = phases.read(Source(name, data), report, Options(special=True, aggregation="keep"), chosen)
+        checked = phases.read(Source(name, data), report, Options.of(special=True, aggregation="keep"), chosen)
     if checked is None or report.errors:
         raise CompileError(report.list_sorted())
     return checked.dataset

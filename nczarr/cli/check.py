@@ -176,7 +176,7 @@ def run(arguments: argparse.Namespace) -> int:
         from nczarr.pipeline.check import find_schema_check
 
         if not schemas:
-            schemas.append(find_schema_check().read(str(asked_schema), report, options._replace(kind=None)))
+            schemas.append(find_schema_check().read(str(asked_schema), report, options.change(kind=None)))
         return schemas[0]
 
     def check_one(path: str) -> None:

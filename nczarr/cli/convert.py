@@ -17,7 +17,7 @@ from nczarr.cli.progress import CommandResult, print_plan, progress, summary
 from nczarr.cli.shared import Messages
 from nczarr.diagnostics.report import Report
 from nczarr.diagnostics.secrets import StorageOptions, show
-from nczarr.options import ARGUMENTS, TARGET, WHOLE, Options
+from nczarr.options import ARGUMENTS, TARGET, WHOLE, Options, RunOptions
 from nczarr.pipeline.select.selection import Subset
 from nczarr.stores import local_paths
 from nczarr.stores.url import is_remote
@@ -164,21 +164,21 @@ def run(arguments: argparse.Namespace) -> int:
         codec = codec_of(arguments.level, shuffle=arguments.shuffle)
     except ValueError as error:
         return misuse("convert", str(error))
-    codecs = options.codecs if codec is None else {"": codec, **options.codecs}
-    options = options._replace(chunks={**chunks, **options.chunks}, codecs=codecs)
+    codecs = options.layout.codecs if codec is None else {"": codec, **options.layout.codecs}
+    options = options.change(chunks={**chunks, **options.layout.chunks}, codecs=codecs)
     messages = Messages(arguments)
     work = _Conversions(arguments, options, messages)
-    with _share_verification(options):
+    with _share_verification(options.run):
         status = messages.guard(work.prepare, *work.conversions)
     work.sum_up()
     return status
 
 
-def _share_verification(options: Options) -> AbstractContextManager[None]:
+def _share_verification(run: RunOptions) -> AbstractContextManager[None]:
     """Return the block in which all targets of a run with `--verify` are read by one process."""
     from nczarr.names.plugin_index import list_own, load_part
 
-    place = list_own("verification").get("share") if options.verify else None
+    place = list_own("verification").get("share") if run.verify else None
     return nullcontext() if place is None else load_part(place)()
 
 
@@ -221,7 +221,7 @@ class _Conversions:
             from nczarr.link.target import indivisible
 
             indivisible("standard input and output belong to one process", report)
-        targets = destinations(asked.sources, asked.target, asked.to, self.options.storage, report)
+        targets = destinations(asked.sources, asked.target, asked.to, self.options.run.storage, report)
         if subset is not None and targets is not None and not report.errors:
             self.subset, self.targets = subset, targets
 
@@ -281,8 +281,8 @@ class _Conversions:
 
     def _propose_layout(self, ready: ReadyConversion, conversion: Conversion) -> None:
         """Say what `--layout cloud` would do better, if the command states no chunks."""
-        options = self.options
-        if options.chunks or options.shards or options.layout or conversion.copied_chunks < MANY_CHUNKS:
+        layout = self.options.layout
+        if layout.chunks or layout.shards or layout.arrangement or conversion.copied_chunks < MANY_CHUNKS:
             return
         from nczarr import registry
         from nczarr.pipeline.endpoints import has_layouts

@@ -22,10 +22,7 @@ if TYPE_CHECKING:
 
 EXAMPLES = (
     ("compare a file with its copy in another format", "diff ocean.nc ocean.zarr"),
-    (
-        "compare one variable, and allow for rounding",
-        "diff ocean.nc ocean.zarr --var temp --tolerance rel:1e-6",
-    ),
+    ("compare one variable, and allow for rounding", "diff ocean.nc ocean.zarr --var temp --tolerance rel:1e-6"),
 )
 
 
@@ -145,7 +142,7 @@ def _diff(arguments: argparse.Namespace, tolerance: Tolerance | None, messages: 
     sides = choose_parts(one, other, subset, report, arguments.side)
     for side in sides or ():
         if arguments.data:
-            refuse(side, options, report, DAMAGE)
+            refuse(side, options.run, report, DAMAGE)
     if sides is None or report.errors:
         return 0
     for judgement in _list_judgements():

@@ -82,8 +82,8 @@ class _Digests:
             return None
         part = choose_part(checked, subset, report)
         if part is not None:
-            refuse(part, options, report, DAMAGE)
-        return None if part is None or report.errors else digest(part, options)
+            refuse(part, options.run, report, DAMAGE)
+        return None if part is None or report.errors else digest(part, options.run)
 
     def print(self, path: str) -> None:
         """Print the digests of a source."""

@@ -29,12 +29,7 @@ def parser() -> Command:
     )
     subparser.option(ARGUMENTS, "source", metavar="SRC", help="file, store or URL to print; - is standard input")
     subparser.option(
-        TEXT,
-        "--as",
-        dest="form",
-        choices=FORMS,
-        default=FORMS[0],
-        help=f"form of the text (default: {FORMS[0]})",
+        TEXT, "--as", dest="form", choices=FORMS, default=FORMS[0], help=f"form of the text (default: {FORMS[0]})"
     )
     subparser.option(TEXT, "--to", metavar="FORMAT", help=f"with --as keys, format of the store (default: {STORE})")
     return subparser.complete()
@@ -60,10 +55,10 @@ def _dump(arguments: argparse.Namespace, options: Options, messages: Messages) -
     checked = read_input(arguments.source, messages.report, options)
     if checked is None or messages.report.errors:
         return
-    if options.name is None and not checked.dataset.name:
+    if options.text.name is None and not checked.dataset.name:
         from nczarr.names import stem
 
-        options = options._replace(name=stem(arguments.source) or None)
+        options = options.change(name=stem(arguments.source) or None)
     name = arguments.to or arguments.form
     form = find_format(name)
     if arguments.to is not None and (form is None or form.emit is None):

@@ -13,19 +13,13 @@ from nczarr.registry import ALL_ATOMIC, USER_TYPES, Capabilities, Format
 
 HEADINGS = ("format", "what it is", "suffixes", "reads", "writes", "keeps")
 
-EXAMPLES = (
-    ("list the formats", "formats"),
-    ("make a table for a Markdown page", "formats --as markdown"),
-)
+EXAMPLES = (("list the formats", "formats"), ("make a table for a Markdown page", "formats --as markdown"))
 
 
 def parser() -> Command:
     """Return the parser of `formats`."""
     subparser = Command(
-        "formats",
-        "[OPTION]…",
-        "List the formats that can be read and written, and what each one keeps.",
-        EXAMPLES,
+        "formats", "[OPTION]…", "List the formats that can be read and written, and what each one keeps.", EXAMPLES
     )
     subparser.option(
         TEXT,

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from nczarr.diagnostics.report import Source
 from nczarr.diagnostics.secrets import StorageOptions
-from nczarr.options import TABLE, WHOLE, Following, Options, Writing, chunk_request
+from nczarr.options import PARTS, TABLE, WHOLE, Following, Options, Writing, chunk_request
 from nczarr.pipeline.select.selection import CoordinateRange, DimensionRange, Section, Subset
 
 if TYPE_CHECKING:
@@ -83,11 +83,11 @@ def options_of(arguments: argparse.Namespace, **others: Any) -> Options:
     fields: dict[str, dict[str, Any]] = {"": others, "writing": {}, "following": {}}
     for row in TABLE:
         holder, _, name = row.name.rpartition(".")
-        if holder in fields and (holder or name in Options._fields) and row.flags and hasattr(arguments, row.name):
+        if holder in fields and (holder or name in PARTS) and row.flags and hasattr(arguments, row.name):
             value = getattr(arguments, row.name)
             value = _VALUES[row.takes](value) if row.takes in _VALUES else value
             fields[holder][name] = value | others.get(name, frozenset()) if row.takes == "losses" else value
-    return Options(**fields[""], writing=Writing(**fields["writing"]), following=Following(**fields["following"]))
+    return Options.of(**fields[""], writing=Writing(**fields["writing"]), following=Following(**fields["following"]))
 
 
 def subset_of(arguments: argparse.Namespace, report: Report) -> Subset | None:

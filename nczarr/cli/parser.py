@@ -5,12 +5,11 @@ from __future__ import annotations
 import argparse
 import re
 from collections.abc import Callable, Collection, Iterator, Sequence
-from operator import attrgetter
 from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 
 from nczarr.cli import write_product
 from nczarr.names import list_first, readable
-from nczarr.options import OUTPUT, SECTIONS, TABLE, Option, Options, parse_size
+from nczarr.options import OUTPUT, PARTS, SECTIONS, TABLE, Option, Options, parse_size
 
 if TYPE_CHECKING:
     from nczarr.ast import Kind
@@ -196,8 +195,8 @@ def _settings(row: Option) -> dict[str, Any]:
         text = text.format(choices[0])
     if row.takes in REPEATABLE:
         return {"action": "append", "default": [], "type": PARSERS.get(row.takes), "metavar": row.metavar, "help": text}
-    if default is None and row.name.split(".")[0] in Options._fields:
-        default = attrgetter(row.name)(Options())
+    if default is None and row.name.split(".")[0] in PARTS:
+        default = Options().find(row.name)
     return {
         "type": PARSERS.get(row.takes),
         "choices": choices,

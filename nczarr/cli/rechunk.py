@@ -49,7 +49,7 @@ def run(arguments: argparse.Namespace) -> int:
         options = options_of(arguments, special=True)
     except ValueError as error:
         return misuse("rechunk", str(error))
-    if not (options.chunks or options.shards or options.layout):
+    if not (options.layout.chunks or options.layout.shards or options.layout.arrangement):
         return misuse("rechunk", "name the chunk lengths of the target with --chunks, such as time=100,lat=20")
     messages = Messages(arguments)
     return messages.guard(lambda: _rechunk(arguments, options, messages))

@@ -38,7 +38,7 @@ def write(
     if the target cannot be written, FileExistsError if it exists and may not be
     overwritten.
     """
-    if plan.options.scratch is not None:
+    if plan.options.run.scratch is not None:
         from nczarr.link.stages import plan_stages
 
         plan = plan_stages(plan, path)
@@ -61,11 +61,11 @@ def pieces(plan: Plan, report: Report) -> Iterator[bytes]:
 
 def _cluster(plan: StorePlan) -> AbstractContextManager[Executor | None]:
     """Return the cluster that runs the tasks; None: this process does. Raises OSError."""
-    if plan.options.dask is None:
+    if plan.options.run.dask is None:
         return nullcontext()
     from nczarr.link.executor import connect
 
-    return connect(plan.options.dask)
+    return connect(plan.options.run.dask)
 
 
 def _write_store(
@@ -99,7 +99,7 @@ def _write_store(
             report.error(
                 "target-exists",
                 f"`{secrets.show(path)}` {error.strerror or 'exists'}",
-                helps=helps if plan.options.resume else [],
+                helps=helps if plan.options.run.resume else [],
             )
             return False
         fill(plan, target.store, report, counts, cluster)
@@ -133,7 +133,7 @@ def _note_removed(failure: BaseException, path: str, plan: StorePlan, removed: S
         return
     done = "were removed" if removed.remains is None else f"are removed in the background, from `{removed.remains}`"
     failure.add_note(f"`{secrets.show(path)}` is incomplete; its finished chunks ({chunks}) {done}")
-    if plan.options.source is not None and not path.lower().endswith(".zip") and plan.form.store.begins is None:
+    if plan.options.reading.source is not None and not path.lower().endswith(".zip") and plan.form.store.begins is None:
         failure.add_note("with `--resume`, finished chunks are kept and the same command continues")
 
 

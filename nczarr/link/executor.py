@@ -10,7 +10,7 @@ from nczarr.arrays.execution.counts import Counts
 from nczarr.diagnostics.report import Report
 from nczarr.link.tasks import WrittenPart
 from nczarr.names.plugin_index import find_place, load_part
-from nczarr.options import Options
+from nczarr.options import RunOptions
 from nczarr.stores.base import Store
 
 NAME = "dask"
@@ -26,7 +26,7 @@ class Executor(Protocol):
         self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None
     ) -> None: ...
 
-    def link(self, numbered: Iterator[tuple[int, WrittenPart]], store: Store, options: Options, counts: Counts) -> None:
+    def link(self, numbered: Iterator[tuple[int, WrittenPart]], store: Store, run: RunOptions, counts: Counts) -> None:
         """Write all data keys of some arrays; nothing is active after it ends. Raises OSError, CompileError."""
 
     def results(self, function: Callable[..., Any], arguments: Iterable[tuple[Any, ...]]) -> Generator[Any, None, None]:

@@ -29,7 +29,7 @@ def write(
     from nczarr.stores.open import write_beside
 
     done, build = True, plan.form.target.build
-    with note_interruption(path), write_beside(path, plan.options.storage.of("target")) as unfinished:
+    with note_interruption(path), write_beside(path, plan.options.run.storage.of("target")) as unfinished:
         place = unfinished.path
         with add_path_to_errors(path):
             if build is None:

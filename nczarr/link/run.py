@@ -49,7 +49,7 @@ from nczarr.link.tasks import (
     is_far,
     tasks,
 )
-from nczarr.options import Options
+from nczarr.options import RunOptions
 from nczarr.plan.plans import StorePlan
 from nczarr.stores.base import HELD, Store
 from nczarr.stores.ranges import Range
@@ -241,13 +241,13 @@ def steps(plan: StorePlan) -> Iterator[Step]:
         yield Step(array.path, array.part, array.route, chunks, layout.chunks, size)
 
 
-def link(numbered: Iterable[tuple[int, WrittenPart]], store: Store, options: Options, counts: Counts) -> None:
+def link(numbered: Iterable[tuple[int, WrittenPart]], store: Store, run: RunOptions, counts: Counts) -> None:
     """Write all data keys of some arrays. Raises OSError if the store fails."""
     numbered_parts = list(numbered)
     far = any(is_far(array, store) for _, array in numbered_parts)
-    with Crew(options.workers or (DISTANT_WORKERS if far else None), options.memory) as crew:
-        run = PlanRun(store, TaskSize(MOST, FETCHED if far else BATCH, options.memory, crew.workers), counts)
-        run.settle(crew.results(chain.from_iterable(starmap(run.works, numbered_parts))))
+    with Crew(run.workers or (DISTANT_WORKERS if far else None), run.memory) as crew:
+        plan_run = PlanRun(store, TaskSize(MOST, FETCHED if far else BATCH, run.memory, crew.workers), counts)
+        plan_run.settle(crew.results(chain.from_iterable(starmap(plan_run.works, numbered_parts))))
 
 
 def perform(array: WrittenPart, task: Task, store: Store, memory: int) -> Counts:

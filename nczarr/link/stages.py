@@ -30,7 +30,7 @@ from nczarr.diagnostics.report import Report
 from nczarr.diagnostics.secrets import show
 from nczarr.link.run import link
 from nczarr.link.tasks import WrittenPart, arrays, is_complete
-from nczarr.options import Options
+from nczarr.options import Options, RunOptions
 from nczarr.plan.plans import FilePlan, PartTarget, Plan, StorePlan
 from nczarr.registry import ChunkKeys
 from nczarr.stores import local_paths
@@ -79,7 +79,7 @@ def list_passes(plan: Plan, report: Report) -> list[PartPasses]:
             check_chunk(plan, array.path, array.part, array.decoded, report)
             if array.source is not None:
                 chunks = array.target.layout.chunks
-                listed.append(_passes_of(array.path, array.part, array.source, array.unit, chunks, options))
+                listed.append(_passes_of(array.path, array.part, array.source, array.unit, chunks, options.run))
         return listed
     from nczarr.link.files import steps
 
@@ -87,31 +87,26 @@ def list_passes(plan: Plan, report: Report) -> list[PartPasses]:
         source = plan.checked.parts[step.path][step.part]
         shape = source.layout.shape
         chunks = step.shape if len(step.shape) == len(shape) else shape  # lists are written in one stream
-        listed.append(_passes_of(step.path, step.part, source, None, chunks, options))
+        listed.append(_passes_of(step.path, step.part, source, None, chunks, options.run))
     return listed
 
 
 def _passes_of(
-    path: str,
-    part: str,
-    source: ArraySource,
-    unit: tuple[int, ...] | None,
-    chunks: tuple[int, ...],
-    options: Options,
+    path: str, part: str, source: ArraySource, unit: tuple[int, ...] | None, chunks: tuple[int, ...], run: RunOptions
 ) -> PartPasses:
     """Return the passes of one part. `unit`: lengths of a key; None: chunks in C order."""
-    workers = options.workers or (DISTANT_WORKERS if source.distant else min(8, processors()))
-    budget = Budget(options.memory, workers, ordered=unit is None)
+    workers = run.workers or (DISTANT_WORKERS if source.distant else min(8, processors()))
+    budget = Budget(run.memory, workers, ordered=unit is None)
     return PartPasses(path, part, source, chunks, plan_passes(source, unit or chunks, chunks, budget))
 
 
 def plan_stages(plan: Plan, path: str) -> Plan:
     """Return the plan of a target at a path or URL with the first passes of arrays that need two."""
-    if plan.options.scratch is None or not isinstance(plan, StorePlan | FilePlan):
+    if plan.options.run.scratch is None or not isinstance(plan, StorePlan | FilePlan):
         return plan
     staged = [part for part in list_passes(plan, Report()) if part.passes.scratch is not None]
-    if not staged and os.path.isdir(local_paths.parent_of(scratch_path(path, plan.options))):
-        _remove_others(scratch_path(path, plan.options))
+    if not staged and os.path.isdir(local_paths.parent_of(scratch_path(path, plan.options.run))):
+        _remove_others(scratch_path(path, plan.options.run))
     return plan._replace(
         stages={(part.path, part.part): partial(lend_scratch, part, path, plan.options) for part in staged}
     )
@@ -126,7 +121,7 @@ def lend_scratch(part: PartPasses, target: str, options: Options) -> Iterator[Ar
     scratch, layout = part.passes.scratch, part.source.layout
     assert scratch is not None
     layout = layout._replace(chunks=scratch.chunks, codecs=(), shards=scratch.block, order="C")
-    path = scratch_path(target, options)
+    path = scratch_path(target, options.run)
     store = _begin(part, layout, path, options)
     try:
         _check_room(part, store)
@@ -134,7 +129,7 @@ def lend_scratch(part: PartPasses, target: str, options: Options) -> Iterator[Ar
             part.path, part.part, KEYS, PartTarget(layout, find_unwritten(part.source)), part.source,
             choose_route(part.source, layout),
         )  # fmt: skip
-        link([(0, written)], store, options, Counts())
+        link([(0, written)], store, options.run, Counts())
         dtype = layout.dtype if isinstance(layout.dtype, str) else little_descr(layout.dtype)
         encoding = Encoding(dtype, index_steps=INDEX)
         yield KeyChunkArray(layout, DirectoryStore(store.path), KEYS, encoding, undefined=part.source.undefined)
@@ -145,10 +140,10 @@ def lend_scratch(part: PartPasses, target: str, options: Options) -> Iterator[Ar
     _remove(store)
 
 
-def scratch_path(target: str, options: Options) -> str:
+def scratch_path(target: str, run: RunOptions) -> str:
     """Return the path of the scratch array for a target: its name and a digest of its place, in a folder."""
     place = absolute(target)
-    folder = options.scratch or (tempfile.gettempdir() if is_remote(target) else local_paths.parent_of(place))
+    folder = run.scratch or (tempfile.gettempdir() if is_remote(target) else local_paths.parent_of(place))
     name = local_paths.name_of(place) if not is_remote(target) else "target"
     digest = hashlib.sha256(os.fsencode(place)).hexdigest()[:8]
     return local_paths.join(folder, add_end(name, f".{digest}.scratch"))
@@ -158,11 +153,12 @@ def _begin(part: PartPasses, layout: Layout, path: str, options: Options) -> Dir
     """Begin or continue a scratch array; remove those of dead runs: only this one holds the target's lock."""
     from nczarr.stores.stat import identity
 
-    source_identity = None if options.source is None else identity(options.source, options.storage.of("source"))
-    content = (__version__, source_identity, options.part, part.path, part.part, layout)
+    source = options.reading.source
+    source_identity = None if source is None else identity(source, options.run.storage.of("source"))
+    content = (__version__, source_identity, options.target.part, part.path, part.part, layout)
     fingerprint = None if source_identity is None else hashlib.sha256(repr(content).encode()).hexdigest()
-    journal = StoreJournal(fingerprint, "" if options.source is None else show(options.source), run=os.urandom(8).hex())
-    store = DirectoryTarget(path, journal=journal, resume=options.resume)
+    journal = StoreJournal(fingerprint, "" if source is None else show(source), run=os.urandom(8).hex())
+    store = DirectoryTarget(path, journal=journal, resume=options.run.resume)
     _remove_others(path, store.path)
     return store
 
@@ -200,7 +196,7 @@ def link_in_stages(numbered: list[tuple[int, WrittenPart]], plan: StorePlan, sto
         return (array.path, array.part) in plan.stages and not is_complete(array, store)
 
     staged = [entry for entry in numbered if is_staged(entry[1])]
-    link([entry for entry in numbered if entry not in staged], store, plan.options, counts)
+    link([entry for entry in numbered if entry not in staged], store, plan.options.run, counts)
     for number, array in staged:
         with plan.stages[array.path, array.part]() as source:
-            link([(number, array._replace(source=source))], store, plan.options, counts)
+            link([(number, array._replace(source=source))], store, plan.options.run, counts)

@@ -141,23 +141,23 @@ def fill(
     """Write the whole plan, on a cluster if one is given; return counts. Raises OSError if the store fails."""
     counts = Counts() if counts is None else counts
     if store.documents_first:
-        put_metadata(plan, store, report, plan.options.workers or DISTANT_WORKERS)
+        put_metadata(plan, store, report, plan.options.run.workers or DISTANT_WORKERS)
         if report.errors:
             return counts
     numbered: Iterator[tuple[int, WrittenPart]] = iter(enumerate(arrays(plan)))
     capabilities = plan.form.capabilities
     if capabilities.arrays is not None and capabilities.arrays.by_reference:
-        numbered = refer(numbered, cast("ReferringStore", store), plan.options.writing.inline, counts)
+        numbered = refer(numbered, cast("ReferringStore", store), plan.options.target.writing.inline, counts)
     if cluster is None and plan.stages:
         from nczarr.link.stages import link_in_stages  # few runs need two passes
 
         link_in_stages(list(numbered), plan, store, counts)
     elif cluster is None:
-        link(numbered, store, plan.options, counts)
+        link(numbered, store, plan.options.run, counts)
     else:
-        cluster.link(numbered, store, plan.options, counts)
+        cluster.link(numbered, store, plan.options.run, counts)
     if not store.documents_first:
-        put_metadata(plan, store, report, plan.options.workers or DISTANT_WORKERS)
+        put_metadata(plan, store, report, plan.options.run.workers or DISTANT_WORKERS)
     return counts
 
 
@@ -182,7 +182,7 @@ def put_metadata(plan: StorePlan, store: Store, report: Report, workers: int) ->
     documents = list(entries)
     if report.errors:
         return
-    with Crew(workers, plan.options.memory) as crew:
+    with Crew(workers, plan.options.run.memory) as crew:
         for _ in crew.results(_works(documents, store)):
             pass
 
@@ -278,28 +278,26 @@ def warn_of_files(path: str, plan: StorePlan, report: Report) -> None:
 
 def _folder(path: str, plan: StorePlan) -> Begun:
     """Begin a folder, or keys below a URL."""
-    options = plan.options
+    options, overwrite = plan.options, plan.options.target.overwrite
     if is_remote(path):
-        places, storage, run_journal = find_places(path), options.storage.of("target"), journal(plan)
-        store = places.begin_store(
-            path, storage, journal=run_journal, overwrite=options.overwrite, resume=options.resume
-        )
+        places, storage, run_journal = find_places(path), options.run.storage.of("target"), journal(plan)
+        store = places.begin_store(path, storage, journal=run_journal, overwrite=overwrite, resume=options.run.resume)
         return Begun(store, path)
     from nczarr.stores.directory import DirectoryTarget
 
-    journal_of_run = journal(plan) if options.resume or data_size(plan) >= RESUMABLE else None
-    folder = DirectoryTarget(path, overwrite=options.overwrite, journal=journal_of_run, resume=options.resume)
+    journal_of_run = journal(plan) if options.run.resume or data_size(plan) >= RESUMABLE else None
+    folder = DirectoryTarget(path, overwrite=overwrite, journal=journal_of_run, resume=options.run.resume)
     return Begun(folder, folder.path)
 
 
 def _archive(path: str, plan: StorePlan) -> Begun:
     """Begin an archive; it cannot be resumed because its directory is at its end."""
     if is_remote(path):
-        sent = find_places(path).begin_archive(path, plan.options.storage.of("target"))
+        sent = find_places(path).begin_archive(path, plan.options.run.storage.of("target"))
         return Begun(sent, sent.path)
     from nczarr.stores.zip import ZipTarget
 
-    archive = ZipTarget(path, overwrite=plan.options.overwrite)
+    archive = ZipTarget(path, overwrite=plan.options.target.overwrite)
     return Begun(archive, archive.path)
 
 
@@ -312,11 +310,11 @@ def journal(plan: StorePlan) -> StoreJournal:
     from nczarr.stores.stat import identity
 
     options, run = plan.options, os.urandom(8).hex()
-    if options.source is None:
+    if options.reading.source is None:
         return StoreJournal(None, run=run)
-    source_identity = identity(options.source, options.storage.of("source"))
+    source_identity = identity(options.reading.source, options.run.storage.of("source"))
     return StoreJournal(
-        None if source_identity is None else fingerprint(plan, source_identity), show(options.source), run=run
+        None if source_identity is None else fingerprint(plan, source_identity), show(options.reading.source), run=run
     )
 
 

@@ -142,7 +142,7 @@ def check(request: CheckRequest, report: Report) -> int:
 def _check(request: CheckRequest, report: Report) -> int:
     """Check as other readers do (`judges`), then the dataset itself; return the number of faults that were shown."""
     raw = bool(request.conventions or request.schema)
-    options = request.options._replace(aggregation="keep" if raw else "expand", inspect=True, verify=request.values)
+    options = request.options.change(aggregation="keep" if raw else "expand", inspect=True, verify=request.values)
     peers = [peer for peer in request.judges if not isinstance(peer, Format)]
     source = request.content
     if source is None and peers:
@@ -161,7 +161,7 @@ def _check(request: CheckRequest, report: Report) -> int:
         if revision is not None and peer not in unsuited:
             faults += _count_shown(report, peer.check, revision, report)
     is_answered = peers and len(peers) == len(request.judges) and not unsuited
-    if is_answered and options.kind is None and not (request.schema or request.conventions or request.values):
+    if is_answered and options.target.kind is None and not (request.schema or request.conventions or request.values):
         return faults
     before = report.errors
     report.hides = request.codes.hides_warning
@@ -194,7 +194,7 @@ def _count_shown(report: Report, ask: Callable[..., int], *given: Any) -> int:
 def _rehearse(checked: Checked, request: CheckRequest, report: Report) -> None:
     """Report the losses of targets, and deviations from the schema; without one, damage of the data."""
     formats = [form for form in request.judges if isinstance(form, Format)]
-    if request.options.kind is not None:
+    if request.options.target.kind is not None:
         file = registry.find_format(registry.FILE)
         assert file is not None
         formats.append(file)

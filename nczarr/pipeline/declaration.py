@@ -10,7 +10,7 @@ from nczarr.names import plugin_index
 
 if TYPE_CHECKING:
     from nczarr.diagnostics.report import Report
-    from nczarr.options import Options
+    from nczarr.options import TargetOptions
     from nczarr.plan.plans import Plan
     from nczarr.registry import Format
     from nczarr.semantics.checked import Checked
@@ -27,17 +27,17 @@ class ConventionDeclaration(NamedTuple):
     """Reports what of a plan the convention does not hold; None: nothing."""
 
 
-def find_declaration(form: Format, options: Options, report: Report) -> ConventionDeclaration | None:
+def find_declaration(form: Format, target: TargetOptions, report: Report) -> ConventionDeclaration | None:
     """Return the convention that a target declares; None without any. Reports undeclarable-convention."""
-    if options.declare is None:
+    if target.declare is None:
         return None
-    row = plugin_index.list_own("declaration").get(options.declare)
+    row = plugin_index.list_own("declaration").get(target.declare)
     if row is None:
-        text = f"no plugin of this installation makes declarations of `{options.declare}`"
+        text = f"no plugin of this installation makes declarations of `{target.declare}`"
         report.error("undeclarable-convention", text)
         return None
     found: ConventionDeclaration = registry.load(row.declaration)
-    if options.declare in form.target.declares:
+    if target.declare in form.target.declares:
         return found
     format_names = ", ".join(f"`{name}`" for name in registry.list_names_with("target.declares"))
     text = f"format `{form.name}` cannot declare {found.title}"

@@ -13,7 +13,7 @@ from nczarr import registry
 from nczarr.diagnostics.report import HEAD, Diagnostic, Report, Severity, Source, suggest
 from nczarr.diagnostics.secrets import show, word
 from nczarr.names import plugin_index
-from nczarr.options import AUTO, Following, Options
+from nczarr.options import AUTO, Following, Options, ReadOptions, RunOptions, TargetOptions
 from nczarr.registry import Format
 from nczarr.semantics.checked import Checked
 from nczarr.stores import local_paths
@@ -42,18 +42,18 @@ def open_source(path: str, report: Report, options: Options) -> Source | Store |
     from nczarr.stores.open import open_path
 
     report.subject = report.subject or show(path)
-    if options.parser is not None:
-        return _parse(path, options.parser, report, options)
+    if options.reading.parser is not None:
+        return _parse(path, options.reading.parser, report, options)
     place = locate(path, report)
     if place is None:
         return None
     try:
-        source = open_path(path, options.storage.of("source"), _is_ranged)
+        source = open_path(path, options.run.storage.of("source"), _is_ranged)
     except (BadURLError, MissingProtocolError) as error:
         report_unusable_url(path, error, report)
         return None
     is_file = isinstance(source, Source) or source.archive
-    if is_file and not place.remote and not options.unfinished and is_edit_unfinished(place.path):
+    if is_file and not place.remote and not options.reading.unfinished and is_edit_unfinished(place.path):
         text = f"an edit of `{show(path)}` is not finished"
         report.error("unfinished-edit", text, helps=[f"`nczarr edit {word(path)} --recover` restores the file"])
         return None
@@ -137,7 +137,7 @@ def locate(text: str, report: Report) -> Location | None:
         return None
 
 
-def open_readable(store: Store, report: Report, options: Options) -> Store | None:
+def open_readable(store: Store, report: Report, reading: ReadOptions) -> Store | None:
     """Return the state of a store that can be read; None (reported) for an unfinished one that is not allowed.
 
     A store that is being extended has one at any time: with a warning.
@@ -155,7 +155,7 @@ def open_readable(store: Store, report: Report, options: Options) -> Store | Non
         text = f"`{store.path}` is being changed, or `nczarr {append.verb}` was interrupted; it is read as {state} that"
         report.warning("unfinished-append", text, helps=helps)
         return extension.view(store, append)
-    if options.unfinished:
+    if reading.unfinished:
         return store
     helps = ["to continue, run `nczarr convert SRC DST --resume` with the same source and options"]
     report.error("unfinished-store", f"`{store.path}` is incomplete: it has a journal", helps=helps)
@@ -204,7 +204,8 @@ def settle(
     `netcdf` stands for the format of the kind. References and repositories hold
     documents of another format. Later phases change neither.
     """
-    if not form.store.commits and (options.message, options.author, options.virtual) != (None, None, False):
+    target = options.target
+    if not form.store.commits and (target.message, target.author, target.virtual) != (None, None, False):
         text = f"format `{form.name}` has no commits, and so no message, no author and no virtual chunks"
         report.error("unknown-target", text)
         return None
@@ -214,33 +215,33 @@ def settle(
         return None
     changes: dict[str, Any] = {}
     if place is not None:
-        storage, modes = options.storage.at("target", place.server), place.modes
-        changes = {"target": trim(place.path), "storage": storage, "xarray": "noxarray" not in modes}
+        storage, modes = options.run.storage.at("target", place.server), place.modes
+        changes = {"path": trim(place.path), "storage": storage, "xarray": "noxarray" not in modes}
         if "consolidated" in modes:
             changes["consolidated"] = True
     settled: Format | None = form
     if form.store.inner:
-        settled = _documents(form, options, report)
+        settled = _documents(form, options.target, report)
         if form.store.commits and settled is not None:  # icechunk refuses documents with the words NaN and Infinity
             capabilities = settled.capabilities._replace(json_attributes="strict")
             settled = settled._replace(capabilities=capabilities)
-            changes["writing"] = options.writing._replace(embed=sys.maxsize, relative=False)
+            changes["writing"] = target.writing._replace(embed=sys.maxsize, relative=False)
     elif form.target.kinds:
         from nczarr.semantics.kinds import choose
 
-        stored = bool(options.chunks) or any(chain != "none" for chain in options.codecs.values())
-        kind = changes["kind"] = choose(checked, form.target.kinds, options.kind, stored=stored)
+        stored = bool(options.layout.chunks) or any(chain != "none" for chain in options.layout.codecs.values())
+        kind = changes["kind"] = choose(checked, form.target.kinds, target.kind, stored=stored)
         settled = None if kind is None else registry.find_format(form.target.kinds[kind])
         if settled is None:
             from nczarr.ast.dataset import KIND_NAMES
 
-            text = f"format `{form.name}` cannot write {KIND_NAMES[options.kind] if options.kind else ''} files"
+            text = f"format `{form.name}` cannot write {KIND_NAMES[target.kind] if target.kind else ''} files"
             report.error("unknown-target", text, helps=["`--to netcdf` writes every kind"])
     if settled is None:
         return None
-    if options.layout:
+    if options.layout.arrangement:
         changes.update(_arrange(checked, settled, options, report))
-    return settled, options._replace(**changes)
+    return settled, options.change(**changes)
 
 
 def _arrange(checked: Checked, form: Format, options: Options, report: Report) -> dict[str, Any]:
@@ -250,7 +251,7 @@ def _arrange(checked: Checked, form: Format, options: Options, report: Report) -
     for a layout.
     """
     arrays = form.capabilities.arrays
-    if options.layout == "cmip7" and form.target.build is None:
+    if options.layout.arrangement == "cmip7" and form.target.build is None:
         text = f"format `{form.name}` is not netCDF-4, which CMIP7 demands"
         report.error("unmatched-chunks", text, helps=["write netCDF-4 (`--kind nc4`), or use `--layout cloud`"])
         return {}
@@ -258,13 +259,13 @@ def _arrange(checked: Checked, form: Format, options: Options, report: Report) -
         text = f"format `{form.name}` cannot be arranged for reading by ranges"
         report.error("unmatched-chunks", text, helps=["write netCDF-4 (`--kind nc4`) or a Zarr store"])
         return {}
-    demands = plugin_index.list_own("demand").get(str(options.layout))
+    demands = plugin_index.list_own("demand").get(str(options.layout.arrangement))
     if demands is not None:
         registry.load(demands)(checked, report)
-    changes: dict[str, Any] = {"chunks": {"": AUTO, **options.chunks}}
-    if arrays is not None and arrays.shards and not options.shards:
+    changes: dict[str, Any] = {"chunks": {"": AUTO, **options.layout.chunks}}
+    if arrays is not None and arrays.shards and not options.layout.shards:
         changes["shards"] = {"": "cloud"}
-    if arrays is not None and options.consolidated is None:
+    if arrays is not None and options.target.consolidated is None:
         changes["consolidated"] = True
     return changes
 
@@ -275,11 +276,11 @@ def has_layouts(form: Format) -> bool:
     return form.target.build is not None if arrays is None else not arrays.by_reference
 
 
-def _documents(form: Format, options: Options, report: Report) -> Format | None:
+def _documents(form: Format, target: TargetOptions, report: Report) -> Format | None:
     """Return the format of the documents in references or a repository; None after an error."""
-    name = options.writing.metadata or form.store.inner[0]
+    name = target.writing.metadata or form.store.inner[0]
     if name in form.store.inner:
-        return registry.documents_in(form, name, refer=options.virtual or not form.store.commits)
+        return registry.documents_in(form, name, refer=target.virtual or not form.store.commits)
     helps = [f"name one of: {', '.join(form.store.inner)}"]
     report.error("unknown-target", f"format `{form.name}` has no documents of `{name}`", helps=helps)
     return None
@@ -322,11 +323,11 @@ def following(path: str, plan: Plan) -> Following:
 
     base = path.rpartition("/")[0] if is_remote(path) else local_paths.folder_of(path)
     every_root = ("file://", *(f"{protocol}://" for protocol in sorted(PROTOCOLS)))
-    return Following(base=base, roots=(*every_root, *plan.options.following.roots))
+    return Following(base=base, roots=(*every_root, *plan.options.reading.following.roots))
 
 
 @contextmanager
-def lock_place(path: str, report: Report, options: Options, *, replaces: bool) -> Iterator[Lock | None]:
+def lock_place(path: str, report: Report, run: RunOptions, *, replaces: bool) -> Iterator[Lock | None]:
     """Hold the lock of the target at a path or URL; None after a reported error.
 
     All branches of a local repository share a lock: icechunk replaces files of a
@@ -346,7 +347,7 @@ def lock_place(path: str, report: Report, options: Options, *, replaces: bool) -
     target = trim(place.path) if repository is None else repository.place
     with ExitStack() as stack:
         try:
-            storage = options.storage.at("target", place.server)
+            storage = run.storage.at("target", place.server)
             lock = stack.enter_context(lock_target(target, report, storage, replaces=replaces))
         except (BadURLError, MissingProtocolError) as failure:
             report_unusable_url(path, failure, report)
@@ -379,16 +380,16 @@ def is_free(
     except (BadURLError, MissingProtocolError) as failure:
         report_unusable_url(path, failure, report)
         return False
-    every_source = sources if options.source is None else (*sources, options.source)
+    every_source = sources if options.reading.source is None else (*sources, options.reading.source)
     outer = _find_enclosing(path, every_source) if _is_store(path, form) else None
     if outer is not None:
         report.error("nested-target", f"`{path}` is inside `{outer}`, which is read", helps=["name a place beside it"])
         return False
     if os.path.lexists(path):
-        problem = obstacle(path, store=_is_store(path, form)) if options.overwrite else "exists"
+        problem = obstacle(path, store=_is_store(path, form)) if options.target.overwrite else "exists"
         if problem is not None:
             remedy = "choose another name, or remove the target yourself"
-            helps = [remedy if options.overwrite else "replace it with `--overwrite`"]
+            helps = [remedy if options.target.overwrite else "replace it with `--overwrite`"]
             report.error("target-exists", f"`{path}` {problem}", helps=helps)
         return problem is None
     folder = local_paths.folder_of(path)
@@ -408,7 +409,7 @@ def _find_enclosing(path: str, sources: Iterable[str]) -> str | None:
     return None
 
 
-def is_finished(path: str, form: Format, options: Options) -> bool:
+def is_finished(path: str, form: Format, run: RunOptions) -> bool:
     """Return whether the place of a target holds something other than an unfinished store.
 
     Raises OSError, BadURLError.
@@ -418,25 +419,25 @@ def is_finished(path: str, form: Format, options: Options) -> bool:
         return False
     if not place.remote:
         return os.path.lexists(place.path)
-    obstacle = _obstacle(place, form, options)
+    obstacle = _obstacle(place, form, run)
     return obstacle is not None and not obstacle.unfinished
 
 
-def _obstacle(place: Location, form: Format | None, options: Options) -> Obstacle | None:
+def _obstacle(place: Location, form: Format | None, run: RunOptions) -> Obstacle | None:
     """Return the store or file at the URL of a target. Raises OSError."""
     from nczarr.stores.places import find_places
 
-    url, storage = trim(place.path), options.storage.at("target", place.server)
+    url, storage = trim(place.path), run.storage.at("target", place.server)
     store = _is_store(url, form) and not url.lower().endswith(".zip")
     return find_places(url).find_obstacle(url, storage.of("target"), store=store)
 
 
 def _is_free_there(place: Location, form: Format | None, report: Report, options: Options) -> bool:
     """Return whether a target can be made at a URL. Raises OSError."""
-    obstacle = _obstacle(place, form, options)
+    obstacle = _obstacle(place, form, options.run)
     if obstacle is None:
         return True
-    allowed = (options.overwrite and obstacle.replaceable) or (options.resume and obstacle.unfinished)
+    allowed = (options.target.overwrite and obstacle.replaceable) or (options.run.resume and obstacle.unfinished)
     if not allowed:
         helps = ["choose another place, or remove the target yourself"]
         if obstacle.unfinished:

@@ -21,7 +21,7 @@ from nczarr.ast.frozen import frozen
 from nczarr.ast.plain import is_utf8
 from nczarr.ast.rectilinear import largest
 from nczarr.diagnostics.report import Diagnostic, Label, Report, Severity
-from nczarr.options import Options
+from nczarr.options import Options, RunOptions
 from nczarr.pipeline.legal_names import rename_illegal
 from nczarr.registry import NETCDF_KINDS, Format
 from nczarr.semantics import check
@@ -54,7 +54,7 @@ class _UnfitError(ValueError):
 
 
 def narrow(
-    checked: Checked, kind: Kind | None, report: Report, options: Options, *, like: Checked | None = None
+    checked: Checked, kind: Kind | None, report: Report, run: RunOptions, *, like: Checked | None = None
 ) -> Checked | None:
     """Return a dataset in the types of a classic kind of file; None after an error.
 
@@ -66,7 +66,7 @@ def narrow(
         helps = ["add `--kind nc3`, `nc6`, `nc5` or `nc7`"]
         report.error("unknown-target", "`--narrow` is for classic kinds of netCDF file", helps=helps)
         return None
-    accepted = options.accepts("format-conflict")
+    accepted = run.accepts("format-conflict")
     work = _Narrower(checked, kind, report, accepted=accepted, like=like)
     with building():
         dataset = map_groups(checked.dataset, work.change_group)
@@ -79,9 +79,11 @@ def narrow(
 
 def fit(checked: Checked, form: Format, options: Options, report: Report) -> Checked | None:
     """Return a dataset in the names and types of a kind of file, as far as the options ask; None after an error."""
-    if options.rename_illegal and form.target.kinds:
+    if options.target.rename_illegal and form.target.kinds:
         checked = rename_illegal(checked, report)
-    return narrow(checked, options.kind if form.target.kinds else None, report, options) if options.narrow else checked
+    if not options.target.narrow:
+        return checked
+    return narrow(checked, options.target.kind if form.target.kinds else None, report, options.run)
 
 
 class _Narrower:

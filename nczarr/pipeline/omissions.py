@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from nczarr import names
 from nczarr.diagnostics.report import OMISSIONS, OMITTED, Diagnostic, Report, Severity
 from nczarr.diagnostics.secrets import show
-from nczarr.options import Options
+from nczarr.options import RunOptions
 from nczarr.semantics.checked import Checked, Omission
 
 if TYPE_CHECKING:
@@ -50,12 +50,12 @@ def restrict(whole: Checked, part: Checked, report: Report) -> None:
         announce(part, report)
 
 
-def refuse(checked: Checked, options: Options, report: Report, codes: frozenset[str] = OMISSIONS) -> None:
+def refuse(checked: Checked, run: RunOptions, report: Report, codes: frozenset[str] = OMISSIONS) -> None:
     """Report what is left out: errors, unless the options of the run accept every reason.
 
     `codes`: reasons that need to be accepted: all for a run that writes, `DAMAGE` for one that reads values.
     """
-    refused = {one.code for one in checked.omitted if one.code in codes and not options.accepts(one.code)}
+    refused = {one.code for one in checked.omitted if one.code in codes and not run.accepts(one.code)}
     if codes is DAMAGE and not refused:
         return
     for diagnostic in _describe(checked.omitted, ()):

@@ -39,11 +39,7 @@ def _run_pass(checked: Checked, tree_pass: TreePass, report: Report) -> Checked 
     try:
         function = _load(tree_pass) if isinstance(tree_pass, str) else tree_pass
     except PluginError as error:
-        report.error(
-            "failed-pass",
-            f"the pass {error}",
-            helps=[PLACES],
-        )
+        report.error("failed-pass", f"the pass {error}", helps=[PLACES])
         return None
     try:
         tree = function(checked.dataset, report)

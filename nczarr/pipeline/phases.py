@@ -61,7 +61,7 @@ def for_reading(options: Options, *, values: bool = True) -> Options:
 
     `values`: the run reads the values of all variables.
     """
-    return options._replace(kind=None, survey=values, chunks={}, shards={}, codecs={}, declarations=None)
+    return options.change(kind=None, survey=values, chunks={}, shards={}, codecs={}, declarations=None)
 
 
 def input_at(path: str, reading: Options, form: str | None = None) -> Input:
@@ -70,7 +70,7 @@ def input_at(path: str, reading: Options, form: str | None = None) -> Input:
     `reading`: result of `for_reading`, which all sources share. Workers of a cluster
     (`reading.dask`) read local files by absolute paths.
     """
-    is_shared = reading.dask is not None and not is_remote(path) and os.path.lexists(path)
+    is_shared = reading.run.dask is not None and not is_remote(path) and os.path.lexists(path)
     place = local_paths.absolute(path) if is_shared else path
     return Input(path, partial(read_path, place, options=reading, name=form), portable=True)
 
@@ -84,7 +84,7 @@ def read(
 ) -> Checked | None:
     """Return the checked dataset of a file or store; the format is detected by content unless given."""
     if not isinstance(source, Source):
-        settled = endpoints.open_readable(source, report, options)
+        settled = endpoints.open_readable(source, report, options.reading)
         if settled is None:
             return None
         source = settled
@@ -94,7 +94,7 @@ def read(
         if opened is None:
             return None
         source, form = opened, registry.detect_store(opened, opened=True)
-        options = options._replace(masking_fill=False)
+        options = options.change(masking_fill=False)
     if form is None or form.read is None:
         from nczarr.pipeline.unknown_format import report_unknown_format
 
@@ -102,15 +102,13 @@ def read(
         return None
     with building(lasting=not isinstance(source, Source)):
         unchecked = registry.load(form.read)(source, report, options)
-        if unchecked is None:
-            return None
-        checked = check(
+        checked = unchecked and check(
             unchecked,
             report,
             observe,
-            None if options.narrow else options.kind,
-            accepted=options.accepts("format-conflict"),
-            namesakes=options.accepts("duplicate-name"),
+            None if options.target.narrow else options.target.kind,
+            accepted=options.run.accepts("format-conflict"),
+            namesakes=options.run.accepts("duplicate-name"),
         )
     if checked is None:
         return None
@@ -122,7 +120,7 @@ def read(
     if checked.omitted:
         checked = omissions.name_source(checked, source.name if isinstance(source, Source) else source.path)
         omissions.announce(checked, report)
-    return checked if options.aggregation == "keep" else _expand(checked, source, report, options)
+    return checked if options.reading.aggregation == "keep" else _expand(checked, source, report, options)
 
 
 def _expand(checked: Checked, source: Source | Store, report: Report, options: Options) -> Checked | None:
@@ -145,7 +143,7 @@ def read_path(
     source = endpoints.open_source(path, report, options)
     if source is None:
         return None
-    if options.survey and not isinstance(source, Source):
+    if options.reading.survey and not isinstance(source, Source):
         source.survey()
     asked = name or (registry.MODES["zarr"] if "zarr" in location(path).modes else None)
     form = endpoints.require_format(source, asked, report) if asked else None
@@ -192,15 +190,15 @@ def plan(
     if settled is None:
         return None
     form, options = settled
-    if options.rename_illegal or options.narrow:
+    if options.target.rename_illegal or options.target.narrow:
         from nczarr.pipeline.narrow import fit
 
         if (fitted := fit(checked, form, options, report)) is None:
             return None
         checked = fitted
-    declaration = find_declaration(form, options, report)
+    declaration = find_declaration(form, options.target, report)
     if declaration is not None and declaration.list_declarations is not None:
-        options = options._replace(declarations=declaration.list_declarations(checked, report))
+        options = options.change(declarations=declaration.list_declarations(checked, report))
     lost = registry.load(form.losses)(checked, options) if form.losses else ()
     planned = planner.plan_target(checked, form, options, report, lost)
     if planned is not None and declaration is not None and declaration.report_obstacles is not None:
@@ -232,14 +230,15 @@ def write(
 ) -> Conversion | None:
     """Write a dataset to a new target, whole or not at all; return the result, None after an error.
 
-    With `options.verify` the finished target is read again, and published only
+    With `options.run.verify` the finished target is read again, and published only
     if it holds every value. `watch` is called with the bytes written. `lock`: that
     of the target, if the caller has it. `announce` is called with the plan before the
     work. `whole`: the dataset that the target stands for, if it names values in other files.
     Raises OSError if the file system refuses.
     """
     if lock is None:
-        with endpoints.lock_place(path, report, options, replaces=options.overwrite or options.resume) as own_lock:
+        replaces = options.target.overwrite or options.run.resume
+        with endpoints.lock_place(path, report, options.run, replaces=replaces) as own_lock:
             if own_lock is None:
                 return None
             return write(checked, path, form, report, options, watch, own_lock, announce, whole)
@@ -247,12 +246,12 @@ def write(
     from nczarr.arrays.execution.counts import Counts
     from nczarr.plan.plans import conversion_of
 
-    if options.resume and not options.overwrite and endpoints.is_finished(path, form, options):
+    if options.run.resume and not options.target.overwrite and endpoints.is_finished(path, form, options.run):
         return _find_finished(checked, path, form, report, options)
     planned = _plan_free_target(checked, path, form, report, options)
-    if planned is None or planned.options.target is None:
+    if planned is None or planned.options.target.path is None:
         return None
-    path = planned.options.target
+    path = planned.options.target.path
     if announce is not None:
         announce(planned)
     counts = Counts(watch)
@@ -263,15 +262,15 @@ def write(
         nonlocal readers
         from nczarr.pipeline.compare.verify import verify
 
-        reading = planned.options._replace(following=endpoints.following(path, planned))
-        reading = reading._replace(aggregation="keep" if whole is None else "expand")
-        expected = planned.checked if options.narrow else whole or checked
+        reading = planned.options.change(following=endpoints.following(path, planned))
+        reading = reading.change(aggregation="keep" if whole is None else "expand")
+        expected = planned.checked if options.target.narrow else whole or checked
         readers = verify(
             expected, conversion_of(path, planned, counts), place, read_path, reading, report, plan=planned
         )
 
-    with limit(options.workers, options.memory):
-        written = link.write(planned, path, report, counts, inspect if options.verify else None, lock)
+    with limit(options.run.workers, options.run.memory):
+        written = link.write(planned, path, report, counts, inspect if options.run.verify else None, lock)
     if not written:
         return None
     done = conversion_of(path, planned, counts)
@@ -288,12 +287,12 @@ def _find_finished(checked: Checked, path: str, form: Format, report: Report, op
     if planned is None:
         return None
     done = conversion_of(path, planned, Counts())
-    verify(checked, done, path, read_path, planned.options, report, data=options.verify, plan=planned)
+    verify(checked, done, path, read_path, planned.options, report, data=options.run.verify, plan=planned)
     if report.errors:
         return None
     compared = (
         "equal"
-        if options.verify
+        if options.run.verify
         else "with the same variables; values were not compared (compare them with `--verify`)"
     )
     report.warning("finished-target", f"`{show(path)}` already exists, {compared}")
@@ -302,16 +301,16 @@ def _find_finished(checked: Checked, path: str, form: Format, report: Report, op
 
 def _plan_free_target(checked: Checked, path: str, form: Format, report: Report, options: Options) -> Plan | None:
     """Return the plan of a target whose place is free, or may be overwritten; None after an error."""
-    omissions.refuse(checked, options, report)
+    omissions.refuse(checked, options.run, report)
     if report.errors:
         return None
     place = endpoints.locate(path, report)
     if place is None:
         return None
-    if options.dask is not None:
+    if options.run.dask is not None:
         from nczarr.link.target import is_divisible
 
-        if not is_divisible(trim(place.path), form, options.dask, report):
+        if not is_divisible(trim(place.path), form, options.run.dask, report):
             return None
     return plan(checked, form, report, options, place) if endpoints.is_free(place, form, report, options) else None
 
@@ -338,7 +337,7 @@ def blocks(checked: Checked, form: Format, report: Report, options: Options) -> 
     from nczarr import link
     from nczarr.plan.plans import StorePlan
 
-    planned = plan(checked, form, report, options._replace(consolidated=options.consolidated or False))
+    planned = plan(checked, form, report, options.change(consolidated=options.target.consolidated or False))
     if planned is None:
         return None
     if isinstance(planned, StorePlan):
@@ -354,7 +353,7 @@ def _make_pieces(planned: Plan, report: Report) -> Iterator[bytes]:
     """Return the bytes of a text or single file, made within the limits of the run."""
     from nczarr import link
 
-    return in_limits(link.pieces(planned, report), planned.options.workers, planned.options.memory)
+    return in_limits(link.pieces(planned, report), planned.options.run.workers, planned.options.run.memory)
 
 
 def keys(checked: Checked, form: Format, report: Report, options: Options) -> Mapping[str, bytes] | None:
@@ -369,10 +368,10 @@ def dump(checked: Checked, form_name: str, report: Report, options: Options) -> 
     """Return a dataset as text: in a text format by name, `keys` of its NCZarr store, or `tree`."""
     from nczarr.pipeline.select.selection import are_named
 
-    if not are_named(checked, options, report):
+    if not are_named(checked, options.text, report):
         return None
-    if not options.header_only and form_name != "tree":
-        omissions.refuse(checked, options, report, omissions.DAMAGE)
+    if not options.text.header_only and form_name != "tree":
+        omissions.refuse(checked, options.run, report, omissions.DAMAGE)
     if report.errors:
         return None
     if form_name == "tree":
@@ -415,7 +414,7 @@ class ReadyConversion(NamedTuple):
 
     def blocks(self, report: Report) -> Iterator[bytes] | None:
         """Return the output of `write` for a terminal; None after an error."""
-        omissions.refuse(self.checked, self.options, report)
+        omissions.refuse(self.checked, self.options.run, report)
         return blocks(self.checked, self.form, report, self.options)
 
 
@@ -444,7 +443,7 @@ def prepare(
     checked = read_part(source, subset, report)
     if checked is None or report.errors:
         return None
-    omissions.refuse(checked, options, report)
+    omissions.refuse(checked, options.run, report)
     if report.errors:
         return None
     checked = open_fragments(checked)
@@ -452,17 +451,14 @@ def prepare(
         from nczarr.pipeline.select.subset import fix_dimensions as with_fixed_lengths
 
         checked = with_fixed_lengths(checked)
-    if options.passes:
+    if options.target.passes:
         from nczarr.pipeline.passes import name_of, run_passes
 
-        changed = run_passes(checked, options.passes, report)
+        changed = run_passes(checked, options.target.passes, report)
         if changed is None:
             return None
-        checked, options = changed, options._replace(passes=tuple(map(name_of, options.passes)))
-    options = options._replace(
-        part=part_in_words(subset, fixed=fixed),
-        chunks=fill_whole(options.chunks, checked),
-        shards=fill_whole(options.shards, checked),
-        source=source.name if source.portable else None,
-    )
+        checked, options = changed, options.change(passes=tuple(map(name_of, options.target.passes)))
+    layout, source_name = options.layout, source.name if source.portable else None
+    options = options.change(part=part_in_words(subset, fixed=fixed), source=source_name)
+    options = options.change(chunks=fill_whole(layout.chunks, checked), shards=fill_whole(layout.shards, checked))
     return ReadyConversion(checked, target, form, options)

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, NamedTuple
 
 from nczarr.diagnostics.report import Report
-from nczarr.options import Options
+from nczarr.options import Options, TargetOptions
 from nczarr.pipeline.phases import Input, ReadyConversion, prepare
 from nczarr.pipeline.select.selection import Subset
 from nczarr.registry import Format, find_format
@@ -90,15 +90,15 @@ def prepare_rechunk(
     `name`: format of the target; None: that of its place. Reports unmatched-chunks for
     formats without chunks.
     """
-    ready = prepare(source, subset, target, name, report, options._replace(scratch=options.scratch or ""))
-    if ready is None or not _takes_chunks(ready.form, options, report):
+    ready = prepare(source, subset, target, name, report, options.change(scratch=options.run.scratch or ""))
+    if ready is None or not _takes_chunks(ready.form, options.target, report):
         return None
     return ReadyRechunk(ready)
 
 
-def _takes_chunks(form: Format, options: Options, report: Report) -> bool:
+def _takes_chunks(form: Format, target: TargetOptions, report: Report) -> bool:
     """Return whether targets of a format have chunks of their own. Reports unmatched-chunks."""
-    inner = None if options.kind is None else form.target.kinds.get(options.kind)
+    inner = None if target.kind is None else form.target.kinds.get(target.kind)
     settled = form if inner is None else find_format(inner)
     assert settled is not None
     if settled.emit or settled.target.build or settled.store.commits or (settled.target.kinds and settled is form):

@@ -135,7 +135,7 @@ def check_chunk(plan: Plan, path: str, part: str, size: int, report: Report) -> 
 
     Chunks that are copied without decoding may have any size.
     """
-    limit = plan.options.memory
+    limit = plan.options.run.memory
     if size <= limit:
         return
     what = f"variable `{path}`" + (f", part `{part}`" if part else "")

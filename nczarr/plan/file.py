@@ -266,21 +266,21 @@ def plan_file(checked: Checked, form: Format, options: Options, report: Report) 
     than the kind or the run allows, and storage hints that a classic file
     drops.
     """
-    kind = options.kind
+    kind = options.target.kind
     if kind is None:
         raise ValueError("a plan for a netCDF file needs its kind")
     before = report.errors
     named = name_dimensions(checked)
-    accepted = options.accepts("format-conflict")
+    accepted = options.run.accepts("format-conflict")
     check_target(named, kind, report, accepted=accepted)
     if accepted:
         named = reduce_to_kind(named, kind)
     if report.errors == before:
-        check_sizes(named, kind, report, options.header_pad)
+        check_sizes(named, kind, report, options.target.header_pad)
         if kind == "nc7":
             _check_empty_dimensions(named, report)
-    check_size(named, options, report)
-    requests = storage_requests(named, form.name, None, options, report)
+    check_size(named, options.target.max_size, report)
+    requests = storage_requests(named, form.name, None, options.layout, report)
     if report.errors > before:
         return None
     storage = {path: _request_storage(path, named, requests) for path in named.variables}
@@ -335,19 +335,17 @@ def _request_storage(path: str, checked: Checked, requests: StorageRequests) -> 
     return storage
 
 
-def check_size(checked: Checked, options: Options, report: Report) -> None:
-    """Report a dataset whose file, unwritten cells included, would exceed the run's size limit."""
+def check_size(checked: Checked, limit: int, report: Report) -> None:
+    """Report a dataset whose file, unwritten cells included, would exceed the limit in bytes."""
     sizes = {
         path: math.prod(checked.shapes[path]) * struct(variable.type, checked.types).size
         for path, variable in checked.variables.items()
     }
     total = sum(sizes.values())
-    if total <= options.max_size:
+    if total <= limit:
         return
     largest = max(sizes, key=lambda path: sizes[path])
-    text = (
-        f"the dataset declares {total} bytes, {sizes[largest]} of them in `{largest}`; the limit is {options.max_size}"
-    )
+    text = f"the dataset declares {total} bytes, {sizes[largest]} of them in `{largest}`; the limit is {limit}"
     helps = [
         "raise the limit with `--max-size`",
         "write a store, which has no limit: missing values take no space there",

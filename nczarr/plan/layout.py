@@ -27,7 +27,7 @@ from nczarr.ast import Dataset, Storage, Variable
 from nczarr.ast.dataset import SHUFFLE
 from nczarr.ast.plain import is_finite
 from nczarr.ast.rectilinear import volume
-from nczarr.options import Options
+from nczarr.options import LayoutOptions, Options
 from nczarr.plan.chunk_lengths import (
     ShardRequest,
     Strings,
@@ -91,11 +91,13 @@ def lay(
             known_fill = known_fill and bool(own_fills)
         has_fill = known_fill and not (no_fill and source is not None)
         differs = bool(pad.strip(b"\0")) and pad != elements[part.path][0]  # zeros stand for an undeclared fill value
-        states_fill = bool(own_fills) or differs or (source_fill is not None and storage.element is not None)
+        is_kept = storage.element is not None and bool((source_fill or b"").strip(b"\0"))
+        states_fill = bool(own_fills) or differs or is_kept
         lengths = _find_declared_length(variable), 1 if part.path else find_usual_length(checked)
-        one = _One(part, source, part_shape, pad, has_fill, states_fill, *lengths)
+        mask = elements[part.path][0] if own_fills and pad != elements[part.path][0] else None
+        one = _One(part, source, part_shape, pad, has_fill, states_fill, mask, *lengths)
         target, lying = _target(one, variable, checked, arrays, options, storage, shape, shards)
-        targets[part.path] = target._replace(separator=_separator(path, checked, arrays, options))
+        targets[part.path] = target._replace(separator=_separator(path, checked, arrays, options.layout))
         if lying is not None:
             cut[part.path] = lying
     return targets, {**sources, **cut}
@@ -114,6 +116,8 @@ class _One(NamedTuple):
     """True if `pad` may be declared as a fill value."""
     states_fill: bool
     """True if the variable has a `_FillValue`, or its source a fill value other than netCDF's default."""
+    mask: bytes | None
+    """Its `_FillValue`, if unwritten cells of the source have another value."""
     declared_length: int | None
     """`_nczarr_maxstrlen` of the variable."""
     usual_length: int
@@ -162,10 +166,10 @@ def _target(
     else:
         dtype = descr(type_name, checked.types)
         itemsize = size(type_name, checked.types)
-        if type_name == "char" and options.char_netcdf and arrays.netcdf_char:
+        if type_name == "char" and options.target.char_netcdf and arrays.netcdf_char:
             dtype = ">S1"
         dtype = _element_dtype(one, variable, storage, arrays, checked.types) or dtype
-        if isinstance(dtype, str) and (storage.endian == "big" or _stays_big(one.source, storage, options)):
+        if isinstance(dtype, str) and (storage.endian == "big" or _stays_big(one.source, storage, options.layout)):
             dtype = dtype.replace("<", ">")  # records keep little-endian fields
     whole = one.shape == shape and one.part.shape == shape
     stored_or_reason: tuple[ArraySource, Layout] | str | None = None
@@ -173,7 +177,7 @@ def _target(
         from nczarr.plan.reference_layout import as_stored  # few targets hold references
 
         source_storage, asked = variable.storage, storage if whole else variable.storage
-        rectilinear = arrays.rectilinear and options.grid == "rectilinear"
+        rectilinear = arrays.rectilinear and options.layout.grid == "rectilinear"
         stored_or_reason = as_stored(
             one.source, dtype, itemsize, arrays, asked, source_storage, rectilinear=rectilinear
         )
@@ -194,9 +198,12 @@ def _target(
     if dtype == "|O" or (type_name == "string" and width(dtype) != POINTER):
         codecs = tuple(codec for codec in codecs if codec.id != SHUFFLE)  # texts have no fixed width
     no_mode = arrays.undefined_fill and storage.no_fill and _is_undefined(one, dtype, itemsize)
-    masks = not (arrays.fill_needed or arrays.by_reference) and _would_mask(one, dtype)
-    if no_mode or (masks and _has_all_chunks(one, dtype, chunks, itemsize)):
+    masks = not (arrays.fill_needed or arrays.by_reference)  # xarray does, whatever the attribute `_FillValue` says
+    mask = one.mask if masks and is_number(dtype) else None
+    if no_mode or (masks and _would_mask(one, dtype) and _has_all_chunks(one, dtype, chunks, itemsize)):
         fill, sparse = None, False
+    elif mask is not None and _has_all_chunks(one, dtype, chunks, itemsize):
+        fill, sparse = convert_to_stored(mask, dtype), False
     else:
         alone = one.has_fill and one.pad.strip(b"\0") and _has_no_attribute(one.pad, storage, dtype, arrays)
         declared = arrays.fill_needed or alone
@@ -207,7 +214,7 @@ def _target(
             fill, sparse = _find_needed_fill(one, dtype, itemsize)
     if sparse and one.part.path:
         sparse = not _all_there(one, chunks, itemsize)
-    layout = Layout(dtype, one.shape, chunks, codecs, fill, shards, _order(one, dtype, arrays, options))
+    layout = Layout(dtype, one.shape, chunks, codecs, fill, shards, _order(one, dtype, arrays, options.layout))
     target = PartTarget(layout, one.pad, sparse, strings.nil, strings.utf8)
     if one.source is None or not isinstance(stored_or_reason, str):
         return target, None
@@ -260,7 +267,7 @@ def _hides_fill(part: Part, source: ArraySource, types: Types) -> bool:
 
 def _would_mask(one: _One, dtype: Descr) -> bool:
     """Return whether xarray would mask values of an array of numbers if it declared its fill value."""
-    return is_number(dtype) and not one.states_fill
+    return (is_number(dtype) or dtype == "|b1") and not one.states_fill
 
 
 def _has_all_chunks(one: _One, dtype: Descr, chunks: tuple[int, ...], itemsize: int) -> bool:
@@ -285,7 +292,7 @@ def _estimate_decoded(source: ArraySource, target: PartTarget) -> int:
     return min(math.prod(layout.shape), chunks * volume(layout.chunks))
 
 
-def _stays_big(source: ArraySource | None, storage: Storage, options: Options) -> bool:
+def _stays_big(source: ArraySource | None, storage: Storage, layout: LayoutOptions) -> bool:
     """Return whether a source has plain big-endian elements, as classic files have, that the run can copy as they are.
 
     Chunks of a requested codec or size are encoded, in little-endian order.
@@ -294,7 +301,7 @@ def _stays_big(source: ArraySource | None, storage: Storage, options: Options) -
     return (
         stored is not None
         and storage.endian is None
-        and not (stored.codecs or storage.codecs or any(isinstance(size, int) for size in options.chunks.values()))
+        and not (stored.codecs or storage.codecs or any(isinstance(size, int) for size in layout.chunks.values()))
         and isinstance(stored.dtype, str)
         and stored.dtype[0] == ">"
     )
@@ -358,19 +365,19 @@ def _is_undefined(one: _One, dtype: Descr, itemsize: int) -> bool:
     return number and not one.has_fill and one.source is not None and small and not one.pad.strip(b"\0")
 
 
-def _separator(path: str, checked: Checked, arrays: Arrays, options: Options) -> str | None:
+def _separator(path: str, checked: Checked, arrays: Arrays, layout: LayoutOptions) -> str | None:
     """Return the separator of chunk keys: the requested, the source's, or None for the format's."""
     if not arrays.separators:
         return None
     foreign = checked.foreign.get(path)
-    return options.separator or (None if foreign is None else foreign.separator)
+    return layout.separator or (None if foreign is None else foreign.separator)
 
 
-def _order(one: _One, dtype: Descr, arrays: Arrays, options: Options) -> Order:
+def _order(one: _One, dtype: Descr, arrays: Arrays, layout: LayoutOptions) -> Order:
     """Return the requested element order in chunks, else the source's; variable-length texts have only C."""
     if not arrays.orders or dtype == "|O":
         return "C"
-    return options.order or (one.source.layout.order if one.source is not None else "C")
+    return layout.order or (one.source.layout.order if one.source is not None else "C")
 
 
 def _find_needed_fill(one: _One, dtype: Descr, itemsize: int) -> tuple[bytes | None, bool]:

@@ -21,7 +21,7 @@ from nczarr.ast.json_text import Real, describe_json, is_strict, narrow
 from nczarr.ast.plain import CARRIED, HIDDEN, guess_constant, is_finite, plain, show_untyped
 from nczarr.ast.types import is_number
 from nczarr.diagnostics.report import NOWHERE, Diagnostic, Label, Report, Severity
-from nczarr.options import Options
+from nczarr.options import RunOptions
 from nczarr.plan.chunk_lengths import survey
 from nczarr.plan.plans import Loss
 from nczarr.registry import PLAIN_STORE, Arrays, Format
@@ -56,9 +56,9 @@ _REMEDIES = {"unreferable-variable": "embed more values with `--embed SIZE`, or 
 """Help texts of value losses."""
 
 
-def report_losses(lost: Sequence[Loss], form: Format, options: Options, report: Report) -> None:
+def report_losses(lost: Sequence[Loss], form: Format, run: RunOptions, report: Report) -> None:
     """Report value losses one by one, and annotation losses in one warning."""
-    allowed, label = options.allow_loss, form.display.label or form.name
+    allowed, label = run.allow_loss, form.display.label or form.name
     other = "write `nczarr3`" if form.name == PLAIN_STORE else "write `nczarr`"
     other = "give `--metadata nczarr3`" if form.store.begins else other  # others of references keep no types
     for loss in lost:
@@ -75,8 +75,8 @@ def report_losses(lost: Sequence[Loss], form: Format, options: Options, report: 
         count = sum(loss.kind == kind for loss in annotations)
         if count:
             phrases.append(f"{phrase} ({count})")
-    notes = [f"lost: {loss.message}" for loss in annotations] if options.verbose else []
-    hints = [] if options.verbose else ["list them with `--verbose`"]
+    notes = [f"lost: {loss.message}" for loss in annotations] if run.verbose else []
+    hints = [] if run.verbose else ["list them with `--verbose`"]
     report.warning("lost-annotations", f"{label} does not keep {', '.join(phrases)}", notes=notes, helps=hints)
 
 

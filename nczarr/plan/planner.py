@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from nczarr.ast import ATOMIC, Storage
 from nczarr.ast.types import EnumType
 from nczarr.diagnostics.report import Report
-from nczarr.options import Options
+from nczarr.options import LayoutOptions, Options
 from nczarr.plan.losses import losses, report_losses
 from nczarr.plan.plans import Loss, Plan, StreamPlan
 from nczarr.plan.requested_storage import storage_requests
@@ -37,7 +37,7 @@ def plan_target(
         planned = _plan_stream(checked, form, options, report, more)
     if planned is None:
         return None
-    report_losses(planned.losses, form, options, report)
+    report_losses(planned.losses, form, options.run, report)
     return None if report.errors > before else planned
 
 
@@ -52,22 +52,21 @@ def _plan_stream(checked: Checked, form: Format, options: Options, report: Repor
     if form.display.binary:
         from nczarr.plan.file import check_size
 
-        check_size(checked, options, report)
-        requested, unmet = _encodings(checked, form, options, report)
+        check_size(checked, options.target.max_size, report)
+        requested, unmet = _encodings(checked, form, options.layout, report)
         lost += unmet
     return StreamPlan(checked, form, options, tuple(lost), requested)
 
 
 def _encodings(
-    checked: Checked, form: Format, options: Options, report: Report
+    checked: Checked, form: Format, layout: LayoutOptions, report: Report
 ) -> tuple[dict[str, Storage], list[Loss]]:
     """Return the accepted codecs by FQN, and the losses for rejected requests."""
-    asked = (options.chunks, options.codecs, options.shards, options.order, options.separator)
-    if not any(asked) and options.grid == "regular":
+    if layout._replace(access="map", arrangement=None) == LayoutOptions():
         return {}, []
-    requests = storage_requests(checked, form.name, None, options, report)
+    requests = storage_requests(checked, form.name, None, layout, report)
     accepted, lost = {}, []
-    if options.chunks:
+    if layout.chunks:
         lost.append(Loss("storage", "annotation", "/", "lengths of chunks"))
     for path, variable in checked.variables.items():
         chain = requests.codecs.get(path, requests.codecs.get("", ()))

@@ -97,11 +97,11 @@ class StorePlan(NamedTuple):
         parses all of these documents at once, and older releases refuse a store with
         one unknown type or grid; otherwise they refuse that array alone.
         """
-        if self.options.consolidated is not None:
-            return self.options.consolidated
+        if self.options.target.consolidated is not None:
+            return self.options.target.consolidated
         return self.form.store.begins is None and not any(
             varies(target.layout.chunks)
-            or (self.options.zarr_names == "registered" and not isinstance(target.layout.dtype, str))
+            or (self.options.target.zarr_names == "registered" and not isinstance(target.layout.dtype, str))
             for parts in self.targets.values()
             for target in parts.values()
         )

@@ -25,7 +25,7 @@ from nczarr.ast.dataset import SHUFFLE, groups
 from nczarr.ast.plain import plain
 from nczarr.ast.rectilinear import Lengths, largest, varies, within
 from nczarr.diagnostics.report import Report, suggest
-from nczarr.options import AUTO, Access, Options
+from nczarr.options import AUTO, Access, LayoutOptions
 from nczarr.plan.chunk_lengths import ShardRequest, default_chunks, fits, inner_chunks
 from nczarr.plan.chunk_sizes import LARGEST_STEP, LEAST, lengths_of_size
 from nczarr.plan.plans import StorePlan
@@ -295,32 +295,32 @@ def _write_one_with(trait: str) -> str:
 
 
 def storage_requests(
-    checked: Checked, target: str, arrays: Arrays | None, options: Options, report: Report
+    checked: Checked, target: str, arrays: Arrays | None, layout: LayoutOptions, report: Report
 ) -> StorageRequests:
     """Return the requested chunks, shards and codecs, checked against the dataset and the target.
 
     Without `arrays` the target is an HDF5 file, else a chunked store.
     """
-    _check_lengths(checked, options.chunks, "--chunks", "unmatched-chunks", report)
-    if not (arrays and arrays.shards) and any(lengths != "none" for lengths in options.shards.values()):
+    _check_lengths(checked, layout.chunks, "--chunks", "unmatched-chunks", report)
+    if not (arrays and arrays.shards) and any(lengths != "none" for lengths in layout.shards.values()):
         report.error("unmatched-shards", f"{target} has no shards", helps=["write `zarr3` or `nczarr3`"])
-    if options.grid == "rectilinear" and not (arrays and arrays.rectilinear):
+    if layout.grid == "rectilinear" and not (arrays and arrays.rectilinear):
         text = f"{target} has chunks of one length along each dimension"
         report.error(
             "unmatched-chunks",
             text,
             helps=["omit `--grid rectilinear`, or write Zarr v3: `--to zarr3`, or `--metadata zarr3` of references"],
         )
-    if options.order == "F" and not (arrays and arrays.orders):
+    if layout.order == "F" and not (arrays and arrays.orders):
         report.error("unmatched-order", f"{target} has no chunks in F order", helps=[_write_one_with("orders")])
-    if options.separator is not None and not (arrays and arrays.separators):
+    if layout.separator is not None and not (arrays and arrays.separators):
         report.error(
             "unmatched-separator", f"keys of {target} have one separator", helps=[_write_one_with("separators")]
         )
-    _check_lengths(checked, options.shards, "--shards", "unmatched-shards", report)
+    _check_lengths(checked, layout.shards, "--shards", "unmatched-shards", report)
     chains: dict[str, tuple[Codec, ...]] = {}
     bare: set[str] = set()
-    for name, text in options.codecs.items():
+    for name, text in layout.codecs.items():
         supported = table.nameable("hdf5" if arrays is None else arrays.codecs)
         if name and name not in checked.variables:
             helps = suggest(name, checked.variables)
@@ -335,17 +335,11 @@ def storage_requests(
         except ValueError as error:
             report.error("bad-codec", f"`{text}` is not a codec: {error}")
     undivided = frozenset[str]()
-    if options.chunks:
+    if layout.chunks:
         coordinates = find_coordinates(checked)
         undivided = frozenset(coordinates) | frozenset(bounds for bounds in coordinates.values() if bounds is not None)
     return StorageRequests(
-        options.chunks,
-        chains,
-        options.shards,
-        frozenset(bare),
-        options.grid == "rectilinear",
-        options.access,
-        undivided,
+        layout.chunks, chains, layout.shards, frozenset(bare), layout.grid == "rectilinear", layout.access, undivided
     )
 
 

@@ -5,19 +5,22 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import cast
 
 from nczarr import names
 from nczarr.arrays.codecs import chain as codecs
 from nczarr.arrays.codecs import table
 from nczarr.arrays.codecs.chain import register_chain
 from nczarr.arrays.sources.source import ArraySource, Parts, is_number, itemsize
+from nczarr.arrays.values.elements import convert_to_stored
 from nczarr.arrays.values.parts import is_fixed, size
 from nczarr.ast import Codec, Storage, Variable
 from nczarr.ast.dataset import SHUFFLE, groups
+from nczarr.ast.plain import is_finite
 from nczarr.ast.rectilinear import largest, varies, volume
 from nczarr.diagnostics.report import Diagnostic, Report, Severity
 from nczarr.names import list_first
-from nczarr.options import Options
+from nczarr.options import Options, Writing
 from nczarr.plan.chunk_lengths import ShardRequest, can_shard, fits, problem
 from nczarr.plan.keys import check_keys, name_axes
 from nczarr.plan.layout import find_usual_length, lay
@@ -88,7 +91,7 @@ def plan_store(
 
         places = place_nodes(checked)
     check_keys(checked, form.capabilities, places, report)
-    requests = storage_requests(checked, form.name, arrays, options, report)
+    requests = storage_requests(checked, form.name, arrays, options.layout, report)
     if report.errors > before:
         return None
     lost = [*losses(checked, form), *more]
@@ -105,13 +108,14 @@ def plan_store(
         path: storage_of(path, variable, checked.shapes[path], requests, widths[path])
         for path, variable in checked.variables.items()
     }
-    by_registry = arrays.registry and options.zarr_names == "registered"
+    by_registry = arrays.registry and options.target.zarr_names == "registered"
     if by_registry:
         storage = with_registered_codecs(storage, report)
     for path, variable in checked.variables.items():
         shards = requests.shards_of(path, variable)
         targets[path], parts[path] = lay(path, variable, checked, arrays, options, storage[path], shards)
-        _check_shards(path, shards, targets[path], checked, options, report)
+        named = options.layout.shards.get(path, "none") != "none"
+        _check_shards(path, shards, targets[path], checked, report, named=named)
         lost += _unmet(path, storage[path], targets[path], checked, form, widths[path])
         lost += _nil(path, targets[path], checked, form)
         _check_fill(path, parts[path], checked, report)
@@ -120,10 +124,10 @@ def plan_store(
     report_dropped_from_store(checked, storage, targets, report)
     if by_registry:
         report_unregistered_types(targets, report)
-    unreferred = list(_find_unreferred(targets, checked, options))
+    unreferred = list(_find_unreferred(targets, checked, options.target.writing))
     lost += unreferred
     chars = any(variable.type == "char" for variable in checked.variables.values())
-    if options.char_netcdf and arrays.netcdf_char and chars:
+    if options.target.char_netcdf and arrays.netcdf_char and chars:
         text = "char arrays are written as `>S1`, which only the netCDF library reads"
         report.warning("unreadable-char", text, helps=["omit `--char netcdf` for other readers"])
     if arrays.fixed_strings:
@@ -159,12 +163,12 @@ def _has_values(source: ArraySource | None) -> bool:
     return any(True for _ in source.list_occupied(source.layout.shape))
 
 
-def _find_unreferred(targets: dict[str, dict[str, PartTarget]], checked: Checked, options: Options) -> Iterator[Loss]:
+def _find_unreferred(targets: dict[str, dict[str, PartTarget]], checked: Checked, writing: Writing) -> Iterator[Loss]:
     """Yield variables that cannot be referenced and are too large to be embedded in the target."""
     for path, part_targets in targets.items():
         apart = [target.apart for target in part_targets.values() if target.apart is not None]
         size = sum(size_of_part for size_of_part, _ in apart)
-        if size > options.writing.embed:
+        if size > writing.embed:
             text = f"references cannot express `{path}`: {apart[0][1]}; the document would have to contain {size} bytes"
             yield Loss("unreferable-variable", "value", path, text, checked.variables[path].span)
 
@@ -236,12 +240,12 @@ def _nil(path: str, targets: dict[str, PartTarget], checked: Checked, form: Form
 
 
 def _check_shards(
-    path: str, request: ShardRequest, targets: dict[str, PartTarget], checked: Checked, options: Options, report: Report
+    path: str, request: ShardRequest, targets: dict[str, PartTarget], checked: Checked, report: Report, *, named: bool
 ) -> None:
-    """Report requested shard lengths that do not fit the variable's chunks or type."""
+    """Report requested shard lengths that do not fit the chunks or type of the variable, which a request may name."""
     span = checked.variables[path].span
     whole = targets.get("")
-    if whole is not None and not can_shard(whole.layout.dtype) and options.shards.get(path, "none") != "none":
+    if whole is not None and not can_shard(whole.layout.dtype) and named:
         text = f"variable `{path}` has records or opaque values, which are not written in shards"
         report.error("unmatched-shards", text, span, helps=["zarr-python cannot read them in shards"])
         return
@@ -265,11 +269,14 @@ def _check_masking(
     whole, source = targets.get(""), checked.parts.get(path, {}).get("")
     if whole is None or source is None or whole.layout.fill is None or not is_number(whole.layout.dtype):
         return
-    if any(attribute.name == "_FillValue" for attribute in variable.attributes):
+    stated = [attribute.value for attribute in variable.attributes if attribute.name == "_FillValue"]
+    masked = [convert_to_stored(cast("bytes", fill.data), whole.layout.dtype) for fill in stated if is_finite(fill)]
+    if len(stated) > len(masked) or whole.layout.fill in masked:
         return
     if next(iter(source.list_occupied(whole.layout.chunks)), None) is None:  # all cells have the value that is masked
         return
-    text = f"`{path}` has no `_FillValue`, but its unwritten cells need a fill value, which xarray masks in all cells"
+    lacks = "has another `_FillValue`" if stated else "has no `_FillValue`"
+    text = f"`{path}` {lacks}, but its unwritten cells need a fill value, which xarray masks in all cells"
     helps = ["give it a `_FillValue`, or open the store with `mask_and_scale=False`"]
     report.warning("masking-fill", text, variable.span, helps=helps)
 

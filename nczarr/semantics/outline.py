@@ -22,17 +22,7 @@ from nczarr.arrays.chunks.manifest import Affine, PlaceColumns
 from nczarr.arrays.execution.counts import bytes_text
 from nczarr.arrays.sources.source import Parts
 from nczarr.arrays.values.parts import is_fixed, size
-from nczarr.ast import (
-    Codec,
-    CompoundType,
-    Dimension,
-    EnumType,
-    Group,
-    OpaqueType,
-    UserType,
-    Variable,
-    VlenType,
-)
+from nczarr.ast import Codec, CompoundType, Dimension, EnumType, Group, OpaqueType, UserType, Variable, VlenType
 from nczarr.ast.dataset import ZARR_PLUGIN
 from nczarr.semantics.checked import Checked
 

@@ -63,7 +63,7 @@ class ReferenceStore(Store):
     def check(self, report: Report, accepts: Callable[[str], bool], changed: Severity = Severity.WARNING) -> None:
         """Report forbidden-target, and unsafe-key as a loss, without opening targets. Raises OSError.
 
-        Notes the properties of all targets. Local ones that have changed are `changed`: changed-target.
+        Notes the properties of all targets. Local ones that have changed are `change`: changed-target.
         """
         faults, noted, kept = 0, self.references.noted, dict[str, Mapping[str, Any]]()
         recorded = noted.get("targets") if isinstance(noted, Mapping) else None

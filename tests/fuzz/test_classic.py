@@ -42,7 +42,7 @@ def made(text: bytes, kind: str) -> bytes:
     """A small file of a classic kind."""
     report, form = Report(), find_format("netcdf3")
     assert form is not None
-    options = Options(kind=kind)  # type: ignore[arg-type]
+    options = Options.of(kind=kind)
     checked = phases.read(Source("t.cdl", text), report, options)
     assert checked is not None
     pieces = phases.text(checked, form, report, options)
@@ -57,7 +57,7 @@ FILES = {
 }
 
 
-LOSSY = Options(allow_loss=frozenset({"unread"}))
+LOSSY = Options.of(allow_loss=frozenset({"unread"}))
 
 
 def judge(data: bytes) -> bool:
@@ -189,7 +189,7 @@ def test_samples_cut_off_at_every_byte() -> None:
     for path in sorted(Path(ROOT / "samples").glob("*.cdl")):
         text = path.read_bytes()
         report = Report()
-        if phases.read(Source(path.name, text), report, Options(kind="nc5")) is None:
+        if phases.read(Source(path.name, text), report, Options.of(kind="nc5")) is None:
             continue
         data = made(text, "nc5")
         for length in range(min(len(data), 20_000)):

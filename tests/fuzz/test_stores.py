@@ -136,7 +136,7 @@ def _judge(content: dict[str, bytes]) -> None:
     """Read a store; faults are reported."""
     store = Watched(content)
     report = Report()
-    options = Options(allow_loss=UNREAD)
+    options = Options.of(allow_loss=UNREAD)
     if registry.detect_store(store) is None:
         return
     found = phases.read(store, report, options)

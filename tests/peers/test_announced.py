@@ -33,7 +33,7 @@ SHARED, REAL = shared_folder(), exactness.real_folder()
 TEXTS = list(corpus.files(SHARED)) if SHARED is not None else []
 REAL_FILES = list(exactness.real(REAL)) if REAL is not None else []
 FORMS = ("zarr2", "zarr3")
-OPTIONS = Options(allow_loss=frozenset({"all"}))
+OPTIONS = Options.of(allow_loss=frozenset({"all"}))
 
 relaxed = settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
 

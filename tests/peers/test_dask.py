@@ -187,7 +187,7 @@ def write(checked: Checked, target: Path, watch: Callable[[int], None] | None = 
     form = nczarr.registry.find_format("nczarr")
     assert form is not None
     report = Report()
-    done = phases.write(checked, str(target), form, report, Options(codecs={"": "zlib:9"}, **options), watch)
+    done = phases.write(checked, str(target), form, report, Options.of(codecs={"": "zlib:9"}, **options), watch)
     assert done is not None, report.list_sorted()
     return done
 

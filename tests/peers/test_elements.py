@@ -56,7 +56,10 @@ def test_zarr_python_reads_back_what_it_wrote(
         assert name in ARRAYS or form == "nczarr3" or dict(other.attrs).keys() <= {"_ARRAY_DIMENSIONS"}, name
         assert one.dtype.newbyteorder("=") == other.dtype.newbyteorder("="), name
         assert np.array_equal(one[...], other[...], equal_nan=True), name
-        assert np.array_equal(one.fill_value, other.fill_value, equal_nan=True), name
+        if form == "zarr2" and not np.asarray(one.fill_value).tobytes().strip(b"\0"):  # xarray would mask each zero
+            assert other.fill_value is None, name
+        else:
+            assert np.array_equal(one.fill_value, other.fill_value, equal_nan=True), name
 
 
 @pytest.mark.slow

@@ -89,7 +89,7 @@ def test_the_corpus_as_ncgen_writes_it(stem: str, kind: Kind, same: Callable[[by
     text = (corpus() / f"{stem}.cdl").read_bytes()
     if (stem, kind) in REFUSED:
         report = Report()
-        assert phases.read(Source(stem, text), report, Options(kind=kind)) is None
+        assert phases.read(Source(stem, text), report, Options.of(kind=kind)) is None
         assert {found.code for found in report.list_sorted()} == {"format-conflict"}
         return
     assert unexplained(stem, kind, same(text, stem, kind)) == []
@@ -102,9 +102,9 @@ def test_our_dumps_compile_the_same_by_ncgen(
     stem: str, kind: Kind, same: Callable[[bytes, str, Kind], list[str]]
 ) -> None:
     report = Report()
-    checked = phases.read(Source(stem, (corpus() / f"{stem}.cdl").read_bytes()), report, Options(kind=kind))
+    checked = phases.read(Source(stem, (corpus() / f"{stem}.cdl").read_bytes()), report, Options.of(kind=kind))
     assert checked is not None
-    pieces = dump(checked, "cdl", report, Options(special=True))
+    pieces = dump(checked, "cdl", report, Options.of(special=True))
     assert pieces is not None
     assert unexplained(stem, kind, same(b"".join(pieces), stem, kind), dump=True) == []
 

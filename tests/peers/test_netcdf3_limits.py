@@ -83,7 +83,7 @@ def test_the_limits_are_those_of_the_library(kind: Kind, step: int, tmp_path: Pa
         target.unlink(missing_ok=True)
         command = [tool("ncgen"), "-x", "-k", kind, "-o", str(target), str(source)]
         accepted = subprocess.run(command, capture_output=True, check=False).returncode == 0
-        checked = phases.read(Source("t.cdl", written.encode()), Report(), Options(kind=kind))
+        checked = phases.read(Source("t.cdl", written.encode()), Report(), Options.of(kind=kind))
         if (checked is not None) != accepted:
             wrong.append((fixed, records, accepted))
         if checked is None or not accepted:

@@ -123,7 +123,7 @@ def library_values(library: ModuleType, path: Path) -> dict[str, Any]:
 def wrong_values(path: Path, wanted: dict[str, Any]) -> Iterator[str]:
     """Variables whose values are others in an open dataset, where the loss of a cut file is accepted."""
     report = Report()
-    dataset = handle_of(phases.read_path(str(path), report, Options(allow_loss=frozenset({"unread"}))), report)
+    dataset = handle_of(phases.read_path(str(path), report, Options.of(allow_loss=frozenset({"unread"}))), report)
     assert [variable.name for variable in dataset.dataset.variables] == list(wanted)
     for name, values in wanted.items():
         variable = dataset[names.join("/", name)]
@@ -143,7 +143,7 @@ def store_arrays(path: Path, form: str) -> dict[str, Any]:
 
     report, row = Report(), find_format(form)
     assert row is not None
-    keys = content(nczarr.open(path).checked, row, report, Options(allow_loss=frozenset({"all"})))
+    keys = content(nczarr.open(path).checked, row, report, Options.of(allow_loss=frozenset({"all"})))
     assert keys is not None, [each.message for each in report.list_sorted()]
     store = MemoryStore({key: cpu.Buffer.from_bytes(data) for key, data in keys.items()})
     with warnings.catch_warnings():

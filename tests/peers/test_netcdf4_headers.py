@@ -113,7 +113,7 @@ def test_trees_of_drawn_files(draws: int, tmp_path: Path, peer: Callable[[str], 
         form = endpoints.target_format("t.nc", None, report)
         assert form is not None
         path = tmp_path / f"{len(paths)}.nc"
-        options = Options(kind="nc4", allow_loss=frozenset({"all"}))
+        options = Options.of(kind="nc4", allow_loss=frozenset({"all"}))
         if phases.write(checked, str(path), form, report, options) is not None:
             paths.append(path)
 

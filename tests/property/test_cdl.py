@@ -9,7 +9,7 @@ from nczarr.cli.compile import text as tree_text
 from nczarr.diagnostics.report import Report, Severity, Source
 from nczarr.formats.cdl.read import frontend
 from nczarr.formats.cdl.write import backend
-from nczarr.options import Options
+from nczarr.options import TextOptions
 from nczarr.plugins.testing.arrays import differences
 from nczarr.plugins.testing.strategies import datasets_with_data
 from nczarr.semantics import check
@@ -40,7 +40,7 @@ def read_cdl(text: str) -> Checked:
 
 def assert_text_is_exact(dataset: Dataset, parts: dict[str, Parts]) -> None:
     before = checked_tree(dataset, parts)
-    text = "".join(backend.pieces(before, Options(special=True)))
+    text = "".join(backend.pieces(before, TextOptions(special=True)))
     after = read_cdl(text)
     assert tree_text(after.dataset) == tree_text(before.dataset), text
     assert after.dataset == before.dataset

@@ -30,7 +30,7 @@ from nczarr.ast import (
 )
 from nczarr.ast.dataset import rebuild
 from nczarr.diagnostics.report import Report
-from nczarr.options import Options
+from nczarr.options import Options, RunOptions
 from nczarr.pipeline.compare.diff import differences
 from nczarr.pipeline.compare.digest import Digest, digest
 from nczarr.pipeline.select.reader import PartAssembler
@@ -62,7 +62,7 @@ def checked_or_none(dataset: Dataset, parts: dict[str, Parts]) -> Checked | None
 
 
 def of(checked: Checked) -> Digest:
-    return digest(checked, Options(workers=1))
+    return digest(checked, RunOptions(workers=1))
 
 
 def as_bytes(values: Any, type_name: str, checked: Checked) -> Any:
@@ -172,7 +172,7 @@ def test_the_order_of_definition_does_not_count(drawn: Drawn, data: st.DataObjec
 )
 def test_a_store_has_the_digest_of_what_it_was_made_of(drawn: Drawn, form: str, codec: str) -> None:
     checked, report = checked_of(*drawn), Report()
-    options = Options(codecs={"": codec}, allow_loss=frozenset({"all"}))
+    options = Options.of(codecs={"": codec}, allow_loss=frozenset({"all"}))
     found = content(checked, find_format(form), report, options)  # type: ignore[arg-type]
     assert found is not None, report.list_sorted()
     seen, _ = opened(MemoryStore(dict(found)))

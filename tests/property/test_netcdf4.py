@@ -60,7 +60,7 @@ def write(generated: tuple[Dataset, dict[str, Parts]], path: Path, report: Repor
     assert checked is not None, report.list_sorted()
     form = endpoints.target_format("t.nc", None, report)
     assert form is not None
-    options = Options(kind="nc4", allow_loss=frozenset({"all"}))
+    options = Options.of(kind="nc4", allow_loss=frozenset({"all"}))
     assert phases.write(checked, str(path), form, report, options), report.list_sorted()
     return checked
 

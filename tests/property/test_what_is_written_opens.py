@@ -98,7 +98,7 @@ def write(checked: Checked, target: str, form_name: str, kind: Kind | None) -> l
     form = registry.find_format(form_name)
     assert form is not None
     report = Report()
-    options = Options(kind=kind, allow_loss=frozenset({"all"}))
+    options = Options.of(kind=kind, allow_loss=frozenset({"all"}))
     done = phases.write(checked, target, form, report, options)
     if done is None or report.errors:
         assert not any("internal" in each.code for each in report.list_sorted())

@@ -77,7 +77,7 @@ def wrong(dataset: Checked, seen: dict[str, Any]) -> Iterator[str]:
 
 CODECS = st.sampled_from([{}, {"": "gzip:1"}, {"": "shuffle+zlib:1"}, {"": "zstd:1+crc32c"}, {"": "blosc:lz4:5"}])
 OPTIONS = st.builds(
-    lambda codecs, shards, consolidated: Options(
+    lambda codecs, shards, consolidated: Options.of(
         codecs=codecs, shards={"": shards}, consolidated=consolidated, allow_loss=frozenset({"all"})
     ),
     CODECS,
@@ -95,12 +95,12 @@ def test_zarr_reads_what_we_write(generated: tuple[Dataset, dict[str, Parts]], f
     checked = check(Unchecked(dataset, parts=parts), Report())
     assert checked is not None
     if not form.endswith("3"):
-        options = options._replace(
-            shards={}, codecs={name: text.split("+")[0] for name, text in options.codecs.items()}
+        options = options.change(
+            shards={}, codecs={name: text.split("+")[0] for name, text in options.layout.codecs.items()}
         )
     found = written(checked, form, options)
     assert list(wrong(checked, arrays(found))) == []
-    if form.startswith("nczarr") and not options.codecs:
+    if form.startswith("nczarr") and not options.layout.codecs:
         assert rebuild(found) == checked.dataset
     seen, _ = opened(MemoryStore(found))
     assert list(other_values(checked, seen, "''" if form.startswith("zarr") else "None")) == []

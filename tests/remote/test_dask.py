@@ -79,7 +79,7 @@ def test_a_lost_worker_changes_no_object(s3: S3, peer: Callable[[str], ModuleTyp
 
         for name, address, watcher in (("l", None, None), ("d", cluster.url, watch)):
             report = Report()
-            options = Options(storage=storage, dask=address, codecs={"": "zlib:2"})
+            options = Options.of(storage=storage, dask=address, codecs={"": "zlib:2"})
             phases.write(checked, s3.url(f"dask/lost-{name}.zarr"), form, report, options, watcher)
             assert not report.errors
         assert len(killed) > 1

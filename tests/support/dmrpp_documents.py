@@ -43,7 +43,7 @@ def read(
     path = folder / "t.h5.dmrpp"
     path.write_bytes(text)
     report = Report()
-    options = Options(following=following or Following(), allow_loss=frozenset(accepts))
+    options = Options.of(following=following or Following(), allow_loss=frozenset(accepts))
     return phases.read(Source(str(path), text), report, options), report
 
 

@@ -18,10 +18,10 @@ from nczarr.stores.base import Store
 from nczarr.stores.memory import MemoryStore
 from tests.support.targets import content
 
-WRITING = Options(allow_loss=frozenset({"all"}))
+WRITING = Options.of(allow_loss=frozenset({"all"}))
 
 
-READING = Options(allow_loss=frozenset({"bad-metadata", "unreadable-array"}))
+READING = Options.of(allow_loss=frozenset({"bad-metadata", "unreadable-array"}))
 
 
 def opened(store: Store) -> tuple[Checked, list[Diagnostic]]:
@@ -41,7 +41,7 @@ def rebuild(found: Mapping[str, bytes]) -> Dataset:
 
 def written(dataset: Checked, form: str, **options: Any) -> Mapping[str, bytes]:
     report = Report()
-    found = content(dataset, registry.find_format(form), report, WRITING._replace(**options))  # type: ignore[arg-type]
+    found = content(dataset, registry.find_format(form), report, WRITING.change(**options))
     assert found is not None, [each.message for each in report.list_sorted()]
     return found
 

@@ -18,7 +18,7 @@ from nczarr.arrays.chunks.key_segments import is_own
 from nczarr.diagnostics.report import Diagnostic, Label, Report, Severity, Source, Span
 from nczarr.formats.common.consolidated import match_documents
 from nczarr.names import name_problem
-from nczarr.options import Options
+from nczarr.options import RunOptions
 from nczarr.semantics.check_names import make_unique, namesakes
 from nczarr.semantics.checked import Namesake
 from nczarr.stores.base import Store, UnsafeKeyError, is_metadata, is_safe
@@ -37,7 +37,7 @@ class DocumentCache:
     hides_attributes = True
     """True if a store reserves some attribute names."""
 
-    def __init__(self, store: Store, report: Report, options: Options) -> None:
+    def __init__(self, store: Store, report: Report, run: RunOptions) -> None:
         self.store = store
         self.consolidated: dict[str, Any] = {}
         """Documents in the consolidated metadata by key."""
@@ -55,7 +55,7 @@ class DocumentCache:
         self.missing: list[str] = []
         """Keys of consolidated documents that the store lacks."""
         self._report = report
-        self._options = options
+        self._run = run
         self._known: dict[str, Json | None] = {}
         self._present: set[str] = set()
         self._listed: dict[str, tuple[list[str], list[str]]] = {}
@@ -249,7 +249,7 @@ class DocumentCache:
 
     def report_lost(self, code: str, message: str, key: str, pointer: str = "") -> None:
         """Report unreadable, dropped content: an error, unless the run allows it."""
-        allowed = self._options.accepts(code)
+        allowed = self._run.accepts(code)
         helps = () if allowed else (f"read the rest with `--allow-loss {code}`",)
         self.findings += 1
         diagnostic = Diagnostic(code, Severity.ERROR, message, self.place(key, pointer), helps=helps)

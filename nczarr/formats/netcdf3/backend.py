@@ -243,7 +243,7 @@ def _fill(block: bytearray, present: list[VariableColumn], first: int, count: in
 def write(plan: FilePlan, report: Report, options: Options) -> Iterator[bytes]:
     """Yield the pieces of the file, whose kind the plan has checked."""
     assert plan.kind is not None
-    layout = lay_out(plan.checked, plan.kind, plan.options.header_pad)
+    layout = lay_out(plan.checked, plan.kind, plan.options.target.header_pad)
     yield header(plan.checked, plan.kind, layout).ljust(layout.header, b"\0")  # unused up to `begin`
     yield from values(plan.checked, plan.checked.parts, layout)
 

@@ -90,7 +90,7 @@ def read(source: Source, report: Report, options: Options | None = None) -> Unch
         omitted.append(Omission("omitted-object", "/", text))
     with building():
         dataset, namesakes = _dataset(header, values, source)
-    strict = not (options or Options()).accepts("omitted-object")
+    strict = not (options or Options()).run.accepts("omitted-object")
     arrays = _arrays(header, dataset, values, source, report, omitted, strict)
     parts: dict[str, Parts] = {
         names.join("/", variable.name): {"": array} for variable, array in zip(dataset.variables, arrays, strict=True)

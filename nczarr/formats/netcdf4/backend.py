@@ -218,12 +218,12 @@ def build(plan: FilePlan, path: str, report: Report, counts: Counts) -> bool:
 
 def _declare_in_block(lib: Library, plan: FilePlan, path: str, report: Report) -> tuple[int, Ids] | None:
     """Make the file with all declarations, in one metadata block if the layout asks for it. Expects `LOCK`."""
-    if plan.options.layout is None:
+    if plan.options.layout.arrangement is None:
         return _declare(lib, plan, path, report)
     from nczarr.formats.netcdf4.metadata_block import has_metadata_blocks, metadata_block, metadata_bytes
 
     if not has_metadata_blocks(lib):
-        needs = f"the layout `{plan.options.layout}` needs the netCDF library 4.10.1 or newer"
+        needs = f"the layout `{plan.options.layout.arrangement}` needs the netCDF library 4.10.1 or newer"
         text = f"{needs}, and netCDF4-python has an older one"
         report.error("missing-library", text, helps=["run `pip install -U netCDF4`"])
         return None

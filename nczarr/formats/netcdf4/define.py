@@ -250,7 +250,7 @@ def chunk_lengths(path: str, variable: Variable, plan: FilePlan) -> tuple[int, .
     if not dimensions or not (unlimited or storage.codecs or storage.layout == "chunked"):
         return None
     lengths = [None if grows(dimension) else dimension.size for dimension in dimensions]
-    return default_chunks(lengths, struct(variable.type, plan.checked.types).size, plan.options.memory)
+    return default_chunks(lengths, struct(variable.type, plan.checked.types).size, plan.options.run.memory)
 
 
 def grows(dimension: Dimension) -> bool:

@@ -36,13 +36,7 @@ from nczarr.formats.netcdf4.header.datatypes import (
     Datatype,
     text_of,
 )
-from nczarr.formats.netcdf4.header.file_objects import (
-    EXTERNAL,
-    FileObject,
-    Link,
-    LinkedFiles,
-    LocatedObject,
-)
+from nczarr.formats.netcdf4.header.file_objects import EXTERNAL, FileObject, Link, LinkedFiles, LocatedObject
 from nczarr.formats.netcdf4.header.messages import HeaderAttribute
 from nczarr.semantics.checked import Omission
 

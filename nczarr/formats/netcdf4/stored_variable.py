@@ -279,16 +279,7 @@ def _choose_chunked(variable: StoredVariable, dataset: DatasetInfo, layout: Layo
     steps = _steps(dataset.filters, dataset.shuffled, itemsize(dataset.dtype))
     edges = dataset.unfiltered_edges
     return IndexChunkArray(
-        layout,
-        variable.file,
-        dataset.extent,
-        stored,
-        steps,
-        edges,
-        variable,
-        unwritten,
-        dataset.chunk_index,
-        undefined,
+        layout, variable.file, dataset.extent, stored, steps, edges, variable, unwritten, dataset.chunk_index, undefined
     )
 
 

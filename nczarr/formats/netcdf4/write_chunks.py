@@ -242,7 +242,7 @@ def chunk_writer(lib: Library, path: str, plan: FilePlan, counts: Counts) -> Ite
     try:
         with header_file(path) as declared:
             objects = read_objects(declared, path)
-        with Crew(options.workers or (DISTANT_WORKERS if far else None), options.memory) as crew:
+        with Crew(options.run.workers or (DISTANT_WORKERS if far else None), options.run.memory) as crew:
             yield ChunkWriter(h5, file, objects, path, crew, counts)
     finally:
         with LOCK:

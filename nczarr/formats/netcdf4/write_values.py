@@ -67,7 +67,7 @@ SMALL = 1 << 20
 def _in_order(plan: FilePlan) -> list[str]:
     """Return the variables as their values lie in the file."""
     checked = plan.checked
-    if plan.options.layout is None:
+    if plan.options.layout.arrangement is None:
         return list(checked.variables)
     return sorted(
         checked.variables,

@@ -151,7 +151,7 @@ def write(plan: StreamPlan, report: Report, options: Options) -> Iterator[bytes]
     """Yield the text of a planned dataset in UTF-8, in pieces of some 64 kB."""
     piece: list[str] = []
     size = 0
-    for line in lines(plan.checked.dataset, name=options.name):
+    for line in lines(plan.checked.dataset, name=options.text.name):
         piece.append(line)
         size += len(line)
         if size > _PIECE:

@@ -223,14 +223,15 @@ def _again(source: Source, limits: Limits, overrides: Overrides) -> CheckedRefer
 def opens(source: Source | Store, report: Report, options: Options) -> ReferenceStore | None:
     """Return the store of a document; None (reported) if invalid. Raises OSError."""
     references: References | None
-    limits = DEFAULT._replace(jinja=options.following.jinja, repeated=options.accepts("duplicate-name"))
+    limits = DEFAULT._replace(jinja=options.reading.following.jinja, repeated=options.run.accepts("duplicate-name"))
     if isinstance(source, Source):
         references, name = open_document(source, report, limits), source.name
     else:
         references, name = parquet.open_folder(source, report, limits), source.path
     if references is None:
         return None
-    store = ReferenceStore(references, Policy(home_of(source), options.following), name, options.storage.of("source"))
+    policy = Policy(home_of(source), options.reading.following)
+    store = ReferenceStore(references, policy, name, options.run.storage.of("source"))
     before = report.errors
-    store.check(report, options.accepts, Severity.ERROR if options.verify else Severity.WARNING)
+    store.check(report, options.run.accepts, Severity.ERROR if options.run.verify else Severity.WARNING)
     return store if report.errors == before else None

@@ -63,8 +63,8 @@ class DocumentStore(MemoryStore):
         self.path = path
         self.arrays: list[Referred] = []
         self._fills = fills_alone(plan)
-        self._naming = UrlNaming(path, plan.options.source, plan.options.writing)
-        self._keeps_names = plan.options.writing.keep_names
+        self._naming = UrlNaming(path, plan.options.reading.source, plan.options.target.writing)
+        self._keeps_names = plan.options.target.writing.keep_names
         self._urls: dict[str, str] = {}
         self._notes: dict[str, dict[str, Any]] = {}
 
@@ -130,7 +130,8 @@ class JsonTarget(DocumentStore):
     def __init__(self, path: str, plan: StorePlan) -> None:
         super().__init__(path, plan)
         self._stack = ExitStack()
-        self.unfinished: Unfinished = self._stack.enter_context(write_beside(path, plan.options.storage.of("target")))
+        storage = plan.options.run.storage.of("target")
+        self.unfinished: Unfinished = self._stack.enter_context(write_beside(path, storage))
         self._written = False
 
     def seal(self) -> None:

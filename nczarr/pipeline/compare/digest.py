@@ -31,7 +31,7 @@ from nczarr.ast import (
 )
 from nczarr.ast.json_text import get_json
 from nczarr.diagnostics.report import Report, Source, Span
-from nczarr.options import Options
+from nczarr.options import RunOptions
 from nczarr.pipeline.compare.digest_ragged import RaggedHasher, leaf_of, width
 from nczarr.pipeline.compare.digest_values import Dense, Hashed, ValueHasher
 from nczarr.pipeline.select.selection import Subset
@@ -150,13 +150,13 @@ class Digest(NamedTuple):
     """Digest of each variable by FQN, and of the model of each group by its FQN and `/`."""
 
 
-def digest(checked: Checked, options: Options) -> Digest:
+def digest(checked: Checked, run: RunOptions) -> Digest:
     """Return the digest of a dataset; `memory` and `workers` of the options limit resources.
 
     Raises OSError if values are unreachable, CompileError if they cannot be
     decoded or need more memory.
     """
-    value_hashes = _variables(checked, options)
+    value_hashes = _variables(checked, run)
     parts: dict[str, str] = {}
     whole = _hash_group("/", checked.dataset, checked, value_hashes, parts)
     return Digest(whole.hex(), parts)
@@ -194,7 +194,7 @@ def _hash_group(
     return _hash("group", model, _list(variables), _list(inner))
 
 
-def _variables(checked: Checked, options: Options) -> dict[str, bytes]:
+def _variables(checked: Checked, run: RunOptions) -> dict[str, bytes]:
     """Return the hashes of all variables' values; one stream of tasks keeps threads busy between variables."""
     owners: dict[str, ValueHasher] = {}
     value_hashes: dict[str, bytes] = {}
@@ -202,11 +202,11 @@ def _variables(checked: Checked, options: Options) -> dict[str, bytes]:
     def tasks(crew: Crew) -> Iterator[Task]:
         for path in checked.variables:
             owners[path] = owner = _values(checked, path)
-            yield from owner.tasks(crew, options.memory)
+            yield from owner.tasks(crew, run.memory)
             yield Task(partial(str, path), here=True)  # the end of the variable's tasks
 
     far = any(source.distant for parts in checked.parts.values() for source in parts.values())
-    with Crew(options.workers or (DISTANT_WORKERS if far else None), options.memory) as crew:
+    with Crew(run.workers or (DISTANT_WORKERS if far else None), run.memory) as crew:
         for result in crew.results(tasks(crew)):
             if isinstance(result, Hashed):
                 result.owner.take(result)

@@ -18,15 +18,15 @@ Reader: TypeAlias = Callable[[str, Report, Options, str | None], Checked | None]
 
 def _reading(options: Options) -> Options:
     """Return the options for reading the target at the place where it was written."""
-    storage = options.storage.of("target")
-    return Options(
+    storage = options.run.storage.of("target")
+    return Options.of(
         allow_loss=UNREAD,
         unfinished=True,
         survey=True,
         storage=storage,
-        memory=options.memory,
-        following=options.following,
-        aggregation=options.aggregation,
+        memory=options.run.memory,
+        following=options.reading.following,
+        aggregation=options.reading.aggregation,
     )
 
 
@@ -65,7 +65,7 @@ def verify(
         if path in lossy or lossy.intersection(map(str, variable.dimensions)) or variable.storage.quantize is not None:
             continue
         if path not in again.variables:
-            if options.accepts("format-conflict"):  # a kind of file that has no such type or group
+            if options.run.accepts("format-conflict"):  # a kind of file that has no such type or group
                 continue
             report.error("unequal-target", f"`{done.target}` has no variable `{path}`", variable.span)
         elif checked.shapes[path] != again.shapes[path]:

@@ -18,7 +18,7 @@ from nczarr.arrays.regions import Selection
 from nczarr.diagnostics.report import NOWHERE, Report, Span, suggest
 
 if TYPE_CHECKING:
-    from nczarr.options import Options
+    from nczarr.options import TextOptions
     from nczarr.semantics.checked import Checked
 
 
@@ -337,12 +337,12 @@ def point_boxes(
         yield PointBox(tuple(selection), tuple(inside), some)
 
 
-def are_named(checked: Checked, options: Options, report: Report) -> bool:
+def are_named(checked: Checked, text: TextOptions, report: Report) -> bool:
     """Return whether every variable and group named in the options exists; reports missing ones."""
     before = report.errors
     for what, asked, declared in (
-        ("variable", options.variables, checked.variables),
-        ("group", options.groups, checked.groups),
+        ("variable", text.variables, checked.variables),
+        ("group", text.groups, checked.groups),
     ):
         simple = {names.last(fqn) for fqn in declared if fqn != "/"}
         for name in asked:

@@ -126,7 +126,7 @@ def append(
         raise ValueError(f"{region!r} is not a region; use 'auto' or None")
     report, path = Report(), os.fspath(target)
     options = options_from(storage_options=storage_options, following=following, allow_loss=allow_loss, memory=memory)
-    options = options._replace(workers=workers, message=message, author=author, virtual=virtual, verify=verify)
+    options = options.change(workers=workers, message=message, author=author, virtual=virtual, verify=verify)
     subset = Subset(list_texts(variables), list_texts(groups), related=coordinates)
     inputs, is_path = inputs_of(sources, options), isinstance(sources, str | os.PathLike)
     request = AppendRequest(inputs, path, list_texts(along), subset, options, region == "auto", unnamed=is_path)

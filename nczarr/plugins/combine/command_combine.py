@@ -151,7 +151,7 @@ def _run(
         return
     ready_to = ready.conversion
     is_document = ready_to.form.name == REFERENCE  # which refers to values
-    words = None if is_document else describe_work(ready_to.checked, len(request.inputs), options.workers)
+    words = None if is_document else describe_work(ready_to.checked, len(request.inputs), options.run.workers)
     if words is not None:
         messages.remark(words)
     with progress(arguments, target, ready_to.checked) as watch:

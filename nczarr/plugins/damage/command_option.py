@@ -91,14 +91,15 @@ def _check(
     report = messages.report
     options = options_of(arguments, survey=True, inspect=True, aggregation="expand")
     subset = subset_of(arguments, report)
-    checked = read_input(path, report, options._replace(allow_loss=UNREAD, verify=True), arguments.form)
+    checked = read_input(path, report, options.change(allow_loss=UNREAD, verify=True), arguments.form)
     for loss in [loss for loss in report.losses if loss.code in UNREAD]:  # the rest was read: it is checked
         report.retract(loss)
         report.add(loss._replace(severity=Severity.ERROR))
     if checked is None or subset is None:
         return
     with progress(arguments, show(path), checked) as watch:
-        summary = check_data(checked, DataRequest(subset, share, is_archive(path), options, watch), show(path), report)
+        request = DataRequest(subset, share, is_archive(path), options.run, watch)
+        summary = check_data(checked, request, show(path), report)
     if summary is not None:
         done.append(summary)
 

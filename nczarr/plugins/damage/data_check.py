@@ -23,7 +23,7 @@ from nczarr.pipeline.select.subset import dimension_ranges
 from nczarr.plugins.common.node_label import label_of
 from nczarr.plugins.damage.chunk_reader import DamagedChunk, ReadArray, list_tasks
 from nczarr.plugins.damage.values import UnfitValues, find_disorder, find_gaps, find_judge
-from nczarr.sdk import Checked, CheckRequest, CompileError, Diagnostic, Index, Label, Options, Region, Report, phases
+from nczarr.sdk import Checked, CheckRequest, CompileError, Diagnostic, Index, Label, Region, Report, RunOptions, phases
 from nczarr.semantics.checked import find_coordinates
 
 SHOWN = 8
@@ -79,7 +79,7 @@ class DataRequest(NamedTuple):
     """Part of the chunks that is read; None: all."""
     archived: bool
     """True if the source is an archive, whose entries have checksums."""
-    options: Options
+    run: RunOptions
     watch: Callable[[int], None] | None = None
     """Called with the bytes that were read."""
 
@@ -114,7 +114,7 @@ def check_data(checked: Checked, request: DataRequest, name: str, report: Report
     regions = {} if part is None else find_regions(part, request.subset, report)
     if part is None or report.errors > before:
         return None
-    refuse(part, request.options, report, DAMAGE)
+    refuse(part, request.run, report, DAMAGE)
     work = _DataCheck(part, regions, request, report)
     size, damaged = work.read()
     work.judge_coordinates()
@@ -125,7 +125,8 @@ def check_data(checked: Checked, request: DataRequest, name: str, report: Report
 
 def check_all(checked: Checked, request: CheckRequest, report: Report) -> None:
     """Read all chunks of a dataset and report what is damaged. Raises OSError, CompileError."""
-    check_data(checked, DataRequest(Subset(), None, is_archive(request.path), request.options), request.path, report)
+    asked = DataRequest(Subset(), None, is_archive(request.path), request.options.run)
+    check_data(checked, asked, request.path, report)
 
 
 def is_archive(path: str) -> bool:
@@ -163,10 +164,10 @@ class _DataCheck:
 
     def read(self) -> tuple[int, int]:
         """Read all chunks, and report the damaged ones and unfit values; return the bytes and damaged chunks."""
-        options, size, count = self.request.options, 0, 0
+        run, size, count = self.request.run, 0, 0
         arrays = list(self._list_arrays())
         is_distant = any(array.source.distant for array in arrays)
-        with Crew(options.workers or (DISTANT_WORKERS if is_distant else None), options.memory) as crew:
+        with Crew(run.workers or (DISTANT_WORKERS if is_distant else None), run.memory) as crew:
             for array in arrays:
                 damaged: list[DamagedChunk] = []
                 unfit: dict[tuple[str, str], UnfitValues] = {}

@@ -33,7 +33,7 @@ from nczarr.diagnostics.secrets import show
 from nczarr.link.executor import ExecutorKind
 from nczarr.link.run import is_small, link
 from nczarr.link.tasks import MOST, Task, TaskSize, WrittenPart, is_far, tasks
-from nczarr.options import Options
+from nczarr.options import RunOptions
 from nczarr.plugins.dask import worker
 from nczarr.stores.base import Store
 
@@ -120,17 +120,17 @@ class Cluster:
     def _fail(self, text: str) -> NoReturn:
         raise OSError(None, text, self.url)
 
-    def link(self, numbered: Iterator[tuple[int, WrittenPart]], store: Store, options: Options, counts: Counts) -> None:
+    def link(self, numbered: Iterator[tuple[int, WrittenPart]], store: Store, run: RunOptions, counts: Counts) -> None:
         """Write all data keys of some arrays. No worker is active after it ends, even after a failure.
 
         Raises OSError if store or cluster fail, CompileError for unreadable
         chunks.
         """
-        sending = _Sending(self._client, self._run, store, options, counts)
+        sending = _Sending(self._client, self._run, store, run.memory, counts)
         try:
             for number, array in numbered:
                 sending.send(number, array)
-            link(sending.own, store, options, counts)
+            link(sending.own, store, run, counts)
             sending.drain()
         except ClusterLostError as error:
             self._fail(str(error))
@@ -266,13 +266,13 @@ def outcome_of(future: Future) -> Any:
 class _Sending:
     """Tasks of one run on a cluster."""
 
-    def __init__(self, client: Client, run: str, store: Store, options: Options, counts: Counts) -> None:
+    def __init__(self, client: Client, run: str, store: Store, memory: int, counts: Counts) -> None:
         self.own: list[tuple[int, WrittenPart]] = []
         """Arrays that are to be done here."""
         self._client = client
         self._run = run
         self._store = store
-        self._options = options
+        self._memory = memory
         self._counts = counts
         self._number = 0
         self._pending: dict[str, Future] = {}
@@ -304,14 +304,14 @@ class _Sending:
         while len(self._pending) >= AHEAD * max(1, self._workers.threads):
             self._take()
         region_values = () if values is None else (region, values.region(region, self._client))
-        arguments = self._run, described, self._target, task, self._options.memory, *region_values
+        arguments = self._run, described, self._target, task, self._memory, *region_values
         future = self._submit(worker.do_task, *arguments)
         self._pending[future.key] = future
         future.add_done_callback(self._ended.put)
 
     def _measure(self, array: WrittenPart) -> TaskSize:
         """Return the task size: worth a transfer, with blocks within a thread's share of a worker's memory."""
-        share = self._options.memory // self._workers.most
+        share = self._memory // self._workers.most
         return TaskSize(MOST, FAR_BATCH if is_far(array, self._store) else BATCH, share, 1)
 
     def _submit(self, function: Any, *arguments: Any) -> Future:

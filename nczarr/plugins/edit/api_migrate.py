@@ -115,7 +115,7 @@ def migrate(
         raise ValueError("name a format (`to`) or an undo file (`undo`)")
     options = options_from(
         storage_options=storage_options, consolidated=consolidated, zarr_names=zarr_names, allow_loss=allow_loss
-    )._replace(masking_fill=mask_fill, aggregation="keep")
+    ).change(masking_fill=mask_fill, aggregation="keep")
     report, path = Report(), os.fspath(target)
     summary = None
     if undo is not None:

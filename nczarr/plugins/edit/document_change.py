@@ -58,7 +58,7 @@ def open_store(path: str, report: Report, options: Options, *, rehearsal: bool) 
     """
     if not rehearsal:
         file_patch.recover(path)
-    reading = options._replace(storage=options.storage.of("target"), kind=None)
+    reading = options.change(storage=options.run.storage.of("target"), kind=None)
     source = endpoints.open_source(path, report, reading)
     if source is None:
         return None
@@ -69,13 +69,13 @@ def open_store(path: str, report: Report, options: Options, *, rehearsal: bool) 
         return None
     journal = documents.find_journal(source)
     if journal is None:
-        return endpoints.open_readable(source, report, options)
+        return endpoints.open_readable(source, report, options.reading)
     if journal.state == "writing":
         report_interrupted(path, journal, "unchangeable-store", report)
         return None
     if rehearsal:
         return extension.view(source, journal)
-    store_changes.complete(store_changes.extensible(path, options.storage), journal)
+    store_changes.complete(store_changes.extensible(path, options.run.storage), journal)
     again = endpoints.open_source(path, report, reading)
     return None if isinstance(again, Source) else again
 
@@ -125,7 +125,7 @@ def take_back(path: str, name: str, report: Report, options: Options) -> Documen
         members = parse_undo(file.read(), report)
     if members is None:
         return None
-    with endpoints.lock_place(path, report, options, replaces=True) as lock:
+    with endpoints.lock_place(path, report, options.run, replaces=True) as lock:
         store = None if lock is None else open_store(path, report, options, rehearsal=False)
         if store is None:
             return None

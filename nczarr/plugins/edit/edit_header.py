@@ -84,7 +84,7 @@ def edit(request: EditRequest, report: Report) -> EditResult | None:
         request = request._replace(target=trim(place.path))
     if request.rehearsal:
         return _edit(request, report)
-    with endpoints.lock_place(request.target, report, request.options, replaces=True) as lock:
+    with endpoints.lock_place(request.target, report, request.options.run, replaces=True) as lock:
         return None if lock is None else _edit(request, report)
 
 
@@ -130,8 +130,8 @@ def _complete(request: EditRequest, report: Report) -> bool:
     from nczarr.plugins.edit.patches import documents
     from nczarr.plugins.edit.patches.document_commit import report_interrupted
 
-    storage = request.options.storage
-    source = endpoints.open_source(request.target, Report(), request.options._replace(storage=storage.of("target")))
+    storage = request.options.run.storage
+    source = endpoints.open_source(request.target, Report(), request.options.change(storage=storage.of("target")))
     if source is not None and not isinstance(source, Source) and not (source.archive or source.versioned):
         journal = documents.find_journal(source)
         if journal is not None and journal.state == "writing":
@@ -144,7 +144,7 @@ def _complete(request: EditRequest, report: Report) -> bool:
 
 def _open_target(path: str, report: Report, options: Options) -> _Target | None:
     """Return the target at a path or URL; None after an error. Raises OSError."""
-    reading = phases.for_reading(options._replace(storage=options.storage.of("target")), values=False)
+    reading = phases.for_reading(options.change(storage=options.run.storage.of("target")), values=False)
     source = endpoints.open_source(path, report, reading)
     if source is None:
         return None
@@ -345,7 +345,7 @@ def _find_difference(expected: Checked, written: Checked, *, ordered: bool) -> s
 def _read_again(request: EditRequest) -> Checked | None:
     """Return the target as it reads now; None if it has errors. Raises OSError."""
     own_report = Report()
-    target = _open_target(request.target, own_report, request.options._replace(unfinished=True))
+    target = _open_target(request.target, own_report, request.options.change(unfinished=True))
     return None if own_report.errors or target is None else target.checked
 
 

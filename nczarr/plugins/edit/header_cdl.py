@@ -22,7 +22,7 @@ _NUMBERS = _INTEGERS | {"float", "double"}
 def print_header(checked: Checked, *, special: bool = False) -> bytes | None:
     """Return a header as CDL; None if CDL cannot express it. `special`: with attributes that describe its storage."""
     report, form = Report(), registry.list_names_with("display.dumped")[0]
-    options = Options(
+    options = Options.of(
         header_only=True, special=special, allow_loss=VALUE_LOSSES, name=checked.dataset.name or "dataset"
     )
     pieces = phases.dump(checked, form, report, options)

@@ -27,7 +27,7 @@ def plan_in_place(checked: Checked, source: Format, form: Format, options: Optio
     check_keys(checked, form.capabilities, places, report)
     plain = not (source.capabilities.typed_attributes or form.capabilities.typed_attributes)
     lost = () if plain else tuple(losses(checked, form))
-    report_losses(lost, form, options, report)
+    report_losses(lost, form, options.run, report)
     if report.errors > before:
         return None
     axes, _ = name_axes(checked, plain=not form.capabilities.names)

@@ -75,11 +75,11 @@ def migrate(request: MigrateRequest, report: Report) -> Migration | None:
     place = endpoints.locate(request.target, report)
     if place is None:
         return None
-    options = request.options._replace(storage=request.options.storage.at("target", place.server))
+    options = request.options.change(storage=request.options.run.storage.at("target", place.server))
     request = request._replace(target=trim(place.path), options=options)
     if request.rehearsal:
         return _migrate(request, form, report, NoLock(None))
-    with endpoints.lock_place(request.target, report, options, replaces=True) as lock:
+    with endpoints.lock_place(request.target, report, options.run, replaces=True) as lock:
         return None if lock is None else _migrate(request, form, report, lock)
 
 
@@ -95,7 +95,7 @@ def _migrate(request: MigrateRequest, form: Format, report: Report, lock: Lock) 
         report.error("unchangeable-store", f"`{show(request.target)}` {what}, which is not migrated")
     if checked is None or source is None or report.errors:
         return None
-    omissions.refuse(checked, request.options, report)
+    omissions.refuse(checked, request.options.run, report)
     plan = plan_in_place(checked, source, form, request.options, report)
     new = None if plan is None else registry.load(find_row(form.name).documents)(store, plan, source, report)
     if plan is None or new is None:
@@ -121,7 +121,7 @@ def prove(checked: Checked, store: Store, patch: DocumentPatch, plan: StorePlan,
     """
     after = patch.view(store)
     reading = Report()
-    options = plan.options._replace(masking_fill=False)
+    options = plan.options.change(masking_fill=False)
     again = phases.read(after, reading, options, registry.detect_store(after))
     reasons = [diagnostic.message for diagnostic in reading.list_sorted() if diagnostic.severity is Severity.ERROR]
     if again is not None and not reasons:

@@ -20,7 +20,7 @@ def opens(source: Source | Store, report: Report, options: Options) -> SessionSt
     repository = cast("RepositoryStore", source)
     before = report.errors
     try:
-        store = repository.session(Policy(repository.home, options.following), report)
+        store = repository.session(Policy(repository.home, options.reading.following), report)
     except UnknownRevisionError as error:
         report.error("bad-url", f"`{repository.path}`: {error}", helps=error.helps)
         return None

@@ -72,7 +72,7 @@ def begin(path: str, plan: StorePlan, folder: Callable[[], Store]) -> tuple[Stor
     `unmatched-chunks` for a grid that the installed icechunk cannot store.
     """
     _check_grids(plan)
-    kind = VirtualTarget if plan.options.virtual else RepositoryTarget
+    kind = VirtualTarget if plan.options.target.virtual else RepositoryTarget
     return kind(_repository(path), plan.options), path
 
 
@@ -108,7 +108,7 @@ def extend(path: str, options: Options, base: SessionStore) -> RepositoryTarget:
 
     Raises OSError, CompileError with `busy-target` if the branch has moved.
     """
-    kind = VirtualTarget if options.virtual else RepositoryTarget
+    kind = VirtualTarget if options.target.virtual else RepositoryTarget
     target = kind(_repository(path), options, cleared=False)
     if target.base != base.snapshot:
         raise _describe_moved(base.repository)
@@ -122,7 +122,7 @@ def _describe_moved(repository: Repository) -> CompileError:
 
 def is_free(path: str, report: Report, options: Options) -> bool:
     """Return whether a commit can be made at a place; reports obstacles. Raises OSError, BadURLError."""
-    repository, storage = _repository(path), options.storage.of("target")
+    repository, storage = _repository(path), options.run.storage.of("target")
     place = repository.place
     if repository.local and not os.path.lexists(place):
         folder = local_paths.parent_of(place)
@@ -132,15 +132,15 @@ def is_free(path: str, report: Report, options: Options) -> bool:
         load_library()
         return True
     if not _exists(repository, storage):
-        problem = obstacle(place, store=True) if repository.local and options.overwrite else None
-        if not repository.local or (options.overwrite and problem is None):
+        problem = obstacle(place, store=True) if repository.local and options.target.overwrite else None
+        if not repository.local or (options.target.overwrite and problem is None):
             return True
         text = f"`{place}` {problem or 'is not a repository'}"
         report.error("target-exists", text, helps=["choose another name, or remove the target yourself"])
         return False
     opened = open_repository(repository, storage, configuration(repository, storage), {})
     with failing(place, storage):
-        if options.overwrite or repository.revision not in opened.list_branches():
+        if options.target.overwrite or repository.revision not in opened.list_branches():
             return True
         empty = not list_yielded(opened.readonly_session(branch=repository.revision).store, "list_dir", "")
     if not empty:
@@ -172,11 +172,11 @@ class RepositoryTarget(Store):
     def __init__(self, repository: Repository, options: Options, *, cleared: bool = True) -> None:
         self._cleared = cleared
         self._repository = repository
-        self._storage = options.storage.of("target")
-        self._overwrite = options.overwrite
-        named = "Write a dataset" if options.source is None else f"Convert {show(options.source)}"
-        self._message = named if options.message is None else options.message
-        self._metadata = {} if options.author is None else {"author": options.author}
+        self._storage = options.run.storage.of("target")
+        self._overwrite = options.target.overwrite
+        named = "Write a dataset" if options.reading.source is None else f"Convert {show(options.reading.source)}"
+        self._message = named if options.target.message is None else options.target.message
+        self._metadata = {} if options.target.author is None else {"author": options.target.author}
         self._new = not _exists(repository, self._storage)
         self._growing = repository
         self._finished = False
@@ -336,8 +336,8 @@ class VirtualTarget(RepositoryTarget):
     def __init__(self, repository: Repository, options: Options, *, cleared: bool = True) -> None:
         super().__init__(repository, options, cleared=cleared)
         self._begun = datetime.now(UTC)
-        self._sources = options.storage.of("source")
-        self._naming = UrlNaming(repository.place, options.source, options.writing)
+        self._sources = options.run.storage.of("source")
+        self._naming = UrlNaming(repository.place, options.reading.source, options.target.writing)
         self._config = configuration(self._growing, self._storage)
         self._is_named = getattr(self._opened, "spec_version", 1) >= NAMED_SINCE
         self._files: dict[str, File | None] = {}

@@ -56,11 +56,11 @@ def _open_document(source: Source, report: Report, options: Options) -> tuple[Xm
     root = parse(source, report, "bad-ncml", PREFIXES)
     if root is None:
         return None
-    following = options.following
+    following = options.reading.following
     place = local_paths.real(source.path) if source.path is not None else source.name
     policy = Policy(home_of(source), following)
     behind = following._replace(documents=(*following.documents, place))
-    options = options._replace(following=behind, storage=policy.limit_token(options.storage))
+    options = options.change(following=behind, storage=policy.limit_token(options.run.storage))
     document = NcmlDocument(source, report, options, policy, Counter(), [])
     return (root, document) if check_elements(root, document) else None
 
@@ -105,7 +105,7 @@ def list_watched(path: str, following: Following) -> Iterator[str]:
         place = pending.pop()
         seen.add(place)
         report = Report()
-        opened = _open_document(open_source(place), report, Options(following=following))
+        opened = _open_document(open_source(place), report, Options.of(following=following))
         for element in [] if opened is None else _descendants(opened[0]):
             assert opened is not None
             for found in _list_named(element, opened[1]):

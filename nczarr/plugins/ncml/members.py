@@ -104,12 +104,12 @@ def read_place(path: str, label: str, element: XmlElement, document: NcmlDocumen
 
     `label`: the place in messages.
     """
-    report, behind = document.report, document.options.following.documents
+    report, behind = document.report, document.options.reading.following.documents
     if local_paths.real(path) in behind or len(behind) > DEEPEST:
         text = f"`{show(label)}` leads back to this document" if len(behind) <= DEEPEST else "documents nest too deeply"
         report.error("bad-ncml", text, document.span(element))
         return None
-    options = phases.for_reading(document.options, values=False)._replace(parser=None)
+    options = phases.for_reading(document.options, values=False).change(parser=None)
     try:
         if not is_remote(path) and not os.path.isdir(path) and not stat.S_ISREG(os.stat(path).st_mode):
             raise OSError(errno.EINVAL, "it is neither a file nor a folder")
@@ -180,7 +180,7 @@ def _scan(element: XmlElement, document: NcmlDocument) -> list[AggregatedMember]
         for path in _list_files(folder, element, document)
         if (expression is None or expression.fullmatch(path))
         and (newest is None or os.stat(path).st_mtime <= newest)
-        and local_paths.real(path) not in document.options.following.documents
+        and local_paths.real(path) not in document.options.reading.following.documents
     ]
     if not paths and report.errors == before:
         report.error("unmatched-ncml", f"the scan of `{show(location)}` finds no file", span)

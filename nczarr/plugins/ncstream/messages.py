@@ -86,7 +86,7 @@ class Header(_BlockMessage):
 
         report, source = Report(), Source("header", b"", binary=True)
         span = Span(source, self.offset or 0, self.offset or 0)
-        asked = HeaderContext(span, report, Options(allow_loss=UNREAD), lambda path, members: None)
+        asked = HeaderContext(span, report, Options.of(allow_loss=UNREAD), lambda path, members: None)
         unchecked = dataset_of(self.message, asked, source.name)
         if unchecked is None:
             raise CompileError(report.list_sorted())

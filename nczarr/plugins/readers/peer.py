@@ -109,7 +109,7 @@ class Peer(NamedTuple):
         report.error("undeclared-convention", f"`{request.path}` is not a store of {form.title}", helps=helps)
         tried = Report()
         convention = cast('Literal["nz", "geo"]', self.convention)
-        options = request.options._replace(declare=convention, allow_loss=frozenset({"all"}), kind=None)
+        options = request.options.change(declare=convention, allow_loss=frozenset({"all"}), kind=None)
         phases.plan(checked, form, tried, options)
         for diagnostic in tried.list_sorted():
             if diagnostic.code in ("undeclarable-convention", "disputed-fill-value", "undeclared-grid"):

@@ -190,7 +190,7 @@ def verify(
 
     if chunks not in ("none", "sample", "all") or sample < 1:
         raise ValueError(f"{chunks!r}, {sample!r}: `chunks` must be none, sample or all, and `sample` at least 1")
-    options = Options(storage=StorageOptions(storage_options), following=following)
+    options = Options.of(storage=StorageOptions(storage_options), following=following)
     report = Report()
     source = _open(document, report, options)
     if source is not None:

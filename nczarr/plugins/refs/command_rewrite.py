@@ -113,7 +113,7 @@ def _run(arguments: argparse.Namespace, messages: Messages) -> None:
         _rewrite(arguments, messages)
         return
     options = options_of(arguments)
-    with endpoints.lock_place(arguments.target, messages.report, options, replaces=arguments.overwrite) as lock:
+    with endpoints.lock_place(arguments.target, messages.report, options.run, replaces=arguments.overwrite) as lock:
         if lock is not None:
             _rewrite(arguments, messages)
 
@@ -124,7 +124,7 @@ def _rewrite(arguments: argparse.Namespace, messages: Messages) -> None:
     from nczarr.plugins.refs import api as refs
 
     report, options, place = messages.report, options_of(arguments), None
-    storage = options.storage
+    storage = options.run.storage
     if arguments.target not in (None, "-"):
         place = endpoints.locate(arguments.target, report)
         if place is None or not endpoints.is_free(place, None, report, options):

@@ -25,7 +25,7 @@ from nczarr.arrays.sources.windows import TEXT, TIMES
 from nczarr.ast.rectilinear import volume
 from nczarr.diagnostics.report import CompileError, Diagnostic, Label, Report, Severity, Source
 from nczarr.diagnostics.secrets import show
-from nczarr.options import Options
+from nczarr.options import Options, RunOptions
 from nczarr.pipeline import phases
 from nczarr.semantics.checked import Checked
 from nczarr.stores.base import Reference, References, Store, is_metadata, is_safe
@@ -363,12 +363,12 @@ def verify(source: Source | Store, sample: int | None, report: Report, options: 
             for key in islice(list_strays(checked, store.references), report.limit):
                 text = f"`{key}` is not a chunk of any array and is never read"
                 report.add(Diagnostic("stray-reference", Severity.WARNING, text, Label(key=key)))
-            count = _read_chunks(checked, store, looked, sample, report, options)
+            count = _read_chunks(checked, store, looked, sample, report, options.run)
     return Summary(looked.references, looked.targets, count)
 
 
 def _read_chunks(
-    checked: Checked, store: ReferenceStore, looked: Looked, sample: int | None, report: Report, options: Options
+    checked: Checked, store: ReferenceStore, looked: Looked, sample: int | None, report: Report, run: RunOptions
 ) -> int:
     """Read chunks, report unreadable ones, and return the number read; skip keys and targets known as useless."""
 
@@ -379,7 +379,7 @@ def _read_chunks(
         return isinstance(entry, Reference) and entry.url in looked.closed
 
     count = 0
-    for read, faults in read_chunks(checked, sample, options.memory, skip):
+    for read, faults in read_chunks(checked, sample, run.memory, skip):
         count += read
         for fault in faults:
             _tell(fault, store, report)

@@ -185,9 +185,10 @@ def _application(arguments: argparse.Namespace, root: Root, metrics: Metrics) ->
 
     limits = limits_of(arguments)
     options = options_of(arguments)
-    following = options.following._replace(roots=(root.home + os.sep, *options.following.roots), hidden=False)
+    following = options.reading.following
+    following = following._replace(roots=(root.home + os.sep, *following.roots), hidden=False)
     disk = Disk(limits.spill)
-    shelf = Shelf(limits, following, options.storage, most=sockets.datasets(), disk=disk)
+    shelf = Shelf(limits, following, options.run.storage, most=sockets.datasets(), disk=disk)
     sites = Sites.of(arguments.origin, arguments.host)
     public, base = arguments.root_path or (None, "")
     set_base(base)

@@ -118,7 +118,7 @@ class CachedDataset:
 
         form = registry.find_format(version)
         assert form is not None
-        options = Options(allow_loss=frozenset({"all"}), consolidated=True, memory=memory)
+        options = Options.of(allow_loss=frozenset({"all"}), consolidated=True, memory=memory)
         plan = phases.plan_store(self.checked, form, report, options)
         return None if report.errors else plan
 
@@ -159,9 +159,9 @@ class Shelf:
         self._disk = disk or Disk(limits.spill)
         self.most = most
         self._evicted = 0
-        self.options = Options(
+        self.options = Options.of(
             allow_loss=UNREAD, following=following, storage=storage, memory=limits.memory, max_size=2**63
-        )._replace(aggregation="expand")
+        ).change(aggregation="expand")
         self._datasets: BoundedCache[tuple[str, str], CachedDataset] = BoundedCache(limits.kept, self._weight)
         self._opening: set[tuple[str, str]] = set()
         self._formats: BoundedCache[tuple[str, Stamp], str | None] = BoundedCache(KNOWN)
@@ -235,7 +235,7 @@ class Shelf:
                 self._refused.put((place.path, stamp), status == OUTSIDE)
             raise
         self._refused.put((place.path, stamp), False)
-        made = CachedDataset(place, checked, stamp, form, report.list_sorted(), self.options.following, held)
+        made = CachedDataset(place, checked, stamp, form, report.list_sorted(), self.options.reading.following, held)
         if made.weight > self.limits.memory:
             text = f"`{place.name}` takes some {made.weight} bytes in memory; the limit is {self.limits.memory}"
             raise RefusedRequestError(413, text)
@@ -271,7 +271,7 @@ class Shelf:
         """Return a name in a file, or in one that a document names, that the library must not open. Raises OSError."""
         from nczarr.plugins.common.linked_files import LINKING, find_forbidden
 
-        following, files = self.options.following, [(place.path, form)]
+        following, files = self.options.reading.following, [(place.path, form)]
         for path in _list_watched(place, form, following):
             if os.path.isfile(path):
                 with open(path, "rb") as file:

@@ -146,8 +146,8 @@ def open_manifest(manifest: Any, name: str, options: Options) -> ReferenceStore:
         _add_dataset(manifest, documents, tables)
     else:
         _add_group(getattr(manifest, "_group", manifest), "", documents, tables)
-    policy = Policy(os.getcwd(), options.following)
-    return ReferenceStore(ManifestReferences(documents, tables), policy, name, options.storage.of("source"))
+    policy = Policy(os.getcwd(), options.reading.following)
+    return ReferenceStore(ManifestReferences(documents, tables), policy, name, options.run.storage.of("source"))
 
 
 def _list_virtual(dataset: Any) -> list[Any]:

@@ -89,7 +89,7 @@ class Parser:
             kind=kind, allow_loss=lost | UNREAD, storage_options=storage_options, following=following
         )
         writing = Writing(metadata="zarr3", inline=inline, embed=embed)
-        self._options: Options = options._replace(writing=writing, survey=True)
+        self._options: Options = options.change(writing=writing, survey=True)
 
     def __call__(self, url: str, registry: Any) -> Any:
         """Return the chunks of a dataset as a store of VirtualiZarr.
@@ -154,7 +154,7 @@ class Parser:
         form = registry.find_format("reference")
         assert form is not None
         part = open_fragments(self._drop(checked, report))
-        plan = phases.plan(part, form, report, self._options._replace(source=url))
+        plan = phases.plan(part, form, report, self._options.change(source=url))
         if not isinstance(plan, StorePlan):
             raise CompileError(report.list_sorted())
         store = DocumentStore("", plan)

@@ -303,7 +303,7 @@ def _open(
         storage_options=StorageOptions(storage_options),
         following=following,
         aggregation=aggregation,
-    )._replace(masking_fill=True)
+    ).change(masking_fill=True)
     if not isinstance(dataset, str | os.PathLike):
         handle = open_object(dataset, options)
         _warn_of_losses(handle)

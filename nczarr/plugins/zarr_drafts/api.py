@@ -12,7 +12,7 @@ from collections.abc import Iterable
 from typing import Unpack
 
 from nczarr.api.handle import DatasetHandle, report_losses, warn_of_losses
-from nczarr.api.options import TargetOptions, options_from, takes
+from nczarr.api.options import KeysOptions, options_from, takes
 from nczarr.diagnostics.report import UNREAD, CompileError, Diagnostic, Report
 from nczarr.plugins.zarr_drafts.keys import array_key, data_key, group_key, path_problem
 from nczarr.plugins.zarr_drafts.keyvalue import (
@@ -96,7 +96,7 @@ def read(
         wrong = path_problem(path)
         if wrong is not None:
             raise ValueError(f"`{path}` is not the path of a node: {wrong}")
-    options = options_from(allow_loss=allow_loss)._replace(nodes=nodes)
+    options = options_from(allow_loss=allow_loss).change(nodes=nodes)
     checked = phases.read(KeyValueStore(store, name), report, options, registry.find_format("zarr3-2019"))
     if checked is None or report.errors:
         raise CompileError(report.list_sorted())
@@ -105,9 +105,9 @@ def read(
     return handle
 
 
-@takes(TargetOptions)
+@takes(KeysOptions)
 def write(
-    dataset: DatasetHandle, store: KeyValues | Operations, **options: Unpack[TargetOptions]
+    dataset: DatasetHandle, store: KeyValues | Operations, **options: Unpack[KeysOptions]
 ) -> tuple[Diagnostic, ...]:
     """Write a dataset to a store. The store receives all keys, or none.
 
@@ -120,7 +120,7 @@ def write(
     store : KeyValues or Operations
         An object with `get`, `set` and `delete`.
     **options
-        The options of `nczarr.api.options.TargetOptions`.
+        The options of `nczarr.api.options.KeysOptions`.
 
     Returns
     -------
@@ -141,7 +141,7 @@ def write(
     form = registry.find_format("zarr3-2019")
     assert form is not None
     settings = options_from(**options)
-    checked = report_losses(dataset, report, settings)
+    checked = report_losses(dataset, report, settings.run)
     planned = phases.plan_store(checked, form, report, settings) if not report.errors else None
     if planned is None or not link.write_into_store(planned, KeyValueStore(store), report):
         raise CompileError(report.list_sorted())

@@ -42,7 +42,7 @@ def is_bare(plan: StorePlan) -> bool:
     if not all(element_of(dtype) or (isinstance(dtype, str) and dtype[1] in "iuf") for dtype in stored):
         return False
     store = MemoryStore(dict(Draft2019Writer(plan, bare=True).entries()))
-    reread = read(store, Report(), Options(allow_loss=frozenset({"all"})))
+    reread = read(store, Report(), Options.of(allow_loss=frozenset({"all"})))
     return reread is not None and reread.dataset == _with_storage(dataset, "/", plan)
 
 

@@ -19,7 +19,7 @@ from nczarr.formats.common.documents import Json
 from nczarr.formats.zarr.core import hierarchy
 from nczarr.formats.zarr.core.array_metadata import ArrayMetadata, chain
 from nczarr.formats.zarr.core.reader import NodeReader
-from nczarr.options import Options
+from nczarr.options import Options, RunOptions
 from nczarr.plugins.zarr_drafts import dtypes, keys, wire
 from nczarr.plugins.zarr_drafts import protocol_extension as extension
 from nczarr.plugins.zarr_drafts.keys import Kind
@@ -44,8 +44,9 @@ class NodeDocuments(StrictDocuments):
 
     hides_attributes = False
 
-    def __init__(self, store: Store, report: Report, options: Options) -> None:
-        super().__init__(store, report, options)
+    def __init__(self, store: Store, report: Report, run: RunOptions, given: tuple[str, ...]) -> None:
+        super().__init__(store, report, run)
+        self._given = given
         self._valid: dict[str, Json | None] = {}
         self.refused = False
         """True if something ended the reading."""
@@ -56,12 +57,12 @@ class NodeDocuments(StrictDocuments):
         return self._discover()
 
     def _discover(self) -> Nodes:
-        """Return the nodes of the store: listed, or those given in the options with their ancestors and members."""
+        """Return the nodes of the store: listed, or the given ones with their ancestors and members."""
         hierarchy = Hierarchy(operations(self.store))
         if hierarchy.store.lists:
             return hierarchy.discover()
         documents: set[str] = set()
-        for path in self._options.nodes:
+        for path in self._given:
             standing = hierarchy.list_existing(
                 ancestor for ancestor in (path, *keys.ancestors(path)) if not keys.path_problem(ancestor)
             )
@@ -177,7 +178,7 @@ def holds(store: Store) -> bool:
 
 def read(store: Store, report: Report, options: Options) -> Unchecked | None:
     """Read the dataset of a store. Reports unreadable parts; raises OSError."""
-    version = Draft2019Reader(NodeDocuments(store, report, options))
+    version = Draft2019Reader(NodeDocuments(store, report, options.run, options.reading.nodes))
     unchecked = hierarchy.read(version, hidden=version.is_extended())
     if version.documents.refused:
         return None

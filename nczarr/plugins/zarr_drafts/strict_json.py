@@ -17,7 +17,7 @@ from typing import NoReturn
 from nczarr.ast.json_text import Real
 from nczarr.diagnostics.report import Label, Report, Source, Span
 from nczarr.formats.common.documents import DocumentCache
-from nczarr.options import Options
+from nczarr.options import RunOptions
 from nczarr.stores.base import Store
 from nczarr.syntax.json.positions import pointer, skip_blank
 from nczarr.syntax.json.tolerant import (
@@ -191,8 +191,8 @@ def _behind_comma(text: str, at: int) -> int:
 class StrictDocuments(DocumentCache):
     """Strictly read documents; diagnostics have line and column in addition to the pointer."""
 
-    def __init__(self, store: Store, report: Report, options: Options) -> None:
-        super().__init__(store, report, options)
+    def __init__(self, store: Store, report: Report, run: RunOptions) -> None:
+        super().__init__(store, report, run)
         self._sources: dict[str, Source] = {}
         self._places: dict[str, Places] = {}
         self._faults: dict[str, StrictError] = {}

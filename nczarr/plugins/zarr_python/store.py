@@ -170,7 +170,7 @@ def _view(dataset: DatasetHandle, zarr_format: int) -> StoreView:
     form = registry.find_format(f"zarr{zarr_format}")
     assert form is not None
     report = Report()
-    options = Options(allow_loss=frozenset({"all"}), consolidated=True)
+    options = Options.of(allow_loss=frozenset({"all"}), consolidated=True)
     planned = phases.plan_store(dataset.checked, form, report, options)
     made = None if planned is None else store_view(planned, report)
     if made is None or report.errors:

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import nczarr
-from nczarr.api.options import ConvertOptions, TargetOptions, WriteOptions, options_from, subset_from
+from nczarr.api.options import ConvertOptions, KeysOptions, WriteOptions, options_from, subset_from
 from nczarr.diagnostics.report import Report
 from nczarr.options import Options, Writing
 from tests.conftest import run_command
@@ -19,7 +19,7 @@ from tests.conftest import run_command
 
 @pytest.mark.parametrize(
     ("function", "options"),
-    [(nczarr.convert, ConvertOptions), (nczarr.write, WriteOptions), (nczarr.DatasetHandle.to_keys, TargetOptions)],
+    [(nczarr.convert, ConvertOptions), (nczarr.write, WriteOptions), (nczarr.DatasetHandle.to_keys, KeysOptions)],
 )
 def test_a_signature_lists_every_option_once(function: object, options: type) -> None:
     shown = inspect.signature(function).parameters.values()  # type: ignore[arg-type]
@@ -27,7 +27,7 @@ def test_a_signature_lists_every_option_once(function: object, options: type) ->
     of_xarray = {"encoding", "unlimited_dims", "group"} if function is nczarr.write else set()
     assert keywords.keys() == options.__annotations__.keys() | of_xarray
     for name in ("overwrite", "max_size", "memory", "order", "kind"):
-        assert name not in keywords or keywords[name] == Options._field_defaults[name]
+        assert name not in keywords or keywords[name] == Options().find(name)
 
 
 def test_an_unknown_option_is_refused_before_anything_is_read(tmp_path: Path) -> None:
@@ -48,11 +48,15 @@ def test_options_of_a_run_are_those_that_are_given() -> None:
         storage_options={"anon": True},
         writing=Writing(inline=1),
     )
-    assert (made.kind, made.chunks, made.shards) == ("nc3", {"x": (3,), "/v": (1, 2)}, {"": "auto"})
-    assert (made.codecs, made.allow_loss, made.memory) == ({"": "zlib:5"}, {"lost-type"}, 7)
-    assert made.storage.of("source") == {"anon": True}
-    assert made.writing.inline == 1
-    assert options_from() == Options(special=True, aggregation="expand")
+    assert (made.target.kind, made.layout.chunks, made.layout.shards) == (
+        "nc3",
+        {"x": (3,), "/v": (1, 2)},
+        {"": "auto"},
+    )
+    assert (made.layout.codecs, made.run.allow_loss, made.run.memory) == ({"": "zlib:5"}, {"lost-type"}, 7)
+    assert made.run.storage.of("source") == {"anon": True}
+    assert made.target.writing.inline == 1
+    assert options_from() == Options.of(special=True, aggregation="expand")
 
 
 @pytest.mark.parametrize(
@@ -124,7 +128,7 @@ def test_help_lists_every_option_in_terms_of_python(name: str) -> None:
     described = inspect.getdoc(function) or ""
     entries = dict(re.findall(r"^(\w+) : (.+(?:\n(?! *$)(?!\S).*)*)", described, re.MULTILINE))
     parameters = inspect.signature(function).parameters
-    for option in TargetOptions.__annotations__:
+    for option in KeysOptions.__annotations__:
         kind, *lines = entries[option].split("\n")
         assert parameters[option].kind is inspect.Parameter.KEYWORD_ONLY
         assert kind.endswith(("optional", f"default {parameters[option].default!r}"))

@@ -140,24 +140,25 @@ def _all(store: MemoryStore) -> dict[str, bytes]:
 
 
 @pytest.mark.parametrize(
-    ("dtype", "fill", "found"),
+    ("dtype", "fill", "stated", "every"),
     [
-        ("<i4", 7, 7),
-        ("<i4", 0, 0),
-        ("<f4", 1.5, 1.5),
-        ("<i4", -2147483647, None),
-        ("<f8", 9.969209968386869e36, None),
-        ("<i4", None, None),
+        ("<i4", 7, 7, 7),
+        ("<i4", 0, 0, 0),
+        ("<f4", 1.5, 1.5, 1.5),
+        ("<i4", -2147483647, None, -2147483647),
+        ("<f8", 9.969209968386869e36, None, 9.969209968386869e36),
+        ("<f8", 9.96921e36, None, 9.96921e36),  # as libnetcdf spells its default
+        ("<i4", None, None, None),
     ],
 )
-def test_fill_values_of_zarr_v2_stand_for_missing_values_on_request(dtype: str, fill: Any, found: Any) -> None:
-    """As in xarray, except for netCDF's defaults, which no reader of netCDF masks; without the request none does."""
-    for masking in (True, False):
-        checked = phases.read(two(dtype, fill)[0], Report(), Options(masking_fill=masking))
+def test_fill_values_of_zarr_v2_stand_for_missing_values(dtype: str, fill: Any, stated: Any, every: Any) -> None:
+    """As in xarray, except for netCDF's defaults, which no reader of netCDF masks; these too on request."""
+    for masking, found in ((False, stated), (True, every)):
+        checked = phases.read(two(dtype, fill)[0], Report(), Options.of(masking_fill=masking))
         assert checked is not None
         attributes = {each.name: each.value for each in checked.variables["/v"].attributes}
         value = attributes["_FillValue"].as_numbers()[0] if "_FillValue" in attributes else None
-        assert value == (found if masking else None)
+        assert value == found
 
 
 @pytest.mark.parametrize("form", ["nczarr", "nczarr3", "zarr2", "zarr3"])

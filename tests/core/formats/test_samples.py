@@ -40,6 +40,7 @@ LIST = "a list of texts, which the library reads as its JSON text"
 ESCAPE = "escapes, which the library does not decode"
 REAL = "reals, which the library cuts off after an integer"
 NAN = "NaN as the fill value, which the library leaves out"
+MASK = "the fill value of a plain array, which xarray masks and the library ignores"
 SZIP = "a codec that needs a library of its own"
 
 OTHERWISE: dict[str, dict[str, tuple[str, ...]]] = {
@@ -134,6 +135,7 @@ OTHERWISE: dict[str, dict[str, tuple[str, ...]]] = {
             "/S1: values",
         ),
     },
+    "zp2-dims-consolidated": {MASK: ("/inner/salt: attribute _FillValue", "/temp: attribute _FillValue")},
     "zp2-layout": {ANONYMOUS: ("/: dimensions",), ORDER: ("/forder: values",)},
     "zp2-plain": {
         LIST: ("/: attribute strs",),

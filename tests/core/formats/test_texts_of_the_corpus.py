@@ -37,14 +37,14 @@ def corpus(shared: Path) -> Iterator[tuple[str, Checked]]:
 
 
 def printed(tree: Checked, options: Options) -> bytes:
-    return "".join(cdl_backend.pieces(tree, options)).encode("utf-8", "surrogateescape")
+    return "".join(cdl_backend.pieces(tree, options.text)).encode("utf-8", "surrogateescape")
 
 
 @pytest.mark.slow
 def test_every_text_form_reads_back_equal(shared: Path) -> None:
     count = 0
     for name, tree in corpus(shared):
-        again = read_cdl(printed(tree, Options(special=True)))
+        again = read_cdl(printed(tree, Options.of(special=True)))
         assert again is not None, name
         assert again.dataset == tree.dataset, name
         for fqn, arrays in tree.parts.items():

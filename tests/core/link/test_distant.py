@@ -86,7 +86,7 @@ def dataset(side: int, chunk: int, *codecs: Codec) -> Checked:
 def write(data: Checked, store: MemoryStore, form: str = "nczarr", **options: Any) -> None:
     row, report = find_format(form), Report()
     assert row is not None
-    planned = plan_target(data, row, Options(**options), report)
+    planned = plan_target(data, row, Options.of(**options), report)
     assert planned is not None, report.list_sorted()
     fill(planned, store, report)
     assert not report.errors
@@ -124,7 +124,7 @@ def test_sixteen_gets_are_under_way_for_a_netcdf_file(
     data, row, report = read(far, Report(), Options()), find_format("netcdf4"), Report()
     assert data is not None
     assert row is not None
-    planned = plan_target(data, row, Options(kind="nc4", codecs={"": codec}), report)
+    planned = plan_target(data, row, Options.of(kind="nc4", codecs={"": codec}), report)
     assert planned is not None
     far.most = 0
     assert build(planned, str(tmp_path / "a.nc"), report, Counts())

@@ -62,7 +62,7 @@ def planned_for(data: Checked, form: str, options: Options) -> Plan:
 
 def write(data: Checked, target: Store, form: str = "nczarr", **options: Any) -> Counts:
     report = Report()
-    counts = fill(planned_for(data, form, Options(**options)), target, report)
+    counts = fill(planned_for(data, form, Options.of(**options)), target, report)
     assert not report.errors
     target.finish()
     return counts
@@ -202,8 +202,8 @@ def test_classic_values_stay_big_endian(tmp_path: Path) -> None:
 def test_a_chunk_that_must_be_decoded_fits_the_memory(tmp_path: Path) -> None:
     first = stored(tmp_path / "a.zarr", dataset((64, 64), (64, 64), ZLIB))
     for codec, refused in (("zlib:5", []), ("zlib:6", ["/v"])):
-        made = planned_for(first, "nczarr", Options(codecs={"": codec}, memory=1 << 13))
-        assert [array.path for array in arrays(made) if array.decoded > made.options.memory] == refused
+        made = planned_for(first, "nczarr", Options.of(codecs={"": codec}, memory=1 << 13))
+        assert [array.path for array in arrays(made) if array.decoded > made.options.run.memory] == refused
 
 
 LENGTHS = st.integers(1, 12)

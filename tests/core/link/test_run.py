@@ -102,7 +102,7 @@ def test_declared_sizes_cost_nothing(type_name: str, no_fill: bool, tmp_path: Pa
         files = 5 if form in ("nczarr", "zarr2") else 2
         shards = {"": "auto"} if form.endswith("3") else {}
         with counted(500_000):
-            assert store(checked(dataset), str(tmp_path / form), find_format(form), Report(), Options(shards=shards))  # type: ignore[arg-type]
+            assert store(checked(dataset), str(tmp_path / form), find_format(form), Report(), Options.of(shards=shards))  # type: ignore[arg-type]
         assert len([path for path in (tmp_path / form).rglob("*") if path.is_file()]) == files
 
 
@@ -125,7 +125,7 @@ def test_workers_do_not_change_a_byte() -> None:
     contents = []
     for workers in (1, 2, 7):
         target = MemoryStore()
-        fill(planned._replace(options=planned.options._replace(workers=workers)), target, Report())
+        fill(planned._replace(options=planned.options.change(workers=workers)), target, Report())
         contents.append({key: target.content[key] for key in sorted(target.content)})
     assert contents[0] == contents[1] == contents[2]
     assert len(contents[0]) == 5 + 43 * 37
@@ -206,7 +206,7 @@ def test_keys_of_an_earlier_run_are_neither_read_nor_made_nor_put(options: dict[
         first.get = lambda key: (asked.add(key), get(key))[1]  # type: ignore[method-assign,assignment,func-returns-value]
         again = read(first, report, Options())
         assert again is not None
-        planned = plan_target(again, form, Options(**options), report)
+        planned = plan_target(again, form, Options.of(**options), report)
         assert planned is not None
         asked.clear()
         return fill(planned, target, report), asked

@@ -39,7 +39,7 @@ ABSENT = (2**64 - 1, 2**64 - 1)
 def keys(variable: Variable, values: object, **options: Any) -> dict[str, bytes]:
     dataset = checked(Dataset(name="", variables=(variable,)), {} if values is None else {"/v": values})
     report = Report()
-    found = content(dataset, FORM, report, Options(allow_loss=frozenset({"all"}), **options))  # type: ignore[arg-type]
+    found = content(dataset, FORM, report, Options.of(allow_loss=frozenset({"all"}), **options))  # type: ignore[arg-type]
     assert found is not None, report.list_sorted()
     return {key.removeprefix("v/c/"): data for key, data in found.items() if not key.endswith("zarr.json")}
 
@@ -114,12 +114,12 @@ def test_memory_is_bounded_by_a_shard_a_worker() -> None:
     shape = (4096, 4096)  # 128 MiB in shards of 4 MiB
     variable = Variable(name="v", type="double", dimensions=shape, storage=Storage(chunks=(128, 256)))
     dataset = checked(Dataset(name="", variables=(variable,)), {"/v": Ramp(Layout("<f8", shape, shape))})
-    options = Options(shards={"/v": (512, 1024)}, allow_loss=frozenset({"all"}))
+    options = Options.of(shards={"/v": (512, 1024)}, allow_loss=frozenset({"all"}))
     planned = plan_target(dataset, FORM, options, Report())  # type: ignore[arg-type]
     assert planned is not None
     target = MeasuringStore()
     tracemalloc.start()
-    fill(planned._replace(options=options._replace(workers=2)), target, Report())
+    fill(planned._replace(options=options.change(workers=2)), target, Report())
     _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
     assert len(target.sizes) == 8 * 4
@@ -131,7 +131,7 @@ def test_workers_do_not_change_a_byte(suffix: str, tmp_path: Path, monkeypatch: 
     variable = Variable(name="v", type="double", dimensions=(300, 400), storage=Storage(chunks=(7, 11)))
     values = np.random.default_rng(1).random((300, 400)).round(1)
     dataset = checked(Dataset(name="", variables=(variable, Variable(name="w", type="int"))), {"/v": values, "/w": 3})
-    options = Options(shards={"": "auto", "/v": (70, 110)}, codecs={"": "gzip"}, allow_loss=frozenset({"all"}))
+    options = Options.of(shards={"": "auto", "/v": (70, 110)}, codecs={"": "gzip"}, allow_loss=frozenset({"all"}))
     made = []
     for workers in (1, 2, 7):
         monkeypatch.setattr("os.cpu_count", lambda workers=workers: workers)
@@ -152,7 +152,7 @@ def test_readers_read_shards(
     values = np.arange(77, dtype="i2").reshape(11, 7)
     values[:, 2:4] = -9
     path = tmp_path / "t.zarr"
-    options = Options(shards=shards, codecs={"": codec}, allow_loss=frozenset({"all"}))
+    options = Options.of(shards=shards, codecs={"": codec}, allow_loss=frozenset({"all"}))
     assert store(checked(Dataset(name="", variables=(variable,)), {"/v": values}), str(path), FORM, Report(), options)  # type: ignore[arg-type]
     assert peer("zarr").open_group(str(path), mode="r")["v"][...].tolist() == values.tolist()
     spec = {"driver": "zarr3", "kvstore": {"driver": "file", "path": str(path / "v")}}

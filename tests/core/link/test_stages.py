@@ -77,7 +77,7 @@ def fetched(monkeypatch: pytest.MonkeyPatch) -> Counter[tuple[str, Index]]:
 
 
 def rechunk(source: Path, target: Path, report: Report | None = None, **options: Any) -> Conversion | None:
-    settings = Options(**{"memory": MEMORY, "workers": 1, "chunks": {"/v": SERIES}, **options})
+    settings = Options.of(**{"memory": MEMORY, "workers": 1, "chunks": {"/v": SERIES}, **options})
     report = Report() if report is None else report
     ready = prepare_rechunk(input_at(str(source), settings), Subset(), str(target), None, report, settings)
     return None if ready is None else ready.write(report)
@@ -113,7 +113,7 @@ def test_two_passes_read_each_chunk_once(
 
 
 def test_one_pass_would_read_them_often(maps: Path, fetched: Counter[tuple[str, Index]], tmp_path: Path) -> None:
-    settings = Options(memory=MEMORY, workers=1, chunks={"/v": SERIES})
+    settings = Options.of(memory=MEMORY, workers=1, chunks={"/v": SERIES})
     ready = prepare(input_at(str(maps), settings), Subset(), str(tmp_path / "a.zarr"), None, Report(), settings)
     assert ready is not None
     assert ready.write(Report()) is not None
@@ -122,7 +122,7 @@ def test_one_pass_would_read_them_often(maps: Path, fetched: Counter[tuple[str, 
 
 def test_shards_and_other_formats(maps: Path, tmp_path: Path) -> None:
     for form, more in (("zarr2", {}), ("nczarr3", {}), ("zarr3", {"shards": {"/v": (40, 15, 30)}})):
-        settings = Options(memory=MEMORY, workers=2, chunks={"/v": SERIES}, **more)
+        settings = Options.of(memory=MEMORY, workers=2, chunks={"/v": SERIES}, **more)
         report, target = Report(), tmp_path / f"{form}.zarr"
         ready = prepare_rechunk(input_at(str(maps), settings), Subset(), str(target), form, report, settings)
         assert ready is not None
@@ -142,7 +142,7 @@ def test_memory_is_bounded(maps: Path, tmp_path: Path, monkeypatch: pytest.Monke
         return memory_sources.Window(layout, region, np.empty(lengths_of(region), layout.dtype))
 
     monkeypatch.setattr("nczarr.link.run.window", note)
-    settings = Options(memory=MEMORY, workers=1, chunks={"/v": SERIES})
+    settings = Options.of(memory=MEMORY, workers=1, chunks={"/v": SERIES})
     ready = prepare_rechunk(input_at(str(maps), settings), Subset(), str(tmp_path / "a.zarr"), None, Report(), settings)
     assert ready is not None
     plan = ready.plan(Report())

@@ -32,7 +32,7 @@ ENUM = EnumType(name="e", base="byte", constants=(EnumConstant(name="off", value
 
 def planned(dataset: Dataset, form: str = "nczarr", data: dict[str, object] | None = None, **options: object):  # type: ignore[no-untyped-def]
     report = Report()
-    made = plan_target(checked(dataset, data), find_format(form), Options(**options), report)  # type: ignore[arg-type]
+    made = plan_target(checked(dataset, data), find_format(form), Options.of(**options), report)  # type: ignore[arg-type]
     return made, report
 
 

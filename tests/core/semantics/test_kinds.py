@@ -35,10 +35,10 @@ group: g {
 def left(kind: str, text: str = RICH) -> tuple[str, list[str]]:
     """The dataset that is left as the CDL of its header, and the warnings."""
     report = Report()
-    options = Options(kind=kind, allow_loss=frozenset({"format-conflict"}))  # type: ignore[arg-type]
+    options = Options.of(kind=kind, allow_loss=frozenset({"format-conflict"}))
     checked = phases.read(Source("t.cdl", text.encode()), report, options)
     assert checked is not None, report.list_sorted()
-    pieces = dump(checked, "cdl", Report(), Options(header_only=True))
+    pieces = dump(checked, "cdl", Report(), Options.of(header_only=True))
     assert pieces is not None
     assert {found.severity for found in report.list_sorted()} == {Severity.WARNING}
     return b"".join(pieces).decode(), [found.message for found in report.list_sorted()]

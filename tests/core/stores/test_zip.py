@@ -141,7 +141,7 @@ def test_folder_and_archive_have_equal_keys_and_bytes(form: str, tmp_path: Path)
     )
     data = {"/v": np.random.default_rng(1).random((300, 400)), "/é\\ b": np.array([b"a", b"", b"c"])}
     for name in ("t.zarr", "t.zip", "u.zip"):
-        options = Options(allow_loss=frozenset({"all"}))
+        options = Options.of(allow_loss=frozenset({"all"}))
         assert store(
             checked(Dataset(name="", variables=variables), data),
             str(tmp_path / name),

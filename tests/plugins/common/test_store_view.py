@@ -24,7 +24,7 @@ def open_view(path: Path, version: str) -> store_view.StoreView:
     checked, form = phases.read_path(str(path), report, Options()), registry.find_format(version)
     assert checked is not None
     assert form is not None
-    plan = phases.plan_store(checked, form, report, Options(allow_loss=frozenset({"all"})))
+    plan = phases.plan_store(checked, form, report, Options.of(allow_loss=frozenset({"all"})))
     assert plan is not None
     return store_view.store_view(store_view.without_default_fills(plan), report)
 

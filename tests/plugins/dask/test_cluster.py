@@ -30,7 +30,7 @@ def array_of(side: int, **options: Any) -> WrittenPart:
     data = checked(Dataset(name="", variables=(variable,)), {"/v": np.arange(side * side).reshape(side, side)})
     form = find_format("nczarr3")
     assert form is not None
-    planned = plan_target(data, form, Options(**options), Report())
+    planned = plan_target(data, form, Options.of(**options), Report())
     assert planned is not None
     (array,) = arrays(planned)
     return array

@@ -216,13 +216,15 @@ def test_fill_values_are_those_that_xarray_reads(
 
 
 def test_fill_values_that_xarray_masks(tmp_path: Path) -> None:
-    path = store(tmp_path, fill_value=-1)
-    report = Report()
-    migrate(MigrateRequest(str(path), "zarr3", rehearsal=True), report)
-    assert [each.code for each in report.list_sorted()] == ["unmasked-fill"]
-    found, _ = moved(path, options=Options(masking_fill=True))
-    assert found is not None
-    assert document(path)["attributes"] == {"_FillValue": -1}
+    """A fill value that the array states becomes the attribute, netCDF's default with the option alone."""
+    for fill, codes in ((-1, []), (-2147483647, ["unmasked-fill"])):
+        path = store(tmp_path / str(fill), fill_value=fill)
+        report = Report()
+        migrate(MigrateRequest(str(path), "zarr3", rehearsal=True), report)
+        assert [each.code for each in report.list_sorted()] == codes
+        found, _ = moved(path, options=Options.of(masking_fill=bool(codes)))
+        assert found is not None
+        assert document(path)["attributes"] == {"_FillValue": fill}
 
 
 @pytest.mark.parametrize("form", ["zarr3", "nczarr3", "nczarr"])

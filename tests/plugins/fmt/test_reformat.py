@@ -17,7 +17,7 @@ from nczarr.ast import Dataset
 from nczarr.diagnostics.report import Report, Source
 from nczarr.formats.cdl.write import backend
 from nczarr.formats.notation import backend as notation
-from nczarr.options import Options
+from nczarr.options import TextOptions
 from nczarr.plugins.fmt import reformat as operation
 from nczarr.plugins.fmt.text_layout import TextLayout
 from nczarr.plugins.testing.strategies import datasets, datasets_with_data
@@ -277,7 +277,7 @@ def test_what_the_package_prints_is_formatted(generated: tuple[Dataset, dict[str
     dataset, parts = generated
     checked = check(Unchecked(dataset, parts=parts), Report())
     assert checked is not None
-    text = "".join(backend.pieces(checked, Options(special=True)))
+    text = "".join(backend.pieces(checked, TextOptions(special=True)))
     result = assert_formats(text.encode("utf-8", "surrogateescape"))
     assert result is not None
     words = pieces(result)

@@ -38,7 +38,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def findings(path: str, following: Following | None = None) -> list[Diagnostic]:
     report = Report()
-    phases.read_path(path, report, Options(following=following or Following()))
+    phases.read_path(path, report, Options.of(following=following or Following()))
     return report.list_sorted()
 
 

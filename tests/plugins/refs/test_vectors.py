@@ -42,7 +42,7 @@ def targets(peer: Callable[[str], ModuleType]) -> Iterator[None]:
 def opened(name: str) -> tuple[ReferenceStore | None, Report]:
     report = Report()
     source = Source(f"{name}.json", json.dumps(VECTORS[name]["spec"]).encode())
-    return opens(source, report, Options(allow_loss=frozenset({"unread"}))), report
+    return opens(source, report, Options.of(allow_loss=frozenset({"unread"}))), report
 
 
 def plain(data: bytes | None) -> Any:

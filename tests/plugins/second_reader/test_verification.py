@@ -52,7 +52,7 @@ def target_as_read(place: Path) -> Checked:
     """The target as this package reads it."""
     from nczarr.pipeline import phases
 
-    checked = phases.read_path(str(place), Report(), Options(allow_loss=UNREAD), None)
+    checked = phases.read_path(str(place), Report(), Options.of(allow_loss=UNREAD), None)
     assert checked is not None
     return checked
 
@@ -65,7 +65,7 @@ def planned(source: Path, format_name: str) -> Plan:
 
     checked = phases.read_path(str(source), report, Options(), None)
     assert checked is not None
-    made = plan_target(checked, form, Options(kind="nc4" if format_name == "netcdf4" else None), report)
+    made = plan_target(checked, form, Options.of(kind="nc4" if format_name == "netcdf4" else None), report)
     assert made is not None
     return made
 

@@ -371,7 +371,7 @@ def test_the_cost_of_a_huge_array_is_that_of_its_stored_chunks(tmp_path: Path) -
     with h5py.File(tmp_path / "s.h5", "w") as file:
         made = file.create_dataset("v", (10**7, 10**7), "f8", chunks=(1000, 1000), compression="gzip")
         made[5_000_000, 5_000_000] = 1
-    checked = phases.read_path(str(tmp_path / "s.h5"), Report(), Options(max_size=2**63))
+    checked = phases.read_path(str(tmp_path / "s.h5"), Report(), Options.of(max_size=2**63))
     assert checked is not None
     seen = plane.view_of(checked, {}, Limits())
     assert seen.cost == 8_000_000

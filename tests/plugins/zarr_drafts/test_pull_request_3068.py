@@ -132,7 +132,7 @@ def store(**documents: Any) -> MemoryStore:
 
 def opened(given: MemoryStore) -> tuple[Checked, list[Diagnostic]]:
     report = Report()
-    found = phases.read(given, report, Options(allow_loss=frozenset({"all"})))
+    found = phases.read(given, report, Options.of(allow_loss=frozenset({"all"})))
     assert found is not None
     return found, report.list_sorted()
 

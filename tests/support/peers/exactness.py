@@ -115,7 +115,7 @@ def through(source: Path, folder: Path, route: tuple[str, ...]) -> tuple[Path | 
         there = folder / f"{number}.{'nc' if name == 'netcdf' else 'zarr'}"
         form, report = registry.find_format(name), Report()
         assert form is not None
-        options = Options(
+        options = Options.of(
             kind=checked.dataset.kind if name == "netcdf" else None,
             max_size=1 << 50,
             allow_loss=frozenset({"unread", "json-attribute"}),  # what is not in the tree is not compared

@@ -46,7 +46,7 @@ def large(case: tuple[str, Kind]) -> bool:
 def compiled(text: bytes, name: str, target: Path, kind: Kind) -> Checked:
     """Our file; a failure of the test if there is an error."""
     report = Report()
-    options = Options(kind=kind)
+    options = Options.of(kind=kind)
     checked = phases.read(Source(name, text), report, options)
     assert checked is not None, [found.message for found in report.list_sorted()]
     form = endpoints.target_format("x.nc", None, report)

@@ -35,14 +35,14 @@ def cases() -> Iterator[tuple[str, Kind]]:
 
 
 def read(text: bytes, name: str, kind: Kind, report: Report) -> Checked | None:
-    return phases.read(Source(name, text), report, Options(kind=kind))
+    return phases.read(Source(name, text), report, Options.of(kind=kind))
 
 
 def pieces(checked: Checked, kind: Kind) -> Iterator[bytes]:
     """Our file, piece by piece."""
     report, form = Report(), find_format("netcdf3")
     assert form is not None
-    made = phases.text(checked, form, report, Options(kind=kind))
+    made = phases.text(checked, form, report, Options.of(kind=kind))
     assert made is not None, [found.message for found in report.list_sorted()]
     return made
 

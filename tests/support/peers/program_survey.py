@@ -120,7 +120,7 @@ def read_task(text: Path, folder: Path) -> Task | str:
         return TOO_LARGE if said == f"status {-signal.SIGXFSZ}" else "ncgen refuses"
     printed = subprocess.run(["ncdump", "-k", file], capture_output=True, text=True, check=True).stdout.strip()
     kind, report = KINDS[printed], Report()
-    checked = phases.read(Source(text.name, text.read_bytes()), report, Options(kind=kind))
+    checked = phases.read(Source(text.name, text.read_bytes()), report, Options.of(kind=kind))
     if checked is None or report.errors:
         return "nczarr refuses"
     return Task(text, checked, file, kind) if declared(checked) <= LARGEST else TOO_LARGE
@@ -138,7 +138,7 @@ def compare(task: Task, made: Path, tools: Path) -> Attempt:
     own = made.with_name("own.nc")
     form, report = registry.find_format("netcdf"), Report()
     assert form is not None
-    written = phases.write(task.checked, str(own), form, report, Options(kind=task.kind))
+    written = phases.write(task.checked, str(own), form, report, Options.of(kind=task.kind))
     left = same(own, made, tools, "--no-type-order") if written else found
     return Attempt("own" if all(map(_is_fill_first, left)) else "different", "\n".join(found))
 

@@ -72,7 +72,7 @@ def survey(
     for form, suffix in stores:
         path = folder / f"{form}{suffix}"
         report = Report()
-        options = Options(allow_loss=frozenset({"all"}), shards={"": shards})
+        options = Options.of(allow_loss=frozenset({"all"}), shards={"": shards})
         written = store(checked, str(path), find_format(form), report, options)  # type: ignore[arg-type]
         if not written:
             outcome.differences.append(f"{form}: not written: {[found.message for found in report.list_sorted()]}")

@@ -60,13 +60,7 @@ class Assembler:
 
     # ---- dimensions and variables ------------------------------------------------------------------------------
     def add_dimension(
-        self,
-        name: str,
-        length: int | None,
-        place: Span,
-        size_place: Span,
-        *,
-        unlimited: bool = False,
+        self, name: str, length: int | None, place: Span, size_place: Span, *, unlimited: bool = False
     ) -> None:
         """Add a dimension; `length` is None after a fault, or if it is unlimited. 0 means that, with a warning."""
         if length is not None and length >= 2**63:

@@ -28,7 +28,7 @@ from nczarr.semantics.infer_shapes import Anonymous
 
 if TYPE_CHECKING:
     from nczarr.diagnostics.report import Report
-    from nczarr.options import Options
+    from nczarr.options import Options, TextOptions
     from nczarr.plan.plans import StreamPlan
 
 
@@ -249,18 +249,18 @@ def _is_marked(checked: Checked, fqn: str) -> bool:
 
 def write(plan: StreamPlan, report: Report, options: Options) -> Iterator[bytes]:
     """Yield the CDL of a planned dataset in pieces of UTF-8."""
-    for piece in pieces(drop_unspellable(plan.checked)[0], options):
+    for piece in pieces(drop_unspellable(plan.checked)[0], options.text):
         yield piece.encode("utf-8", "surrogateescape")
 
 
-def pieces(checked: Checked, options: Options) -> Iterator[str]:
+def pieces(checked: Checked, text: TextOptions) -> Iterator[str]:
     """Yield the CDL of a dataset that CDL can represent (`drop_unspellable`). Uses the options that are ncdump flags.
 
     With `special`, storage and kind are written as special attributes.
     """
-    name = checked.dataset.name if options.name is None else options.name
+    name = checked.dataset.name if text.name is None else text.name
     yield f"netcdf {dataset_name(name)} {{\n"
-    yield from _Printer(checked, options).group("/", checked.dataset, 0)
+    yield from _Printer(checked, text).group("/", checked.dataset, 0)
     yield "}\n"
 
 
@@ -272,11 +272,11 @@ def dataset_name(name: str) -> str:
 class _Printer:
     """State of one run over the tree."""
 
-    def __init__(self, checked: Checked, options: Options) -> None:
+    def __init__(self, checked: Checked, text: TextOptions) -> None:
         self._checked = checked
-        self._header = DeclarationPrinter(checked, Anonymous(checked), special=options.special)
-        self._with_data = not options.header_only
-        self._printed = list_printed(checked, options)
+        self._header = DeclarationPrinter(checked, Anonymous(checked), special=text.special)
+        self._with_data = not text.header_only
+        self._printed = list_printed(checked, text)
 
     def group(self, path: str, group: Group, depth: int) -> Iterator[str]:
         """Yield the content of a group: declarations, data, subgroups."""
@@ -298,24 +298,24 @@ class _Printer:
             yield f"{indent}  }} // group {written}\n"
 
 
-def list_printed(checked: Checked, options: Options) -> set[str]:
+def list_printed(checked: Checked, text: TextOptions) -> set[str]:
     """Return the variables to print: the requested ones with data, and those that determine a dimension's length."""
-    if options.header_only:
+    if text.header_only:
         return set()
-    chosen = {fqn for fqn in checked.parts if _is_wanted(checked, fqn, options)}
+    chosen = {fqn for fqn in checked.parts if _is_wanted(checked, fqn, text)}
     return chosen | set(extent_carriers(checked, chosen))
 
 
-def _is_wanted(checked: Checked, fqn: str, options: Options) -> bool:
+def _is_wanted(checked: Checked, fqn: str, text: TextOptions) -> bool:
     """Return whether the options select a variable's data (ncdump's -c, -v, -g)."""
     name, group = names.last(fqn), names.parent(fqn)
-    if options.coordinates_only and not _is_coordinate(checked, name, group):
+    if text.coordinates_only and not _is_coordinate(checked, name, group):
         return False
-    if options.variables and name not in options.variables and fqn not in options.variables:
+    if text.variables and name not in text.variables and fqn not in text.variables:
         return False
-    if not options.groups:
+    if not text.groups:
         return True
-    return any(group_name in (group, names.last(group) if group != "/" else "/") for group_name in options.groups)
+    return any(group_name in (group, names.last(group) if group != "/" else "/") for group_name in text.groups)
 
 
 def _is_coordinate(checked: Checked, name: str, group: str) -> bool:

@@ -117,7 +117,7 @@ def count_in_variable(
 def losses(checked: Checked, options: Options) -> Iterator[Loss]:
     """Yield everything that the text omits or changes."""
     checked, unspellable = drop_unspellable(checked)
-    yield from _list_dataset_losses(checked.dataset, options)
+    yield from _list_dataset_losses(checked.dataset, options.text.name)
     yield from unspellable
     for path, group in groups(checked.dataset):
         yield from _attributes(path, group.attributes, checked)
@@ -127,22 +127,22 @@ def losses(checked: Checked, options: Options) -> Iterator[Loss]:
             if variable.storage.element is not None:
                 text = f"variable `{fqn}`, that its values are {variable.storage.element}"
                 yield Loss("storage", "annotation", fqn, text, variable.span)
-    shown = list_printed(checked, options)
+    shown = list_printed(checked, options.text)
     for fqn, variable in checked.variables.items():
         if fqn in shown and fqn in checked.parts:
             shape, fill = checked.shapes[fqn], checked.fills[fqn]
             odd = count_in_variable(checked.parts[fqn], variable.type, shape, checked.types, fill)
             yield from _odd(f"variable `{fqn}`", fqn, odd, variable.span)
-            if not options.header_only and loses_values(checked, fqn, checked.parts[fqn]):
+            if not options.text.header_only and loses_values(checked, fqn, checked.parts[fqn]):
                 text = f"variable `{fqn}` has unwritten cells without its fill value, too many to print"
                 yield Loss("lost-fill", "value", fqn, text, variable.span)
     yield from cut_strings(checked, shown)
-    if not (options.header_only or options.coordinates_only or options.variables or options.groups):
+    if not (options.text.header_only or options.text.coordinates_only or options.text.variables or options.text.groups):
         yield from _lengths(checked, shown)
 
 
-def _list_dataset_losses(dataset: Dataset, options: Options) -> Iterator[Loss]:
-    if options.name is None and dataset_name(dataset.name) != dataset.name:
+def _list_dataset_losses(dataset: Dataset, name: str | None) -> Iterator[Loss]:
+    if name is None and dataset_name(dataset.name) != dataset.name:
         text = f"the dataset's name, `{dataset.name}`: characters that CDL does not allow become `_`"
         yield Loss("dataset-name", "annotation", "/", text, dataset.span)
     if dataset.version != VERSION:

@@ -6,7 +6,7 @@ stores their shape.
 
     v/.awkward0/schema.json   {"awkward0": …, "schema": fromcounts(frombuffer(v/counts/0), frombuffer(v/content/0))}
 
-For records as tables (`Options.tables`), the columns are separate blobs,
+For records as tables (`TargetOptions.tables`), the columns are separate blobs,
 `v/.awkward0/1` etc., because no chunk stores them contiguously.
 
 A variable has no sidecar if `frombuffer` cannot read its chunks: codecs other
@@ -65,7 +65,7 @@ class _Chunks(ExpressionBuilder):
         self._targets = plan.targets[path]
         self._sources = plan.parts.get(path, {})
         self._chunks = 0
-        self._room = plan.options.memory // 4 if plan.options.tables else 0
+        self._room = plan.options.run.memory // 4 if plan.options.target.tables else 0
 
     def _length(self, part: str) -> int:
         return self._targets[part].layout.shape[0]

@@ -23,9 +23,10 @@ from nczarr.arrays.values.parts import NUMPY, Types, is_fixed
 from nczarr.arrays.values.value_lists import find_problem
 from nczarr.ast import ATOMIC, Attribute, Constant
 from nczarr.ast.json_text import Real, find_json, flatten, is_same_plain, narrow, spell
-from nczarr.ast.plain import HIDDEN, JsonConstant, encode, plain
+from nczarr.ast.plain import HIDDEN, JsonConstant, encode, is_finite, plain
 from nczarr.ast.values import single
 from nczarr.formats.common.documents import Json, name_in_model
+from nczarr.formats.zarr.core.fill_values import show
 from nczarr.formats.zarr.extension.model import AttributeExtension
 from nczarr.names import name_problem
 from nczarr.semantics.check_types import default_fill
@@ -34,7 +35,7 @@ from nczarr.syntax.json.positions import pointer
 
 if TYPE_CHECKING:
     from nczarr.formats.zarr.core.array_metadata import ArrayMetadata
-    from nczarr.formats.zarr.core.reader import NodeReader
+    from nczarr.formats.zarr.core.reader import Masking, NodeReader
 
 SKIPPED = HIDDEN | {"_NCZARR_ATTR", "_NCZARR_ARRAY", "_NCZARR_GROUP", "_NCZARR_SUPERBLOCK"}  # 4.8.1 to 4.9.0
 """Names reserved by stores, in all generations."""
@@ -336,7 +337,7 @@ def with_fill(
             text = "the document notes a `_FillValue` that the array's fill value does not state; it is left out"
             reader.documents.warn("stale-extension", text, described.key)
         elif noted is None and not reader.is_exact:
-            of, masking = (described.fill, described.encoding.dtype), reader.masking_fill
+            of, masking = (described.fill, described.encoding.dtype), reader.find_masking(described)
             fill, noted = (
                 _restore(type_name, types, *of, masking=masking) if types else _plain(type_name, *of, masking),
                 0,
@@ -353,6 +354,12 @@ def with_fill(
         text = f"`_FillValue` is not a value of type {type_name} and is left out"
         reader.documents.warn("stale-extension", text, reader.key(described.prefix), pointer("_FillValue"))
         return attributes[:place] + attributes[place + 1 :], None
+    is_masked = type_name in ATOMIC and is_finite(fitting) and reader.find_masking(described)
+    if is_masked and _plain(type_name, described.fill, described.encoding.dtype, "every") not in (None, fitting):
+        text = (
+            f"`fill_value` is not the `_FillValue` of the array, {show(value)}: xarray masks it, netCDF the attribute"
+        )
+        reader.documents.warn("masking-fill", text, described.key, pointer("fill_value"))
     json = find_json(fitting, value) if _is_number(value) else None
     attribute = Attribute(name=attribute.name, value=fitting, json=json, span=attribute.span)
     return (*attributes[:place], attribute, *attributes[place + 1 :]), _own_fill(type_name, fitting)
@@ -386,20 +393,25 @@ def _find_noted(type_name: str, place: object, described: ArrayMetadata) -> Cons
     return Constant(type=type_name, count=1, data=model_bytes(described.fill, described.encoding.dtype))
 
 
+_ROUNDED_DEFAULT = Constant.numbers("double", [9.96921e36])
+"""NetCDF's default, as libnetcdf writes it into pure Zarr: with six digits."""
+
+
 @functools.lru_cache(maxsize=1024)
-def _plain(type_name: str, fill: bytes | None, dtype: Descr, masking: bool) -> Constant | None:
+def _plain(type_name: str, fill: bytes | None, dtype: Descr, masking: Masking) -> Constant | None:
     """Return `_restore` of an atomic type, cached: the arrays of a store share few fill values."""
     return _restore(type_name, {}, fill, dtype, masking=masking)
 
 
-def _restore(type_name: str, types: Types, fill: bytes | None, dtype: Descr, *, masking: bool) -> Constant | None:
+def _restore(type_name: str, types: Types, fill: bytes | None, dtype: Descr, *, masking: Masking) -> Constant | None:
     """Return the `_FillValue` that plain attributes cannot hold: NaN, infinities, non-numbers; omit record defaults.
 
-    `masking`: return that of any number too, unless it is netCDF's default.
+    `masking`: return that of any number too, `"stated"`: unless it is netCDF's default.
     """
     if masking and fill is not None and is_fixed(type_name, types) and not is_record(element_of(dtype)):
         fill_value = Constant(type=type_name, count=1, data=model_bytes(fill, dtype))
-        return fill_value if fill_value != default_fill(type_name, types) else None
+        is_default = fill_value in (default_fill(type_name, types), _ROUNDED_DEFAULT)
+        return fill_value if masking == "every" or not is_default else None
     if fill is None or not fill.strip(b"\0"):
         return None
     if type_name == "string":

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Literal, TypeAlias
 
 from nczarr.ast import Constant
 from nczarr.ast.plain import JsonConstant, plain
@@ -23,6 +23,10 @@ class BadDocumentError(ValueError):
         self.code = code
 
 
+Masking: TypeAlias = Literal["", "stated", "every"]
+"""Numbers that stand for a `_FillValue` as fill value of an array: none, all but netCDF's defaults, or all."""
+
+
 class NodeReader:
     """Documents of one Zarr version by node; each fault is reported once.
 
@@ -40,12 +44,14 @@ class NodeReader:
     dataset is named after its file, no fill value stands for a `_FillValue`, and
     an array may have no fill value, as in netCDF's mode `nofill`.
     """
-    masking_fill = False
-    """True if a fill value of an array stands for a `_FillValue`, unless it is netCDF's default."""
     names: tuple[str, ...]
     """Documents of a node."""
     consolidated_key = ""
     """Key of the root document with consolidated metadata."""
+
+    def find_masking(self, described: ArrayMetadata) -> Masking:
+        """Return which numbers stand for a `_FillValue` as fill value of this array."""
+        return ""
 
     def __init__(self, documents: DocumentCache) -> None:
         self.documents = documents

@@ -69,7 +69,7 @@ class NCZarrWriter(HiddenAttributes, Zarr2Writer):
     def axes_attributes(self, path: str) -> Json:
         """Return the dimension names for xarray; the library requires those of a scalar."""
         axes = self.plan.axes[path]
-        return {"_ARRAY_DIMENSIONS": axes or SCALAR_AXES} if self.plan.options.xarray or not axes else {}
+        return {"_ARRAY_DIMENSIONS": axes or SCALAR_AXES} if self.plan.options.target.xarray or not axes else {}
 
 
 def _is_known(layout: Layout) -> bool:

@@ -23,7 +23,7 @@ from nczarr.formats.common.documents import DocumentCache, Json
 from nczarr.formats.zarr.core import hierarchy
 from nczarr.formats.zarr.core.array_metadata import ArrayMetadata, chain, chunk_lengths, lengths, record, sensible
 from nczarr.formats.zarr.core.fill_values import decode_base64, number, show, type_name
-from nczarr.formats.zarr.core.reader import BadDocumentError, NodeReader, axes_of
+from nczarr.formats.zarr.core.reader import BadDocumentError, Masking, NodeReader, axes_of
 from nczarr.options import Options
 from nczarr.registry import ChunkKeys
 from nczarr.semantics.checked import Unchecked
@@ -59,8 +59,8 @@ def holds(store: Store) -> bool:
 
 def read(store: Store, report: Report, options: Options) -> Unchecked | None:
     """Read the dataset of a store. Reports unreadable parts; raises OSError."""
-    reader = Zarr2Reader(DocumentCache(store, report, options))
-    reader.masking_fill = options.masking_fill
+    reader = Zarr2Reader(DocumentCache(store, report, options.run))
+    reader.masks_every_fill = options.reading.masking_fill
     return hierarchy.read(reader)
 
 
@@ -68,6 +68,7 @@ class Zarr2Reader(NodeReader):
     """Documents of Zarr v2. `netcdf`: text fill values are plain, and `<U1` is a char of one byte."""
 
     axes_member = "_ARRAY_DIMENSIONS"
+    masks_every_fill = False
     consolidated_key = ".zmetadata"
     names = (".zarray", ".zattrs", ".zgroup")
 
@@ -79,6 +80,20 @@ class Zarr2Reader(NodeReader):
         """Metadata by the document's `id`: equal documents are mostly one object, which `documents` keeps alive."""
         whole = documents.has(".zgroup") or documents.has(".zarray")
         documents.consolidate_document(".zmetadata", whole=whole)
+
+    def find_masking(self, described: ArrayMetadata) -> Masking:
+        """Return as xarray does, whose `_ARRAY_DIMENSIONS` mark arrays that it reads so.
+
+        NetCDF-C states its default fill values in all arrays, in documents that begin with `zarr_format`, and kerchunk
+        those and the zeros of HDF5 in references: there only those of packed numbers mean missing cells.
+        """
+        if self.masks_every_fill:
+            return "every"
+        is_zero, refers = described.fill is None or not described.fill.strip(b"\0"), self.documents.store.refers
+        if self.axes_member not in described.attributes or (is_zero and refers):
+            return ""
+        by_netcdf = refers or next(iter(self.documents.get(described.key) or {}), "") == "zarr_format"
+        return "every" if not by_netcdf or {"scale_factor", "add_offset"} & described.attributes.keys() else "stated"
 
     def is_array(self, prefix: str) -> bool:
         return self.documents.has(prefix + ".zarray")

@@ -52,7 +52,7 @@ class Zarr3Writer(Writer):
         UTF-8 have type `bytes`.
         """
         layout, utf8 = target.layout, target.utf8
-        registered = self.plan.options.zarr_names == "registered"
+        registered = self.plan.options.target.zarr_names == "registered"
         inner = None if layout.shards is None else layout.chunks
         document = {
             "zarr_format": 3,
@@ -82,11 +82,11 @@ class Zarr3Writer(Writer):
     def finish(self, path: str, shown: Json, hidden: Json) -> Json:
         """Return the attributes, with declarations of conventions if requested."""
         options = self.plan.options
-        if options.declare is None:
+        if options.target.declare is None:
             return shown
-        declared = (options.declarations or {}).get(path)
+        declared = (options.target.declarations or {}).get(path)
         is_group = path in self.plan.checked.groups
-        return declare(options.declare, shown, None if declared is None else dict(declared), is_group=is_group)
+        return declare(options.target.declare, shown, None if declared is None else dict(declared), is_group=is_group)
 
     def fill_form(self, constant: Constant) -> JsonConstant:
         return dtypes.fill_attribute(constant)

@@ -27,7 +27,7 @@ from nczarr.formats.zarr.v3 import DOCUMENT, dtypes
 from nczarr.formats.zarr.v3.declared_attributes import undeclare
 from nczarr.formats.zarr.v3.draft_marks import find_dialect, has_types, unread_members, without_types
 from nczarr.formats.zarr.v3.read_codecs import Chain, read_chain, split_name
-from nczarr.options import Options
+from nczarr.options import Options, RunOptions
 from nczarr.registry import ChunkKeys
 from nczarr.semantics.checked import Unchecked
 from nczarr.stores.base import Store
@@ -50,12 +50,12 @@ def holds(store: Store) -> bool:
     """Return whether the root has a `zarr.json` without netCDF-C's metadata (else `nczarr3`)."""
     if store.get(DOCUMENT) is None:
         return False
-    return not Zarr3Reader(DocumentCache(store, Report(), Options())).is_netcdf
+    return not Zarr3Reader(DocumentCache(store, Report(), RunOptions())).is_netcdf
 
 
 def read(store: Store, report: Report, options: Options) -> Unchecked | None:
     """Read the dataset of a store. Reports unreadable parts; raises OSError."""
-    reader = Zarr3Reader(DocumentCache(store, report, options))
+    reader = Zarr3Reader(DocumentCache(store, report, options.run))
     return hierarchy.read(reader) if reader.has_valid_root() else None
 
 

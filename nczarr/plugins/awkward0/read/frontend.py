@@ -31,7 +31,7 @@ from nczarr.ast.types import MAX_DEPTH
 from nczarr.diagnostics.report import Report, Source
 from nczarr.formats.common.documents import DocumentCache
 from nczarr.names import name_problem, stem
-from nczarr.options import Options
+from nczarr.options import Options, RunOptions
 from nczarr.plugins.awkward0.columns.canonical import Deep, NoVariableError, Room, plain
 from nczarr.plugins.awkward0.columns.nodes import ArrayPieces, Column, Flat, Indexed, Masked, Objects, TableNode
 from nczarr.plugins.awkward0.read import evaluation
@@ -81,7 +81,7 @@ def _begins(head: bytes) -> bool:
 def read(store: Store, report: Report, options: Options) -> Unchecked | None:
     """Return the dataset of a store. Reports and skips unreadable parts. Raises OSError."""
     with building():
-        reader = _AwkwardReader(store, report, options)
+        reader = _AwkwardReader(store, report, options.run)
         model = store.get(MODEL)
         return reader.invent_dataset() if model is None else reader.read_model(model)
 
@@ -158,11 +158,11 @@ class _Group:
 class _AwkwardReader:
     """State of one read."""
 
-    def __init__(self, store: Store, report: Report, options: Options) -> None:
+    def __init__(self, store: Store, report: Report, run: RunOptions) -> None:
         self._store = store
         self._report = report
-        self._options = options
-        self._documents = DocumentCache(store, report, options)
+        self._run = run
+        self._documents = DocumentCache(store, report, run)
         self._blobs = _Blobs(store)
         self._parts: dict[str, Parts] = {}
         self._deep = Deep(0, Room())
@@ -275,7 +275,7 @@ class _AwkwardReader:
                     elif type_name != "string":
                         types.masks.append(fqn)
             if len(types.masks) > masks:
-                if not self._options.accepts("lost-mask"):
+                if not self._run.accepts("lost-mask"):
                     text = "some of its items are missing, and no fill value is possible"
                     raise NoVariableError("lost-mask", text)
                 self._documents.report_lost("lost-mask", f"missing items of `{fqn}` become zeros or empty lists", key)

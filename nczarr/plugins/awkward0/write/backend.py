@@ -61,7 +61,7 @@ def write(plan: StreamPlan, report: Report, options: Options) -> Iterator[bytes]
 
     sink = _Sink()
     with ZipFile(sink, "w", ZIP_STORED) as archive:
-        for name, size, pieces in _list_members(plan, tables=options.tables):
+        for name, size, pieces in _list_members(plan, tables=options.target.tables):
             with archive.open(new_entry(name), "w", force_zip64=size >= LARGE) as member:
                 for piece in pieces:
                     member.write(piece)

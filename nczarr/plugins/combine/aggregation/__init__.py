@@ -47,8 +47,8 @@ def expand(checked: Checked, source: Source | Store, report: Report, options: Op
 
     Reports as `expand_aggregations`.
     """
-    depth = options.aggregated + 1
-    of_fragments = for_reading(options)._replace(aggregated=depth, aggregation="expand" if depth < DEEPEST else "keep")
+    depth = options.reading.aggregated + 1
+    of_fragments = for_reading(options).change(aggregated=depth, aggregation="expand" if depth < DEEPEST else "keep")
     return expand_aggregations(checked, home_of(source), read_path, of_fragments, report)
 
 
@@ -71,13 +71,13 @@ def expand_aggregations(
                 instructions[variable.path] = fragments
     if report.errors > before:
         return None
-    policy = Policy(home, options.following)
+    policy = Policy(home, options.reading.following)
     places = _find_places(instructions, policy, report)
     if report.errors > before:
         return None
     with building():
         expanded = _declare(checked, instructions)
-        reader = FragmentReader(read, options._replace(storage=policy.limit_token(options.storage)))
+        reader = FragmentReader(read, options.change(storage=policy.limit_token(options.run.storage)))
         sources = {
             path: _join_fragments(path, expanded, fragments, places, reader) for path, fragments in instructions.items()
         }

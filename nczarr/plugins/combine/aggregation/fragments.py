@@ -42,7 +42,7 @@ class FragmentReader:
         checked: Checked | None = self._datasets.get(place)
         if checked is not None:
             return checked
-        report, link = Report(), find_forbidden_link(place, self.options.following)
+        report, link = Report(), find_forbidden_link(place, self.options.reading.following)
         if link is not None:
             raise UnfitFragmentError(f"it refers to `{link}`, which is outside all allowed roots")
         checked = self._read(place, report, self.options)

@@ -25,7 +25,7 @@ from nczarr.ast import Attribute, Constant, Dimension, Group, Variable
 from nczarr.ast.dataset import DEFAULT_STORAGE, MISSING_MARKS, building, map_groups
 from nczarr.diagnostics.report import HEAD, Report
 from nczarr.diagnostics.secrets import show
-from nczarr.options import Options
+from nczarr.options import TargetOptions
 from nczarr.pipeline.select.physical import NUMBERS, attributes_of
 from nczarr.pipeline.select.subset import fix_dimensions
 from nczarr.plugins.combine.aggregation.canonical_form import CanonicalFragment, canonical_form_of
@@ -67,7 +67,7 @@ def aggregate(
     lengths: Lengths,
     orders: Lengths,
     target: str,
-    options: Options,
+    options: TargetOptions,
     report: Report,
 ) -> tuple[Checked, Checked] | None:
     """Return what an aggregation file of combined files stores, and what it stands for; None after a reported error.
@@ -142,7 +142,7 @@ def _text(name: str, text: str) -> Attribute:
     return Attribute(name=name, value=Constant.text(text.encode()))
 
 
-def _list_aggregated(checked: Checked, lengths: Lengths, options: Options) -> list[str]:
+def _list_aggregated(checked: Checked, lengths: Lengths, target: TargetOptions) -> list[str]:
     """Return the variables that name their values instead of storing them."""
     chosen, coordinates = [], find_coordinates(checked)
     stored = {*coordinates, *coordinates.values()}
@@ -153,7 +153,7 @@ def _list_aggregated(checked: Checked, lengths: Lengths, options: Options) -> li
         is_joined = not lengths.keys().isdisjoint(variable.dimensions)
         rank = len(variable.dimensions) - (variable.type == "char")
         size = math.prod(checked.shapes[path]) * itemsize(descr(variable.type, {}))
-        if rank > 1 if is_joined else size > options.writing.embed:
+        if rank > 1 if is_joined else size > target.writing.embed:
             chosen.append(path)
     return chosen
 

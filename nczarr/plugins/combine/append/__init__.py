@@ -23,7 +23,7 @@ from nczarr.diagnostics.report import Diagnostic, Report, Severity, Source
 from nczarr.diagnostics.secrets import NO_OPTIONS, show
 from nczarr.link.target import emit
 from nczarr.names import list_first, plugin_index
-from nczarr.options import Options
+from nczarr.options import Options, RunOptions
 from nczarr.pipeline import endpoints, omissions, phases
 from nczarr.plan.plans import Conversion, FilePlan, conversion_of
 from nczarr.plugins.combine.aggregation.instructions import is_aggregation
@@ -56,7 +56,7 @@ def _rewrite_target(work: Extension) -> Appended | None:
     target, report = work.target, work.report
     whole = _patch(target.checked, work.whole, work.way)
     path = real(target.path)
-    options = work.request.options._replace(overwrite=True, kind=whole.dataset.kind)
+    options = work.request.options.change(overwrite=True, kind=whole.dataset.kind)
     if work.request.rehearsal:
         planned = phases.plan(whole, target.form, report, options)
         steps = phases.steps(whole, path, target.form, report, options) if planned is not None else None
@@ -90,7 +90,7 @@ def _patch(old: Checked, whole: Checked, way: Way) -> Checked:
 
 
 def project(
-    name: str, checked: Checked, form: Format, is_store: bool, report: Report, options: Options
+    name: str, checked: Checked, form: Format, is_store: bool, report: Report, run: RunOptions
 ) -> Checked | None:
     """Return a source in the model of a format; None after a reported loss of values.
 
@@ -99,7 +99,7 @@ def project(
     if not is_store or form.capabilities.typed_attributes:
         return checked
     own_report = Report(strict=report.strict)
-    plain = Options(allow_loss=options.allow_loss, memory=options.memory)
+    plain = Options.of(allow_loss=run.allow_loss, memory=run.memory)
     planned = phases.plan_store(checked, form, own_report, plain)
     documents = None if planned is None else dict(emit(planned, own_report))
     for finding in own_report.list_sorted():
@@ -154,7 +154,7 @@ def append(
     Reports unextendable-target, misplaced-records, and those of `combine` and of
     the pipeline. Raises OSError, CompileError.
     """
-    request = request._replace(options=request.options._replace(aggregation="keep"))  # inputs have their own
+    request = request._replace(options=request.options.change(aggregation="keep"))  # inputs have their own
     if request.unnamed and _is_reversed(request, report):
         return None
     form = registry.for_target(request.target.rstrip("/"))
@@ -173,11 +173,11 @@ def append(
     if unmet is not None:
         report.error("bad-url", f"`{show(request.target)}`: {unmet}")
         return None
-    options = request.options._replace(storage=request.options.storage.at("target", place.server))
+    options = request.options.change(storage=request.options.run.storage.at("target", place.server))
     request = request._replace(target=trim(place.path), options=options, command=_fingerprint(request))
     if request.rehearsal:
         return _extend(request, report, watch, NoLock(None))
-    with endpoints.lock_place(place.path, report, options, replaces=True) as lock:
+    with endpoints.lock_place(place.path, report, options.run, replaces=True) as lock:
         return None if lock is None else _extend(request, report, watch, lock)
 
 
@@ -232,14 +232,14 @@ def _fingerprint(request: AppendRequest) -> str | None:
 
     from nczarr import __version__
 
-    losses = sorted(request.options.allow_loss)
+    losses = sorted(request.options.run.allow_loss)
     fitting = request.join, request.repack, request.units
     facts = [__version__, request.target, *map(repr, (request.along, request.region, request.subset, losses, fitting))]
     for source in request.inputs:
         if not source.portable:
             return None
         try:
-            source_identity = identity(source.name, request.options.storage.of("source"))
+            source_identity = identity(source.name, request.options.run.storage.of("source"))
         except BadURLError:  # the reader of the source reports it
             return None
         if source_identity is None:
@@ -250,8 +250,8 @@ def _fingerprint(request: AppendRequest) -> str | None:
 
 def open_target(path: str, report: Report, options: Options) -> ExtendableTarget | None:
     """Return the target at a path or URL; None (reported) if it cannot be extended. Raises OSError."""
-    storage = options.storage.of("target")
-    reading = options._replace(storage=storage, kind=None, allow_loss=frozenset(), parser=None)
+    storage = options.run.storage.of("target")
+    reading = options.change(storage=storage, kind=None, allow_loss=frozenset(), parser=None)
     file_identity = identity(path) if not is_remote(path) and os.path.isfile(path) else None
     source = endpoints.open_source(path, report, reading)
     if source is None:
@@ -264,7 +264,7 @@ def open_target(path: str, report: Report, options: Options) -> ExtendableTarget
         source = store
         form = registry.detect_store(store, opened=True)
     reason = _refusal(path, source, outer, form)
-    if reason is None and options.virtual and not (outer is not None and outer.store.extends):
+    if reason is None and options.target.virtual and not (outer is not None and outer.store.extends):
         reason = "has no virtual chunks, as repositories have", ["leave `--virtual` out"]
     if reason is not None or outer is None or form is None:
         text, helps = reason or ("is not in a format that can be read", [])
@@ -333,17 +333,17 @@ def _join(target: ExtendableTarget, request: AppendRequest, report: Report) -> E
     records = []
     for source_name, opened in every_opened(request.inputs, request.subset, report):
         dataset: Checked | None = opened
-        if request.options.narrow:
+        if request.options.target.narrow:
             from nczarr.pipeline.narrow import narrow
 
             kind = first.dataset.kind if target.store is None else None
-            dataset = narrow(opened, kind, report, request.options, like=first)
+            dataset = narrow(opened, kind, report, request.options.run, like=first)
             if dataset is None:
                 return None
         assert dataset is not None
-        checked = project(source_name, dataset, target.form, target.store is not None, report, request.options)
+        checked = project(source_name, dataset, target.form, target.store is not None, report, request.options.run)
         if checked is not None:
-            omissions.refuse(checked, request.options, report)
+            omissions.refuse(checked, request.options.run, report)
             if request.units is not None:
                 table, plan = plan_units(MAJORITY, ((name, first), (source_name, checked)), report, extends=True)
                 for note in () if plan is None else (plan,):

@@ -294,8 +294,8 @@ def document(path: str, report: Report, options: Options) -> tuple[ExtendableTar
 
     Reports unknown-format, unknown-target, and the faults of the document.
     """
-    document_identity = None if is_remote(path) else identity(path, options.storage)
-    options = options._replace(parser=None)
+    document_identity = None if is_remote(path) else identity(path, options.run.storage)
+    options = options.change(parser=None)
     source = endpoints.open_source(path, report, options)
     form = None if source is None else endpoints.detect_format(source)
     if source is None:
@@ -323,13 +323,13 @@ def document(path: str, report: Report, options: Options) -> tuple[ExtendableTar
         text = f"`{show(path)}` has metadata of the format `{inner.name}`, which is not written into documents"
         report.error("unknown-target", text)
         return None
-    checked = phases.read(store, report, options._replace(masking_fill=False), inner)
+    checked = phases.read(store, report, options.change(masking_fill=False), inner)
     if checked is None or report.errors:
         return None
     urls = [facts["url"] for facts in store.target_facts.values()]
     relative = bool(urls) and all("://" not in url and not url.startswith("/") for url in urls)
-    relative = options.writing.relative or (relative and options.writing.base is None)
-    writing = options.writing._replace(metadata=inner.name, inline=-1, relative=relative, keep_names=True)
+    relative = options.target.writing.relative or (relative and options.target.writing.base is None)
+    writing = options.target.writing._replace(metadata=inner.name, inline=-1, relative=relative, keep_names=True)
     return ExtendableTarget(path, form, inner, store, checked, document_identity), writing
 
 
@@ -367,11 +367,11 @@ def extend(request: AppendRequest, report: Report, step: Callable[[int], None] |
         text = f"`{show(request.target)}` is a reference document, whose records are not replaced"
         report.error("unextendable-target", text, helps=["leave `--region` out"])
         return None
-    if request.options.dask is not None and not is_divisible(request.inputs, request.options.dask, report):
+    if request.options.run.dask is not None and not is_divisible(request.inputs, request.options.run.dask, report):
         return None
     if request.rehearsal:
         return _extend(request, NoLock(None), report, step)
-    with endpoints.lock_place(request.target, report, request.options, replaces=True) as lock:
+    with endpoints.lock_place(request.target, report, request.options.run, replaces=True) as lock:
         return None if lock is None else _extend(request, lock, report, step)
 
 
@@ -386,8 +386,8 @@ def _extend(request: AppendRequest, lock: Lock, report: Report, step: Callable[[
     if combination is None or report.errors:
         return None
     writing = writing._replace(home=writing.home or home_of([source.name for source in request.inputs]))
-    grid: Literal["regular", "rectilinear"] = "rectilinear" if _varies(old.checked) else request.options.grid
-    options = request.options._replace(writing=writing, overwrite=True, dask=None, grid=grid)
+    grid: Literal["regular", "rectilinear"] = "rectilinear" if _varies(old.checked) else request.options.layout.grid
+    options = request.options.change(writing=writing, overwrite=True, dask=None, grid=grid)
     form = registry.find_format(REFERENCE)
     assert form is not None
     lengths = {path: (every[0], combination.totals[path]) for path, every in combination.lengths.items()}
@@ -406,8 +406,8 @@ def _combine(
     request: AppendRequest, old: ExtendableTarget, report: Report, step: Callable[[int], None] | None
 ) -> Combined | None:
     """Return the document and the sources as one dataset; None after an error. `subset` selects in the sources."""
-    options, writing = request.options, request.options.writing
-    reading, storage = for_reading(options), options.storage.of("source")
+    options, writing = request.options, request.options.target.writing
+    reading, storage = for_reading(options), options.run.storage.of("source")
     first = Input(request.target, partial(read_document, request.target, options=reading), portable=True, whole=True)
     form = writing.embed, request.recoding, _varies(old.checked), writing.inline
     spec = CombineSpec(request.along, None, *form, extends=True, ordered=not request.unsorted)

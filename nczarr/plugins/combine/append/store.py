@@ -35,14 +35,14 @@ def recover_target(request: AppendRequest, report: Report) -> bool:
     A rehearsal changes nothing. Raises OSError.
     """
     options = request.options
-    reading = options._replace(storage=options.storage.of("target"), parser=None)
+    reading = options.change(storage=options.run.storage.of("target"), parser=None)
     source = endpoints.open_source(request.target, report, reading)
     if source is None or isinstance(source, Source) or source.versioned:
         return False
     journal = extension.parse(source.get(JOURNAL) or b"")
     if journal is None or journal.state != "committed" or request.rehearsal:
         return False
-    store_changes.complete(store_changes.extensible(request.target, options.storage), journal)
+    store_changes.complete(store_changes.extensible(request.target, options.run.storage), journal)
     return journal.command is not None and journal.command == request.command
 
 
@@ -62,7 +62,7 @@ def extend(work: Extension, changes: Changes | None = None) -> Appended | None:
     if work.request.rehearsal:
         steps = tuple(step for change in changes.arrays for step in change.steps())
     else:
-        with limit(options.workers, options.memory), add_path_to_errors(target.path):
+        with limit(options.run.workers, options.run.memory), add_path_to_errors(target.path):
             if target.outer.store.extends is None:
                 _StoreExtension(work, changes, counts).write()
             else:
@@ -70,7 +70,7 @@ def extend(work: Extension, changes: Changes | None = None) -> Appended | None:
     if report.errors:
         return None
     done = conversion_of(target.path, plan, counts)
-    if options.verify and not work.request.rehearsal:
+    if options.run.verify and not work.request.rehearsal:
         done = done._replace(verified_with=("nczarr",))
     return Appended(done, work.lengths, steps, rewritten)
 
@@ -87,13 +87,13 @@ def _commit(work: Extension, changes: Changes, counts: Counts) -> None:
             store.put(key, changes.documents[key])
         writing = _Writing(store, frozenset(), frozenset())
         numbered: Iterable[tuple[int, WrittenPart]] = enumerate(change.array for change in changes.arrays)
-        if options.virtual:
+        if options.target.virtual:
             from nczarr.link.target import refer_added  # few runs refer to chunks
 
-            numbered = refer_added(numbered, store, options.writing.inline, counts, writing.written)
-        link(numbered, writing, options, counts)
+            numbered = refer_added(numbered, store, options.target.writing.inline, counts, writing.written)
+        link(numbered, writing, options.run, counts)
         store.remove(_find_vanished(changes.arrays, writing))
-        if options.verify:
+        if options.run.verify:
             store.seal()
             if not verify_snapshot(work, store.sealed):
                 return
@@ -121,7 +121,7 @@ class _StoreExtension:
         self.work = work
         self.changes = changes
         self.counts = counts
-        self.store = store_changes.extensible(work.target.path, work.request.options.storage)
+        self.store = store_changes.extensible(work.target.path, work.request.options.run.storage)
         prefixes = tuple(change.prefix for change in changes.arrays)
         run, base = store_changes.new_run(), self._digest(work.target.store)
         self.journal = ExtendJournal(work.request.command, base, run, "writing", work.lengths, prefixes, {}, (), ())
@@ -133,14 +133,14 @@ class _StoreExtension:
         if done is None:
             return
         visible = frozenset(key for change in arrays for key in change.visible)
-        if options.verify:  # chunks that exist stay until the new ones were compared
+        if options.run.verify:  # chunks that exist stay until the new ones were compared
             old = (
                 change.array.key(index) for change in arrays for index in change.array.indices() if change.is_old(index)
             )
             visible = visible.union(old)
         writing = _Writing(self.store, visible, done)
         try:
-            link(enumerate(change.array for change in arrays), writing, options, self.counts)
+            link(enumerate(change.array for change in arrays), writing, options.run, self.counts)
             if not self._may_commit():
                 self._report_change()
                 return
@@ -156,7 +156,7 @@ class _StoreExtension:
         staged = tuple(sorted(key for key in writing.written if key in visible))
         documents, removed = store_changes.texts_of(self.changes.documents), tuple(_find_vanished(arrays, writing))
         journal = self.journal._replace(state="committed", documents=documents, staged=staged, removed=removed)
-        if options.verify and not verify_journal(self.work, journal):
+        if options.run.verify and not verify_journal(self.work, journal):
             self._undo()
             return
         self.store.put(JOURNAL, journal.bytes())

@@ -22,8 +22,8 @@ PIECE = 1 << 20
 
 def verify_journal(work: Extension, journal: ExtendJournal) -> bool:
     """Compare a store as it will be with a committed journal; return False after unequal-target. Raises OSError."""
-    storage = work.request.options.storage.of("target")
-    opened = endpoints.open_source(work.target.path, Report(), Options(storage=storage, unfinished=True))
+    storage = work.request.options.run.storage.of("target")
+    opened = endpoints.open_source(work.target.path, Report(), Options.of(storage=storage, unfinished=True))
     assert opened is not None and not isinstance(opened, Source)  # noqa: PT018
     opened.survey()
     reading = Report()
@@ -40,8 +40,8 @@ def verify_snapshot(work: Extension, place: str | None) -> bool:
 
 
 def _reading(work: Extension) -> Options:
-    storage = work.request.options.storage.of("target")
-    return work.request.options._replace(allow_loss=UNREAD, storage=storage, verify=False, parser=None, kind=None)
+    storage = work.request.options.run.storage.of("target")
+    return work.request.options.change(allow_loss=UNREAD, storage=storage, verify=False, parser=None, kind=None)
 
 
 def _verify(work: Extension, again: Checked | None, reading: Report) -> bool:

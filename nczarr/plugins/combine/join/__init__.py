@@ -130,7 +130,7 @@ def combine_sources(
         request, plan = _plan_units(units, request, read, report)
         if report.errors > before:
             return None
-    first, storage = request.inputs[0], request.options.storage.of("source")
+    first, storage = request.inputs[0], request.options.run.storage.of("source")
     job = Job(token_hex(8), first, request.subset, request.spec, report.strict, storage, journal is not None)
     first_identity = identity_of(first.name, storage) if journal is not None else None
     checked = read
@@ -185,7 +185,7 @@ def _plan_units(
     """
     from nczarr.plugins.combine.join.units import plan_units
 
-    storage = request.options.storage.of("source")
+    storage = request.options.run.storage.of("source")
     job = Job("", request.inputs[0], request.subset, request.spec, report.strict, storage)
     rest = request.inputs if read is None else request.inputs[1:]
     opened = zip((show(source.name) for source in rest), read_each(rest, job), strict=True)
@@ -201,7 +201,7 @@ def _journal_of(request: CombineRequest) -> Callable[[str], FileJournal] | None:
     A document in a local file or folder has a journal if many sources are read,
     or with `resume`.
     """
-    target, resume = request.target, request.options.resume
+    target, resume = request.target, request.options.run.resume
     if target is None or is_remote(target) or request.spec.addressable is None or request.rehearsal:
         return None
     if request.spec.is_placed:  # the journal has no coordinates
@@ -215,7 +215,7 @@ def _journal_of(request: CombineRequest) -> Callable[[str], FileJournal] | None:
 
 def _fingerprint(job: Job, identity: str, request: CombineRequest) -> str:
     """Return a text that is equal for equal requests with the same first source."""
-    asked = repr((request.source_form, request.options.following, sorted(request.options.allow_loss)))
+    asked = repr((request.source_form, request.options.reading.following, sorted(request.options.run.allow_loss)))
     described = __version__, job.first.name, identity, job.subset, job.wanted, job.strict, asked
     return sha256(repr(described).encode("utf-8", "surrogateescape")).hexdigest()
 
@@ -229,13 +229,13 @@ def _results(
     """
     rest, options = request.inputs[1:], request.options
     if journal is None:
-        with closing(results(rest, job, model, options.workers, options.dask)) as fresh:
+        with closing(results(rest, job, model, options.run.workers, options.run.dask)) as fresh:
             yield from fresh
         return
     identities = identities_of(journal.names(), rest, job.storage)
     unchanged = {name for name, identity in identities.items() if journal.has(name, identity)}
     unread = [source for source in rest if source.name not in unchanged]
-    with closing(results(unread, job, model, options.workers, options.dask)) as fresh:
+    with closing(results(unread, job, model, options.run.workers, options.run.dask)) as fresh:
         for source in rest:
             if source.name in unchanged:
                 yield journal.result(source.name)
@@ -295,7 +295,7 @@ def prepare(
         form = endpoints.target_format(target or "", request.form, report)
         if form is None:
             return None
-    if options.dask is not None and not is_divisible(request.inputs, options.dask, report):
+    if options.run.dask is not None and not is_divisible(request.inputs, options.run.dask, report):
         return None
     sources = [source.name for source in request.inputs if source.portable]
     if (
@@ -304,11 +304,11 @@ def prepare(
         and not is_open(target, form, options, report, sources, unnamed=request.unnamed)
     ):
         return None
-    spec = request.spec._replace(rectilinear=options.grid == "rectilinear")
+    spec = request.spec._replace(rectilinear=options.layout.grid == "rectilinear")
     if form is not None and form.name == REFERENCE:
-        spec = spec._replace(addressable=options.writing.embed, inline=options.writing.inline)
+        spec = spec._replace(addressable=options.target.writing.embed, inline=options.target.writing.inline)
     journal = _journal_of(request._replace(spec=spec))
-    if options.resume and journal is None:
+    if options.run.resume and journal is None:
         text = "only a combination to a reference document in a local file or folder is resumed"
         text += ", and not with `--join outer`, `--sort`, `--duplicates` or `--repack`" * spec.is_placed
         report.error("unknown-target", text, helps=["name one as the target, such as `all.json`"])
@@ -322,7 +322,7 @@ def prepare(
         raise
     if combination is None or report.errors:
         return None
-    if target is not None and request.unnamed and options.overwrite:
+    if target is not None and request.unnamed and options.target.overwrite:
         parts = combination.checked.variables, combination.lengths, spec.new_dim
         if is_source(target, options, *parts, report):
             return None
@@ -357,17 +357,17 @@ def _aggregate(
         return None
     places, new = [source.name for source in request.inputs], request.spec.new_dim
     lengths = combination.lengths if new is None else {names.join("/", new): [1] * len(places)}
-    return aggregate(checked, places, lengths, combination.sequences, request.target, request.options, report)
+    return aggregate(checked, places, lengths, combination.sequences, request.target, request.options.target, report)
 
 
 def _for_writing(request: CombineRequest, *, addressable: int | None) -> Options:
     """Return the options of the target: one process writes a document, and its journal alone resumes it."""
     options, paths = request.options, [source.name for source in request.inputs if source.portable]
-    writing = options.writing
+    writing = options.target.writing
     if paths and writing.home is None:
         writing = writing._replace(home=home_of(paths))
-    options = options._replace(writing=writing, resume=False, part=part_in_words(request.subset, fixed=False))
-    return options._replace(dask=None) if addressable is not None else options
+    options = options.change(writing=writing, resume=False, part=part_in_words(request.subset, fixed=False))
+    return options.change(dask=None) if addressable is not None else options
 
 
 def is_divisible(inputs: Sequence[Input], dask: str, report: Report) -> bool:

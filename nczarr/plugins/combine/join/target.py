@@ -22,7 +22,7 @@ def is_open(
 
     `unnamed`: no option names the target.
     """
-    if options.resume and not options.overwrite:
+    if options.run.resume and not options.target.overwrite:
         from nczarr.plugins.combine.join.journal import is_finished
 
         if is_finished(target):
@@ -31,7 +31,7 @@ def is_open(
     if is_remote(target):
         return True
     is_alike = unnamed and _suffix(target) in map(_suffix, sources)
-    if is_alike and not options.overwrite and os.path.lexists(target):
+    if is_alike and not options.target.overwrite and os.path.lexists(target):
         report.error("target-exists", f"`{show(target)}` exists, and may be one more source", helps=[FORGOTTEN])
         return False
     place = endpoints.locate(target, report)
@@ -55,7 +55,7 @@ def is_source(
     It then has all variables, and is no longer than one of the sources: an earlier result is longer.
     `lengths`: of each joined dimension in every source; `new`: the new dimension.
     """
-    reading = Options(storage=options.storage.of("target"), following=options.following)
+    reading = Options.of(storage=options.run.storage.of("target"), following=options.reading.following)
     try:
         old = phases.read_path(target, Report(), reading)
     except (OSError, CompileError):  # nothing is there, or no dataset

@@ -89,7 +89,7 @@ class PreparedCommit(PreparedDocumentPatch):
         undo: Undo | None = None,
         notes: tuple[str, ...] = (),
     ) -> None:
-        super().__init__(path, patch, options.storage, undo, notes)
+        super().__init__(path, patch, options.run.storage, undo, notes)
         self.store = store
         self.options = options
 
@@ -100,8 +100,8 @@ class PreparedCommit(PreparedDocumentPatch):
         form = registry.find_format(repository.format)
         assert form is not None
         assert form.store.extends is not None
-        message = self.options.message or "Edit the header"
-        target = registry.load(form.store.extends)(self.path, self.options._replace(message=message), self.store)
+        message = self.options.target.message or "Edit the header"
+        target = registry.load(form.store.extends)(self.path, self.options.change(message=message), self.store)
         try:
             for key, data in self.patch.puts().items():
                 target.put(key, data)
@@ -137,7 +137,7 @@ def open_repository(repository: Repository, report: Report, options: Options) ->
     form = registry.find_format(repository.format)
     assert form is not None
     assert form.store.opens is not None
-    closed = open_path(repository.text, options.storage.of("target"))
+    closed = open_path(repository.text, options.run.storage.of("target"))
     opened: Store | None = registry.load(form.store.opens)(closed, report, options)
     return opened
 
@@ -155,7 +155,7 @@ def prepare_patch(
         return PreparedFilePatch(trim(path), patch_archive(trim(path), patch.after))
     repository = find_repository(path)
     if repository is None:
-        return PreparedDocumentPatch(trim(path), patch, options.storage, undo, notes)
+        return PreparedDocumentPatch(trim(path), patch, options.run.storage, undo, notes)
     return PreparedCommit(repository.text, store, patch, options, undo, notes)
 
 
@@ -169,7 +169,7 @@ def prepare_undo(
     if repository is not None:
         store = open_repository(repository, report, options)
     elif undo is not None:
-        store = open_path(path, options.storage.of("target"))
+        store = open_path(path, options.run.storage.of("target"))
     if undo is None or store is None or isinstance(store, Source):
         report.error("unmatched-undo", "the undo file is damaged, or not one of this store")
         return None

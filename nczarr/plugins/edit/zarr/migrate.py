@@ -54,7 +54,7 @@ def emit(plan: StorePlan, report: Report) -> Iterator[tuple[str, Json]]:
     assert arrays is not None
     assert row is not None
     form = form._replace(capabilities=form.capabilities._replace(arrays=arrays._replace(sidecars=False)))
-    plain = plan._replace(form=form, options=plan.options._replace(consolidated=False))
+    plain = plan._replace(form=form, options=plan.options.change(consolidated=False))
     for key, data in registry.load(row)(plain, report):
         if is_metadata(key):
             yield key, parse(data).value
@@ -71,7 +71,7 @@ class DocumentMigration:
     def __init__(self, store: Store, plan: StorePlan, source: Format, report: Report) -> None:
         self.plan = plan
         self.report = report
-        self.cache = DocumentCache(store, Report(), plan.options)
+        self.cache = DocumentCache(store, Report(), plan.options.run)
         self.is_old = store.get(DOCUMENT) is None
         target = plan.form.capabilities
         self.source_has_hidden = source.capabilities.typed_attributes
@@ -196,7 +196,7 @@ class DocumentMigration:
                 self._with_fill(prefix, metadata),
                 self.cache.get(prefix + ".zarray") or {},
                 scalar=self._is_scalar(prefix, metadata),
-                registered=self.plan.options.zarr_names == "registered",
+                registered=self.plan.options.target.zarr_names == "registered",
             )
         else:
             document = {**(self.cache.get(prefix + DOCUMENT) or {})}
@@ -289,7 +289,7 @@ class DocumentMigration:
         had = self.cache.has(prefix + CONSOLIDATED)
         if not self.is_old:
             had = bool((self.cache.get(prefix + DOCUMENT) or {}).get("consolidated_metadata"))
-        asked = None if prefix else self.plan.options.consolidated
+        asked = None if prefix else self.plan.options.target.consolidated
         if not (had if asked is None else asked):
             if had and self.is_old and self.to_old:
                 self.result[prefix + CONSOLIDATED] = None

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from nczarr.arrays.lazy_numpy import NDArray, np
-from nczarr.options import Options
+from nczarr.options import RunOptions
 from nczarr.plugins.ncstream._generated import ncstream_pb2 as pb
 from nczarr.plugins.ncstream.read.data_columns import ColumnDecoder
 from nczarr.plugins.ncstream.read.rows import RowReader
@@ -48,9 +48,9 @@ ORDER = "ncstream.byte_order"
 """Storage option: `big` (all known senders), or `flag` (as each message states)."""
 
 
-def is_by_flag(options: Options) -> bool:
+def is_by_flag(run: RunOptions) -> bool:
     """Return whether numbers have the byte order that messages state. Raises BadURLError."""
-    value = options.storage.of("source").get(ORDER, "big")
+    value = run.storage.of("source").get(ORDER, "big")
     if value not in ("big", "flag"):
         raise BadURLError(f"the storage option `{ORDER}` must be `big` or `flag`, not {value!r}")
     return bool(value == "flag")

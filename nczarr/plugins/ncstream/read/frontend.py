@@ -120,14 +120,14 @@ class _StreamReader(HeaderReader):
         spelled = frozenset(map(names.cdm_full_name, self._named.spelled.values()))
         self._data = group_by_variable(data, spelled)
         self._stated_little = {wire_name(entry): entry for entry in reversed(data) if states_little(entry)}
-        self._by_flag = is_by_flag(options)
+        self._by_flag = is_by_flag(options.run)
         self._remote = RemoteMessages(self._file, spelled, by_flag=self._by_flag) if is_cut else None
 
     def read(self) -> Unchecked | None:
         """Return the dataset with the array sources of its variables."""
         unchecked = super().read()
         if unchecked is not None:
-            if self._remote is not None and not self._asked.options.accepts("unreadable-array"):
+            if self._remote is not None and not self._asked.options.run.accepts("unreadable-array"):
                 self._remote.variables = frozenset(map(self._named.wire_name, tables(unchecked.dataset).variables))
             self._report_order()
             for entry in itertools.chain.from_iterable(self._data.values()):
@@ -136,7 +136,7 @@ class _StreamReader(HeaderReader):
 
     def _report_order(self) -> None:
         """Warn about numbers whose messages state little-endian order, which the option does not decide."""
-        if self._asked.options.storage.of("source").get(ORDER) is None and self._stated_little:
+        if self._asked.options.run.storage.of("source").get(ORDER) is None and self._stated_little:
             shown = ", ".join(f"`{name}`" for name in list(self._stated_little)[:5])
             more = f" and {len(self._stated_little) - 5} more" if len(self._stated_little) > 5 else ""
             first = next(iter(self._stated_little.values()))
@@ -160,7 +160,7 @@ class _StreamReader(HeaderReader):
             ranges = cells_of(entry, shape, is_declared=self._has_header)
             alone = self._serialize_alone(path)
             message = MessageInFile.of(entry, ranges, self._file, alone, type_name, types, by_flag=self._by_flag)
-            if self._asked.options.inspect and message.numbers is None:
+            if self._asked.options.reading.inspect and message.numbers is None:
                 message.values(type_name, shape, types)
         except UnreadableStreamError as fault:
             if fault.code == "unreadable-array":

@@ -58,7 +58,7 @@ class HeaderContext(NamedTuple):
 
     def report_lost(self, code: str, message: str, span: Span | None = None) -> None:
         """Report a skipped item as an error, unless the options allow the loss."""
-        allowed = self.options.accepts(code)
+        allowed = self.options.run.accepts(code)
         helps = () if allowed else (f"read the rest with `--allow-loss {code}`",)
         diagnostic = Diagnostic(code, Severity.ERROR, message, Label(self.span if span is None else span), helps=helps)
         self.report.lose(diagnostic, allowed=allowed)

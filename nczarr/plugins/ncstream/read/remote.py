@@ -150,7 +150,7 @@ class _RemoteReader(HeaderReader):
                 return immediate
         declared = self._find_declaration(path)
         behind = max(0, len(declared.shape) - len(shape)) if declared is not None else 0
-        alone, by_flag = self._serialize_alone(path), is_by_flag(self._asked.options)
+        alone, by_flag = self._serialize_alone(path), is_by_flag(self._asked.options.run)
         codec = CdmCodec(self._spell_path(path), declaration.type, shape, types, behind, alone, by_flag)
         keep = behind == 0 and isinstance(types.get(declaration.type), CompoundType)  # old servers send all
         return RemoteVariable(self._service, codec).parts(filled, keep=keep)

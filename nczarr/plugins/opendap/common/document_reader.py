@@ -14,7 +14,7 @@ from nczarr.arrays.values.parts import Types
 from nczarr.ast import Attribute, Constant, Dataset, Dimension, Storage, Variable
 from nczarr.ast.node import members_of
 from nczarr.diagnostics.report import Diagnostic, Label, Report, Severity, Source, Span
-from nczarr.options import Options
+from nczarr.options import RunOptions
 from nczarr.plugins.common.xml_reader import XmlElement
 from nczarr.plugins.opendap.common.declarations import (
     DmrScope,
@@ -69,8 +69,8 @@ class DocumentReader:
     lists = False
     """True if sequences and opaque values are lists."""
 
-    def __init__(self, source: Source, report: Report, options: Options) -> None:
-        self.source, self.report, self.options = source, report, options
+    def __init__(self, source: Source, report: Report, run: RunOptions) -> None:
+        self.source, self.report, self.run = source, report, run
         self.result = Unchecked(Dataset(name=""))
 
     def values(self, described: DescribedVariable) -> tuple[Parts, Storage]:
@@ -85,7 +85,7 @@ class DocumentReader:
 
     def report_omitted(self, element: XmlElement, text: str) -> None:
         """Report an omitted part: an error, unless the options accept it."""
-        severity = Severity.WARNING if self.options.accepts("unreadable-array") else Severity.ERROR
+        severity = Severity.WARNING if self.run.accepts("unreadable-array") else Severity.ERROR
         helps = () if severity is Severity.WARNING else ("read the rest with `--allow-loss unreadable-array`",)
         self.report.add(Diagnostic("unreadable-array", severity, text, Label(self.span(element)), helps=helps))
 

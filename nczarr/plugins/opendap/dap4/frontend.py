@@ -18,7 +18,7 @@ from nczarr.ast.dataset import building
 from nczarr.ast.frozen import frozen
 from nczarr.ast.node import TypeName
 from nczarr.diagnostics.report import Report, Source, Span
-from nczarr.options import Options
+from nczarr.options import Options, RunOptions
 from nczarr.plugins.common.dataset_service import Served, encode, message
 from nczarr.plugins.common.remote_variable import RemoteVariable
 from nczarr.plugins.common.xml_reader import XmlElement, parse
@@ -44,8 +44,8 @@ class DmrReader(DocumentReader):
 
     lists = True
 
-    def __init__(self, source: Source, report: Report, options: Options) -> None:
-        super().__init__(source, report, options)
+    def __init__(self, source: Source, report: Report, run: RunOptions) -> None:
+        super().__init__(source, report, run)
         self.described: list[DescribedVariable] = []
         self._chunks: tuple[int, ...] | None = None
         """Chunk lengths in the attributes that were read last."""
@@ -111,7 +111,7 @@ def read(source: Source, report: Report, options: Options | None = None) -> Unch
     Reports `bad-dap4` and `foreign-member`. Raises OSError.
     """
     if isinstance(source, Served):
-        return _read_served(source, report, options or Options())
+        return _read_served(source, report, (options or Options()).run)
     binary = Source(source.name, source.data, binary=True, path=source.path)
     try:
         answer = response(source.data)
@@ -126,7 +126,7 @@ def read(source: Source, report: Report, options: Options | None = None) -> Unch
         root = parse_document(Source(source.name, answer.dmr, path=source.path), report)
         if root is None:
             return None
-        document = DmrReader(Source(source.name, answer.dmr), report, options or Options())
+        document = DmrReader(Source(source.name, answer.dmr), report, (options or Options()).run)
         before = report.errors
         unchecked = document.read(root)
         if report.errors > before:
@@ -179,7 +179,7 @@ class Dap4Codec:
         report = Report()
         source = Source("answer", answer.dmr)
         root = parse_document(source, report)
-        document = DmrReader(source, report, Options())
+        document = DmrReader(source, report, RunOptions())
         if root is not None:
             document.read(root)
         if root is None or report.errors:
@@ -199,13 +199,13 @@ def outline(element: XmlElement) -> Any:
     return element.tag, element.attributes.get("name"), element.attributes.get("enum"), tuple(members)
 
 
-def _read_served(source: Served, report: Report, options: Options) -> Unchecked | None:
+def _read_served(source: Served, report: Report, run: RunOptions) -> Unchecked | None:
     """Read the dataset of a server. Raises OSError."""
     with building():
         root = parse_document(source, report)
         if root is None:
             return None
-        document = DmrReader(source, report, options)
+        document = DmrReader(source, report, run)
         unchecked = document.read(root)
         for variable in document.described:
             try:

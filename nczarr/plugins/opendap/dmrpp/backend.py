@@ -45,13 +45,13 @@ class _DmrppWriter(DmrWriter):
     unlimited = ("nczarr__unlimited", "true")
 
     def __init__(self, checked: Checked, options: Options) -> None:
-        self.encodings = {fqn: choose_encoding(checked, fqn, options) for fqn in checked.variables}
+        self.encodings = {fqn: choose_encoding(checked, fqn, options.target) for fqn in checked.variables}
         selected = (fqn for fqn, encoding in self.encodings.items() if not isinstance(encoding, Refused))
         variables = {fqn: tuple(map(range, checked.shapes[fqn])) for fqn in selected}
         dimensions = {fqn: range(dimension.size) for fqn, dimension in checked.dimensions.items()}
         super().__init__(checked, Projection(variables, dimensions))
         self.options = options
-        self.naming = UrlNaming(options.target or "", options.source, options.writing)
+        self.naming = UrlNaming(options.target.path or "", options.reading.source, options.target.writing)
         linked = (encoding for encoding in self.encodings.values() if isinstance(encoding, Linked))
         self.first_source = next((encoding.columns.sources[0] for encoding in linked), None)
 
@@ -60,7 +60,7 @@ class _DmrppWriter(DmrWriter):
 
         Raises CompileError with `unnamed-target`.
         """
-        target, writing = self.options.target, self.options.writing
+        target, writing = self.options.target.path, self.options.target.writing
         near = target is not None and not is_remote(target) and not is_remote(source) and writing.base is None
         try:
             if near and local_paths.are_neighbours(target or "", source):

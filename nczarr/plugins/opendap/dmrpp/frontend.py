@@ -6,7 +6,7 @@ from nczarr.arrays.sources.source import Parts
 from nczarr.ast import Storage
 from nczarr.ast.dataset import building
 from nczarr.diagnostics.report import Diagnostic, Label, Report, Severity, Source, Span
-from nczarr.options import Options
+from nczarr.options import Options, RunOptions
 from nczarr.plugins.common.xml_reader import XmlElement, parse
 from nczarr.plugins.opendap.common.document_reader import DescribedVariable, DocumentReader
 from nczarr.plugins.opendap.common.words import PREFIXES
@@ -25,8 +25,8 @@ def read(source: Source, report: Report, options: Options) -> Unchecked | None:
     Reports bad-dmrpp, foreign-target, forbidden-target; unreadable-array and
     foreign-member for omissions.
     """
-    policy = Policy(home_of(source), options.following)
-    if options.following.target is not None and not _is_hdf5(None, policy, source, report):
+    policy = Policy(home_of(source), options.reading.following)
+    if options.reading.following.target is not None and not _is_hdf5(None, policy, source, report):
         return None
     root = parse(source, report, "bad-dmrpp", PREFIXES)
     if root is None:
@@ -35,17 +35,17 @@ def read(source: Source, report: Report, options: Options) -> Unchecked | None:
         text = f"`{source.name}`: the root element is `{root.tag}`, not a `Dataset` of DAP4"
         report.error("bad-dmrpp", text, Span(source, root.offset, root.offset))
         return None
-    url = None if options.following.target is not None else _target(root, source)
+    url = None if options.reading.following.target is not None else _target(root, source)
     if url is not None and not _is_hdf5(url, policy, source, report):
         return None
     references = DmrppReferences()
-    store = ReferenceStore(references, policy, source.name, options.storage.of("source"))
+    store = ReferenceStore(references, policy, source.name, options.run.storage.of("source"))
     with building():
         old = not root.attributes.get("dmrpp:version")
-        reader = _DmrppReader(ArrayReader(store, references, url, old=old), source, report, options)
+        reader = _DmrppReader(ArrayReader(store, references, url, old=old), source, report, options.run)
         unchecked = reader.read(root)
     before = report.errors
-    store.check(report, options.accepts)
+    store.check(report, options.run.accepts)
     return unchecked if report.errors == before else None
 
 
@@ -74,8 +74,8 @@ def _is_hdf5(url: str | None, policy: Policy, source: Source, report: Report) ->
 
 
 class _DmrppReader(DocumentReader):
-    def __init__(self, arrays: ArrayReader, source: Source, report: Report, options: Options) -> None:
-        super().__init__(source, report, options)
+    def __init__(self, arrays: ArrayReader, source: Source, report: Report, run: RunOptions) -> None:
+        super().__init__(source, report, run)
         self.arrays = arrays
 
     def values(self, described: DescribedVariable) -> tuple[Parts, Storage]:

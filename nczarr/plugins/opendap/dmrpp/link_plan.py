@@ -14,7 +14,7 @@ from nczarr.arrays.values.parts import Types, descr, is_fixed, size
 from nczarr.ast import Attribute, CompoundType, EnumType, OpaqueType, VlenType
 from nczarr.ast.dataset import SHUFFLE, VERSION, groups
 from nczarr.ast.rectilinear import varies
-from nczarr.options import Options
+from nczarr.options import Options, TargetOptions
 from nczarr.plan.plans import Loss
 from nczarr.plugins.opendap.dmrpp.references import FILTER_NAMES, foreign_kind
 from nczarr.semantics.checked import Checked
@@ -64,7 +64,7 @@ def _unknown_type(type_name: str, types: Types) -> str | None:
             return None
 
 
-def choose_encoding(checked: Checked, fqn: str, options: Options) -> ValueEncoding:
+def choose_encoding(checked: Checked, fqn: str, target: TargetOptions) -> ValueEncoding:
     """Return the encoding of a variable's values. Raises OSError."""
     variable, shape, parts = checked.variables[fqn], checked.shapes[fqn], checked.parts.get(fqn)
     unknown = _unknown_type(variable.type, checked.types)
@@ -82,7 +82,7 @@ def choose_encoding(checked: Checked, fqn: str, options: Options) -> ValueEncodi
     if fixed and next(iter(parts[""].list_occupied(tuple(max(1, length) for length in shape))), None) is None:
         return None
     room = math.prod(shape) * (size(variable.type, checked.types) if fixed else TEXT)
-    if room > options.writing.embed:
+    if room > target.writing.embed:
         text = f"DMR++ cannot describe its chunks as byte ranges, and the document would have to contain {room} bytes"
         return Refused(text)
     if isinstance(checked.types.get(variable.type), CompoundType):
@@ -125,11 +125,11 @@ def losses(checked: Checked, options: Options) -> Iterator[Loss]:
     """Yield everything that the document omits or changes. Raises OSError."""
     if checked.dataset.version != VERSION:
         yield Loss("version", "annotation", "/", f"the version of the data model, {checked.dataset.version}")
-    if options.chunks or options.codecs or options.shards:
+    if options.layout.chunks or options.layout.codecs or options.layout.shards:
         yield Loss("storage", "annotation", "/", "requested chunks and codecs; those of the target are kept")
     used = set[str]()
     for fqn, variable in checked.variables.items():
-        encoding = choose_encoding(checked, fqn, options)
+        encoding = choose_encoding(checked, fqn, options.target)
         if isinstance(encoding, Refused):
             text = f"`{fqn}` has no byte ranges: {encoding.why}"
             yield Loss("unreferable-variable", "value", fqn, text, variable.span)

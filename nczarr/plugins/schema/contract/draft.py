@@ -60,7 +60,7 @@ def draft(examples: Sequence[Checked], name: str, report: Report) -> str:
     merged = check(Unchecked(replace(tree, name=name) if name else tree), report)
     if merged is None:
         return ""
-    options = Options(header_only=True, allow_loss=VALUE_LOSSES, name=merged.dataset.name or "contract")
+    options = Options.of(header_only=True, allow_loss=VALUE_LOSSES, name=merged.dataset.name or "contract")
     header = b"".join(phases.dump(merged, "cdl", report, options) or ())
     return "".join(
         _write_rules(

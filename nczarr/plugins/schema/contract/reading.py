@@ -9,7 +9,7 @@ from nczarr.plugins.schema.contract.rules import BadRuleError, Contract, Rules, 
 from nczarr.plugins.schema.contract.template import find_marks
 from nczarr.sdk import Attribute, Checked, Dimension, Group, Node, Report, Variable
 
-MARK = re.compile(r"//\s*nczarr:\s*(?!ignore\[)(.*)", re.DOTALL)
+MARK = re.compile(r"//\s*nczarr:(?!\s*ignore\[)\s*(.*)", re.DOTALL)
 """A comment with rules. `nczarr: ignore[CODE]` hides diagnostics."""
 
 

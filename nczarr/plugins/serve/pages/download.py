@@ -128,7 +128,7 @@ def write_download(
         if form is not None and part is not None and not report.errors:
             accepted = frozenset({OMITTED})  # the page of the dataset lists what is left out
             title = part.dataset.name or names.stem(name)
-            options = Options(name=title, memory=context.limits.memory, allow_loss=accepted)
+            options = Options.of(name=title, memory=context.limits.memory, allow_loss=accepted)
             written = phases.write(part, path, form, report, options)
         if written is None or report.errors:
             raise RefusedRequestError(400, words(report.list_sorted(), folder))

@@ -80,7 +80,7 @@ def write_header(checked: Checked, name: str, limits: Limits) -> str:
     from nczarr.pipeline.phases import dump
 
     report = Report(limit=100)
-    options = Options(
+    options = Options.of(
         header_only=True,
         allow_loss=frozenset({"all"}),
         name=checked.dataset.name or stem(name) or None,

@@ -33,7 +33,7 @@ from tests.support.making import checked
 def pieces(dataset: Checked, kind: Kind = "nc3") -> Any:
     report, form = Report(), find_format("netcdf3")
     assert form is not None
-    options = Options(kind=kind, max_size=2**62)
+    options = Options.of(kind=kind, max_size=2**62)
     planned = plan_target(dataset, form, options, report)
     assert planned is not None, [found.message for found in report.list_sorted()]
     return phases.text(dataset, form, Report(), options)

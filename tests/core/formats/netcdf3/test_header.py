@@ -28,7 +28,7 @@ def read(
 ) -> tuple[Checked | None, list[tuple[str, int | None]]]:
     """The dataset, and the codes of all that was found with their offsets."""
     report = Report()
-    checked = phases.read(Source(name, data), report, Options(allow_loss=losses))
+    checked = phases.read(Source(name, data), report, Options.of(allow_loss=losses))
     return checked, [(found.code, found.primary.offset) for found in report.list_sorted() if found.code != "unread"]
 
 

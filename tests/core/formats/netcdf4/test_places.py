@@ -133,7 +133,7 @@ def planned(path: Path, shards: str | None) -> dict[str, WrittenPart]:
     given = {} if shards is None else {"": tuple(map(int, shards.split(","))) if shards[0].isdigit() else shards}
     checked = nczarr.open(path).checked
     report = Report()
-    plan = plan_store(checked, form, report, Options(allow_loss=frozenset({"all"}), shards=given))  # type: ignore[arg-type]
+    plan = plan_store(checked, form, report, Options.of(allow_loss=frozenset({"all"}), shards=given))
     assert plan is not None, report.list_sorted()
     return {array.path.strip("/"): array for array in arrays(plan)}
 

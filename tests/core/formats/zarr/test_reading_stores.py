@@ -74,7 +74,33 @@ def check_losses(path: Path) -> None:
         first = written(dataset, form)
         seen, _ = opened(MemoryStore(first))
         second = written(seen, form)
-        assert documents(second) == documents(first)
+        assert documents(second) == with_masks(documents(first))
+
+
+def with_masks(found: dict[str, Any]) -> dict[str, Any]:
+    """Documents of Zarr v2 whose attributes state what xarray masks: the fill value of an array with named axes."""
+    for key in [each for each in found if each.endswith("/.zarray")]:
+        attributes, fill = found.get(key.replace(".zarray", ".zattrs"), {}), found[key]["fill_value"]
+        if fill is not None and "_ARRAY_DIMENSIONS" in attributes and is_masked(found[key]["dtype"], fill, attributes):
+            attributes.setdefault("_FillValue", fill)
+    if ".zmetadata" in found:
+        found[".zmetadata"]["metadata"] = {key: each for key, each in found.items() if key != ".zmetadata"}
+    return found
+
+
+DEFAULTS = {"i1": -127, "u1": 255, "i2": -32767, "u2": 65535, "i4": -2147483647, "u4": 4294967295,
+            "i8": -9223372036854775806, "u8": 18446744073709551614, "f4": 9.969209968386869e36,
+            "f8": 9.969209968386869e36}  # fmt: skip
+"""Fill values of netCDF (netcdf.h)."""
+
+
+def is_masked(dtype: Any, fill: Any, attributes: Mapping[str, Any]) -> bool:
+    """True for a number that is not netCDF's default, or is one of packed numbers."""
+    if not isinstance(dtype, str) or dtype[1:] not in DEFAULTS:
+        return False
+    is_packed = not attributes.keys().isdisjoint(("scale_factor", "add_offset"))
+    number = np.dtype(dtype).type
+    return is_packed or bool(number(fill) != number(DEFAULTS[dtype[1:]]))
 
 
 def documents(store: Mapping[str, bytes]) -> dict[str, Any]:
@@ -98,7 +124,7 @@ def check_places(path: Path, suffix: str, folder: Path) -> None:
         target = str(folder / f"{form}{suffix}")
         shards = {"": "auto"} if form.endswith("3") else {}
         assert phases.write(
-            dataset, target, registry.find_format(form), Report(), WRITING._replace(shards=shards)  # type: ignore[arg-type]
+            dataset, target, registry.find_format(form), Report(), WRITING.change(shards=shards)  # type: ignore[arg-type]
         )  # fmt: skip
         store = open_path(target)
         assert not isinstance(store, Source)

@@ -16,7 +16,7 @@ from nczarr.api.handle import DatasetHandle
 from nczarr.arrays.sources.memory import Runs
 from nczarr.arrays.sources.source import Layout
 from nczarr.ast import CompoundType, Dataset, Field, Storage, Variable, VlenType
-from nczarr.options import Options
+from nczarr.options import Options, RunOptions
 from nczarr.pipeline.compare import digest_ragged, digest_values
 from nczarr.pipeline.compare.digest import digest
 from tests.conftest import Ran
@@ -50,14 +50,14 @@ def test_chunks_memory_and_threads_do_not_count(
     nczarr.write(DatasetHandle(made), tmp_path / "a.zarr", codecs="zlib:1")
     nczarr.write(DatasetHandle(made), tmp_path / "a.nc", kind="nc4", allow_loss=["all"])
     chunked_store, file = nczarr.open(tmp_path / "a.zarr").checked, nczarr.open(tmp_path / "a.nc").checked
-    whole = digest(file, Options()).whole  # there the dimensions have names
+    whole = digest(file, RunOptions()).whole  # there the dimensions have names
     for block, memory, workers in itertools.product((1 << 14, 8 << 20), (4 << 20, 1 << 30), (1, 4)):
         monkeypatch.setattr(digest_values, "BLOCK", block)
         monkeypatch.setattr(digest_values, "SMALL", 0)
-        options = Options(memory=memory, workers=workers)
+        options = Options.of(memory=memory, workers=workers)
         for each in (made, chunked_store):
-            assert digest(each, options).parts["/v"] == wanted("double", values)
-        assert digest(file, options).whole == whole
+            assert digest(each, options.run).parts["/v"] == wanted("double", values)
+        assert digest(file, options.run).whole == whole
 
 
 def test_tall_chunks_are_decoded_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -76,7 +76,7 @@ def test_tall_chunks_are_decoded_once(tmp_path: Path, monkeypatch: pytest.Monkey
     monkeypatch.setattr(KeyChunkArray, "_raw", counted)
     monkeypatch.setattr(digest_values, "BLOCK", 1 << 16)
     monkeypatch.setattr("nczarr.arrays.chunks.grid.KEPT", 0)
-    found = digest(nczarr.open(tmp_path / "a.zarr").checked, Options(memory=4 << 20, workers=2))
+    found = digest(nczarr.open(tmp_path / "a.zarr").checked, RunOptions(memory=4 << 20, workers=2))
     assert found.parts["/v"] == wanted("float", values)
     assert len(decoded) == 2 * 4 * 4
 
@@ -90,14 +90,14 @@ def test_every_shape(type_name: str, shape: tuple[int, ...]) -> None:
     values = np.random.default_rng(2).integers(0, 99, count).astype("i8").astype("u1").astype("i8")
     values = (values % 100).astype("S1" if type_name == "char" else NUMPY[type_name]).reshape(shape)
     made = checked(dataset(type_name, shape), {"/v": values})
-    assert digest(made, Options()).parts["/v"] == wanted(type_name, values)
+    assert digest(made, RunOptions()).parts["/v"] == wanted(type_name, values)
 
 
 def test_strings_of_many_leaves() -> None:
     values = np.empty(20000, object)
     values[:] = [None if n % 7 == 0 else b"x" * (n % 40) for n in range(20000)]
     made = checked(dataset("string", (20000,)), {"/v": values})
-    assert digest(made, Options()).parts["/v"] == wanted("string", values)
+    assert digest(made, RunOptions()).parts["/v"] == wanted("string", values)
 
 
 def test_lists_of_many_leaves(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -111,7 +111,7 @@ def test_lists_of_many_leaves(monkeypatch: pytest.MonkeyPatch) -> None:
     )
     lists = np.empty(counts.size, object)
     lists[:] = np.split(content, np.cumsum(counts.reshape(-1))[:-1])
-    assert digest(made, Options()).parts["/v"] == wanted("/l", lists.reshape(counts.shape), {"/l": ("vlen", "int")})
+    assert digest(made, RunOptions()).parts["/v"] == wanted("/l", lists.reshape(counts.shape), {"/l": ("vlen", "int")})
 
 
 def test_records_with_strings_of_many_leaves() -> None:
@@ -123,7 +123,7 @@ def test_records_with_strings_of_many_leaves() -> None:
     values = np.empty(6000, [("n", "<i2", 2), ("s", object)])
     values["n"], values["s"] = numbers, texts
     definition = ("compound", [("n", "short", (2,)), ("s", "string", ())])
-    assert digest(made, Options()).parts["/v"] == wanted("/r", values, {"/r": definition})
+    assert digest(made, RunOptions()).parts["/v"] == wanted("/r", values, {"/r": definition})
 
 
 def wanted_of_rows(side: int, given: dict[int, tuple[int, list[int]]]) -> str:
@@ -159,16 +159,16 @@ def test_a_huge_array_takes_what_is_stored(chunks: tuple[int, int], tmp_path: Pa
     made = checked(dataset("int", (side, side), chunks), {"/v": source})
     nczarr.write(DatasetHandle(made), tmp_path / "a.zarr")
     begin = time.process_time()
-    seen = digest(nczarr.open(tmp_path / "a.zarr").checked, Options())
+    seen = digest(nczarr.open(tmp_path / "a.zarr").checked, RunOptions())
     assert time.process_time() - begin < 20
-    assert seen == digest(made, Options())
+    assert seen == digest(made, RunOptions())
     assert seen.parts["/v"] == wanted_of_rows(side, {side // 2: (77, [0, 1]), side - 1: (side - 3, [2, 3, 4])})
 
 
 def test_a_huge_array_of_nothing_takes_no_time() -> None:
     shape = (1000000, 1000, 1000000)
     for kind, types in (("int", ()), ("string", ()), ("/l", (VlenType(name="l", base="int"),))):
-        assert digest(checked(dataset(kind, shape, types=types)), Options())
+        assert digest(checked(dataset(kind, shape, types=types)), RunOptions())
 
 
 def test_a_chunk_larger_than_the_memory_is_refused(tmp_path: Path) -> None:
@@ -216,7 +216,7 @@ def test_a_section_of_a_sparse_array(tmp_path: Path) -> None:
     copy = checked(dataset("int", (49999, 60000)), {"/v": Runs(
         layout._replace(shape=(49999, 60000)), [60000 * (4566 // 2)], [0, 3], np.arange(3, dtype="<i4"),
     )})  # fmt: skip
-    assert digest(part, Options()) == digest(copy, Options())
+    assert digest(part, RunOptions()) == digest(copy, RunOptions())
 
 
 def test_a_store_far_away_has_the_same_digest() -> None:

@@ -27,7 +27,7 @@ def test_datasets_come_back(drawn: Any) -> None:
     icechunk()
     dataset, report, form = checked_of(drawn), Report(), find_format("icechunk")
     assert form is not None
-    options = Options(allow_loss=frozenset({"all"}), overwrite=True)
+    options = Options.of(allow_loss=frozenset({"all"}), overwrite=True)
     done = phases.write(dataset, PLACE, form, report, options)
     assert done is not None, [each.message for each in report.list_sorted()]
     again = phases.read_path(PLACE, report, Options())

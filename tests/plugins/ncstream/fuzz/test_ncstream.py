@@ -20,7 +20,7 @@ from tests.support.work import counted
 CALLS = 20_000_000
 """No damaged stream may take longer."""
 
-ALL = Options(allow_loss=frozenset({"all"}))
+ALL = Options.of(allow_loss=frozenset({"all"}))
 
 
 @pytest.fixture(scope="module")

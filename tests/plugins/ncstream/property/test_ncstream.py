@@ -69,7 +69,7 @@ def test_without_the_model_every_value_is_there(drawn: Any, sizes: tuple[int, in
     from nczarr.pipeline.select.indexing import read as values_of
 
     checked, data = streamed(drawn, sizes)
-    seen, report = read(without_model(data), Options(allow_loss=frozenset({"all"})))
+    seen, report = read(without_model(data), Options.of(allow_loss=frozenset({"all"})))
     assert seen is not None, [each.message for each in report.list_sorted()]
     assert set(seen.variables) == set(checked.variables)
     for path, shape in checked.shapes.items():

@@ -53,7 +53,7 @@ def all_of(source: ArraySource) -> Any:
 def opened(folder: Path, pair: dict[str, str]) -> tuple[Checked | None, Report]:
     report = Report()
     following = Following(target=str(folder / pair["target"]))
-    options = Options(allow_loss=frozenset({"unreadable-array"}), following=following)
+    options = Options.of(allow_loss=frozenset({"unreadable-array"}), following=following)
     return phases.read_path(str(folder / pair["document"]), report, options), report
 
 

@@ -125,7 +125,7 @@ SAMPLES = sorted((ROOT / "samples").glob("*.cdl"))
 def written(checked: Checked, name: str) -> MemoryStore:
     form = registry.find_format(name)
     assert form is not None
-    keys = phases.keys(checked, form, Report(), Options(allow_loss=frozenset({"all"})))
+    keys = phases.keys(checked, form, Report(), Options.of(allow_loss=frozenset({"all"})))
     assert keys is not None
     return MemoryStore(keys)
 

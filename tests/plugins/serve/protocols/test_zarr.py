@@ -41,11 +41,11 @@ PATHS = (
 def written(path: Path, version: str) -> dict[str, bytes]:
     """Every key of the store that a conversion would write."""
     report = Report()
-    checked = phases.read_path(os.fspath(path), report, Options(allow_loss=UNREAD))
+    checked = phases.read_path(os.fspath(path), report, Options.of(allow_loss=UNREAD))
     form = registry.find_format(version)
     assert checked is not None
     assert form is not None
-    found = phases.keys(checked, form, report, Options(allow_loss=frozenset({"all"}), consolidated=True))
+    found = phases.keys(checked, form, report, Options.of(allow_loss=frozenset({"all"}), consolidated=True))
     assert found is not None
     return dict(found)
 

@@ -43,7 +43,7 @@ from tests.conftest import run_command
 CDL = find_format("cdl")
 assert CDL is not None
 
-ALL = Options(special=True, allow_loss=frozenset(["all"]))
+ALL = Options.of(special=True, allow_loss=frozenset(["all"]))
 ODD = struct.pack("<I", 0xFFC00000)
 """A NaN as processors make it: with its sign set."""
 SKY = EnumType(name="sky", base="ubyte", constants=(EnumConstant(name="cloudy", value=1),))
@@ -162,10 +162,10 @@ VALUE_LOSSES: dict[str, tuple[str, Dataset, Dataset]] = {
 def test_value_losses_are_refused_or_the_rest_compiles(case: str) -> None:
     code, dataset, rest = VALUE_LOSSES[case]
     checked = compiled(dataset)
-    text, report = written(checked, Options(special=True))
+    text, report = written(checked, Options.of(special=True))
     assert text is None
     assert {(found.code, found.severity) for found in report.list_sorted()} >= {(code, Severity.ERROR)}
-    text, report = written(checked, Options(special=True, allow_loss=frozenset([code])))
+    text, report = written(checked, Options.of(special=True, allow_loss=frozenset([code])))
     assert text is not None
     assert {found.severity for found in report.list_sorted()} == {Severity.WARNING}
     assert read_back(text) == rest
@@ -198,7 +198,7 @@ ANNOTATIONS: dict[str, Dataset] = {
 
 @pytest.mark.parametrize("words", ANNOTATIONS)
 def test_annotation_losses_are_one_warning(words: str) -> None:
-    text, report = written(compiled(ANNOTATIONS[words]), Options(special=True))
+    text, report = written(compiled(ANNOTATIONS[words]), Options.of(special=True))
     assert text is not None
     read_back(text)
     (found,) = report.list_sorted()
@@ -243,7 +243,7 @@ def test_a_length_that_nothing_tells() -> None:
             variables=(Variable(name="v", type="/sky", dimensions=("/time",)),),
         )
     )
-    text, report = written(checked, Options(special=True))
+    text, report = written(checked, Options.of(special=True))
     assert text is None
     assert [found.code for found in report.list_sorted()] == ["lost-length"]
     text, _ = written(checked, ALL)
@@ -257,7 +257,7 @@ def test_data_that_are_not_printed_lose_nothing() -> None:
     b.variable("w", "int")
     checked = b.finish(data={"/v": [7], "/w": 1}).checked
     assert [found.code for found in written(checked, Options())[1].list_sorted()] == ["unnamed-value"]
-    for options in (Options(header_only=True), Options(variables=("w",)), Options(coordinates_only=True)):
+    for options in (Options.of(header_only=True), Options.of(variables=("w",)), Options.of(coordinates_only=True)):
         assert not written(checked, options)[1].list_sorted()
 
 

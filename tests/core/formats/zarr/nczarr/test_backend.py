@@ -28,7 +28,7 @@ FILES = list(corpus.files(SHARED)) if SHARED is not None else []
 
 def documents(dataset: Checked, form: str = "nczarr", **options: object) -> Mapping[str, bytes]:
     report = Report()
-    planned = plan_target(dataset, find_format(form), Options(**options), report)  # type: ignore[arg-type]
+    planned = plan_target(dataset, find_format(form), Options.of(**options), report)  # type: ignore[arg-type]
     assert planned is not None
     return dict(emit(planned, report))
 

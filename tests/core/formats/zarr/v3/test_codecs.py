@@ -31,7 +31,7 @@ def keys(dataset: Dataset, data: dict[str, Any] | None = None, form: str = "zarr
         checked(dataset, data),
         find_format(form),  # type: ignore[arg-type]
         report,
-        Options(allow_loss=frozenset({"all"}), **options),
+        Options.of(allow_loss=frozenset({"all"}), **options),
     )
     assert found is not None, report.list_sorted()
     return dict(found)
@@ -156,7 +156,7 @@ def test_consolidated_metadata_serve_readers(tmp_path: Path, peer: Callable[[str
     zarr, xarray = peer("zarr"), peer("xarray")
     path = tmp_path / "t.zarr"
     values = np.arange(6).reshape(2, 3)
-    options = Options(consolidated=True, allow_loss=frozenset({"all"}))
+    options = Options.of(consolidated=True, allow_loss=frozenset({"all"}))
     dataset = checked(SMALL, {"/v": values, "/g/w": np.arange(2)})
     assert store(dataset, str(path), find_format("zarr3"), Report(), options)  # type: ignore[arg-type]
     for inner in [*path.rglob("zarr.json")]:

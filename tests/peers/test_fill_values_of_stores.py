@@ -1,0 +1,84 @@
+"""Missing cells of Zarr v2 stores of xarray, which state a `_FillValue` as the fill value alone, in every target."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+import pytest
+
+import nczarr
+from tests.conftest import run_command
+
+VALUES: dict[str, tuple[np.ndarray[Any, Any], dict[str, Any]]] = {
+    "count": (np.array([1, 2, -9, 4], "i4"), {"_FillValue": -9}),
+    "packed": (np.array([1, 2, np.nan, 4]), {"dtype": "i2", "scale_factor": 0.5, "add_offset": 1.0, "_FillValue": -1}),
+    "class": (np.array([1, 255, 3, 4], "u1"), {"_FillValue": 255}),
+    "zero": (np.array([0, 1, 2, 0], "i2"), {"_FillValue": 0}),
+    "default": (np.array([1, -2147483647, 3, 4], "i4"), {"_FillValue": -2147483647}),
+    "wind": (np.array([1, 9.969209968386869e36, 3, 4], "f4"), {"_FillValue": np.float32(9.969209968386869e36)}),
+    "real": (np.array([1, np.nan, 3, 4]), {}),
+    "flag": (np.array([True, False, True, False]), {}),
+    "whole": (np.array([0, 1, 2, 3], "i8"), {"_FillValue": None}),
+}
+"""Values and xarray's encoding by variable."""
+
+
+@pytest.fixture
+def store(tmp_path: Path, peer: Callable[[str], ModuleType]) -> Path:
+    xarray = peer("xarray")
+    made = xarray.Dataset({name: ("x", values) for name, (values, _) in VALUES.items()})
+    for name, (_, encoding) in VALUES.items():
+        made[name].encoding.update(encoding)
+    made.to_zarr(tmp_path / "a.zarr", zarr_format=2)
+    return tmp_path / "a.zarr"
+
+
+@pytest.mark.parametrize("form", ["netcdf4", "zarr2", "zarr3", "nczarr", "nczarr3"])
+def test_xarray_masks_the_same_cells_of_the_target(
+    store: Path, form: str, tmp_path: Path, peer: Callable[[str], ModuleType]
+) -> None:
+    xarray, target = peer("xarray"), tmp_path / ("t.nc" if form == "netcdf4" else "t.zarr")
+    nczarr.convert(store, target, form)
+    engine: dict[str, Any] = {"engine": "netcdf4"} if form == "netcdf4" else {"engine": "zarr", "consolidated": False}
+    with xarray.open_dataset(store, engine="zarr") as before, xarray.open_dataset(target, **engine) as after:
+        for name in VALUES:
+            np.testing.assert_array_equal(after[name].values, before[name].values, err_msg=name)
+    assert nczarr.diff(store, target) == []
+
+
+def test_the_engine_masks_as_that_of_zarr(store: Path, peer: Callable[[str], ModuleType]) -> None:
+    xarray = peer("xarray")
+    with xarray.open_dataset(store, engine="zarr") as one, xarray.open_dataset(store, engine="nczarr") as other:
+        for name in VALUES:
+            np.testing.assert_array_equal(other[name].values, one[name].values, err_msg=name)
+
+
+def test_netcdf_is_appended_to_the_store_of_its_values(store: Path, tmp_path: Path, peer: Any) -> None:
+    xarray = peer("xarray")
+    with xarray.open_dataset(store, engine="zarr") as opened:
+        count = opened[["count"]].load()
+    count.to_netcdf(tmp_path / "more.nc", unlimited_dims=["x"])
+    count.to_zarr(tmp_path / "b.zarr", zarr_format=2)
+    ran = run_command("append", str(tmp_path / "more.nc"), str(tmp_path / "b.zarr"), "--along", "x")
+    assert (ran.status, "masking-fill" in ran.err) == (0, False)
+    with xarray.open_dataset(tmp_path / "b.zarr", engine="zarr") as joined:
+        np.testing.assert_array_equal(joined["count"].values, [1, 2, np.nan, 4] * 2)
+
+
+def test_another_fill_value_beside_the_attribute_is_named(tmp_path: Path) -> None:
+    """Netcdf masks the attribute and xarray the fill value: a change of it is not silent."""
+    array = '{"zarr_format": 2, "shape": [2], "chunks": [2], "dtype": "<i4", "fill_value": -5, "order": "C",'
+    documents = {
+        ".zgroup": '{"zarr_format": 2}',
+        "v/.zarray": array + ' "filters": null, "compressor": null}',
+        "v/.zattrs": '{"_ARRAY_DIMENSIONS": ["x"], "_FillValue": -9}',
+    }
+    (tmp_path / "a.zarr/v").mkdir(parents=True)
+    for name, text in documents.items():
+        (tmp_path / "a.zarr" / name).write_text(text)
+    for command in (("digest",), ("check",), ("dump", "-h")):
+        assert "masking-fill" in run_command(*command, str(tmp_path / "a.zarr")).err
