@@ -12,7 +12,7 @@ import sys
 from pathlib import Path
 
 from fields import HERE
-from harness import OURS, Side, main, measure, need
+from harness import OURS, Side, apart, main, measure, need
 
 SHAPE, QUICK = (64, 4096, 4096), (4, 1024, 1024)
 LEVELS = 4
@@ -20,7 +20,7 @@ MEMORY = 256 << 20
 PEAK = 512 * 10**6
 
 
-def make_source(path: Path, shape: tuple[int, int, int], side: int) -> None:
+def make_source(path: Path, shape: tuple[int, int, int], side: int) -> str:
     """A store of maps in whole numbers, a tenth of them missing, from a seed."""
     import numpy as np
     import zarr
@@ -39,6 +39,7 @@ def make_source(path: Path, shape: tuple[int, int, int], side: int) -> None:
         values = np.round(base + pick.normal(0, 5, (rows, columns)) + step).astype("f4")
         values[pick.random((rows, columns), "f4") < 0.1] = np.nan
         array[step] = values
+    return ""
 
 
 def compare_levels(one: Path, other: Path, levels: range) -> str:
@@ -63,7 +64,7 @@ def row(folder: Path, quick: bool) -> bool:
     if python == sys.executable:
         need("ndpyramid", "topozarr", "xarray", "dask")
     shape, side = (QUICK, 256) if quick else (SHAPE, 1024)
-    make_source(folder / "a.zarr", shape, side)
+    apart(lambda: make_source(folder / "a.zarr", shape, side))
     command = [*OURS, "pyramid", "a.zarr", "ours.zarr", "--to", "zarr3", "--levels", str(LEVELS)]
     ours = Side([*command, "--memory", str(MEMORY), "-q"], ["ours.zarr"])
     met = True

@@ -64,11 +64,11 @@ def extend_pyramid(request: PyramidRequest, report: Report, *, rehearsal: bool) 
     place = endpoints.locate(request.target, report)
     if place is None:
         return None
-    options = request.options._replace(storage=request.options.storage.at("target", place.server))
+    options = request.options.change(storage=request.options.run.storage.at("target", place.server))
     request = request._replace(target=trim(place.path), options=options)
     if rehearsal:
         return _extend(request, NoLock(None), report, rehearsal=True)
-    with endpoints.lock_place(place.path, report, options, replaces=True) as lock:
+    with endpoints.lock_place(place.path, report, options.run, replaces=True) as lock:
         return None if lock is None else _extend(request, lock, report, rehearsal=False)
 
 
@@ -105,12 +105,12 @@ def _begin(request: PyramidRequest, target: ExtendableTarget, report: Report) ->
         text = "levels are added for whole variables, and not for a part of their cells"
         report.error(CODE, text, helps=["write a new target, or select by `--var` alone"])
         return None
-    omissions.refuse(target.checked, request.options, report)
+    omissions.refuse(target.checked, request.options.run, report)
     chosen = phases.select(target.checked, request.subset, report)
     plan = None if chosen is None or report.errors else plan_pyramid(chosen, request.spec, report)
     if plan is None:
         return None
-    whole = PyramidBuilder(target.checked, plan, request.options.memory, nested=False).build(report)
+    whole = PyramidBuilder(target.checked, plan, request.options.run.memory, nested=False).build(report)
     return None if whole is None else Growth(target, whole, plan)
 
 
@@ -129,7 +129,7 @@ def _update(request: PyramidRequest, target: ExtendableTarget, report: Report) -
     plan = None if level_0 is None or report.errors else plan_pyramid(level_0, record.spec, report, record.methods)
     if plan is None or level_0 is None:
         return None
-    whole = PyramidBuilder(level_0, plan, request.options.memory, nested=nested).build(report)
+    whole = PyramidBuilder(level_0, plan, request.options.run.memory, nested=nested).build(report)
     if whole is None:
         return None
     if whole.variables.keys() != target.checked.variables.keys():
@@ -179,13 +179,15 @@ def _plan_work(growth: Growth, append: AppendRequest, lock: Lock, report: Report
     grown = {path: (sizes[path].size, one.size) for path, one in whole.dimensions.items() if path in sizes}
     grown = {path: lengths for path, lengths in grown.items() if lengths[0] < lengths[1]}
     is_verifiable = not is_new and growth.plan.lengths == growth.lengths and len(set(grown.values())) < 2
-    if options.verify and not is_verifiable:
+    if options.run.verify and not is_verifiable:
         text = "`--verify` reads new targets, and what is added to levels along one dimension that is not reduced"
         report.error(CODE, text, helps=["write a new target, or leave it out"])
         return None
     added: StorePlan | None = None
     if is_new:
-        options = options._replace(chunks=fill_whole(options.chunks, whole), kind=None)
+        options = options.change(
+            chunks=fill_whole(options.layout.chunks, whole), shards=fill_whole(options.layout.shards, whole), kind=None
+        )
         added = phases.plan_store(whole, target.form, report, options)
         if added is None:
             return None
@@ -197,7 +199,7 @@ def _plan_work(growth: Growth, append: AppendRequest, lock: Lock, report: Report
     if seen is not None:
         changes += _list_grown(growth, seen)
     way, pieces = Way(dimensions=frozenset(grown)), list[CellRun]()
-    if grown and options.verify:
+    if grown and options.run.verify:
         way, pieces = _find_records(growth, changes, grown)
     work = Extension(append, target, whole, way, pieces, report, lock=lock)
     return work, Changes(documents, changes)

@@ -34,7 +34,7 @@ def write_pyramid(
         from nczarr.plugins.pyramid.in_place import extend_pyramid
 
         return extend_pyramid(request, report, rehearsal=rehearsal)
-    bare = request.options._replace(chunks={})  # lengths are those of the pyramid's dimensions
+    bare = request.options.change(chunks={}, shards={})  # lengths are those of the pyramid's dimensions
     ready = phases.prepare(request.source, request.subset, request.target, request.form, report, bare)
     if ready is None:
         return None
@@ -47,11 +47,14 @@ def write_pyramid(
     if plan is None:
         return None
     scratch = None if is_remote(request.target) else folder_of(request.target)
-    builder = PyramidBuilder(ready.checked, plan, request.options.memory, nested=True, scratch=scratch)
+    builder = PyramidBuilder(ready.checked, plan, request.options.run.memory, nested=True, scratch=scratch)
     checked = builder.build(report)
     if checked is None or report.errors:
         return None
-    options = ready.options._replace(chunks=fill_whole(request.options.chunks, checked))
+    layout = request.options.layout
+    lengths = {name: fill_whole(getattr(layout, name), checked) for name in ("chunks", "shards")}
+    part = f"{ready.options.target.part} {plan.record()}"  # a run is resumed with the same request alone
+    options = ready.options.change(part=part, **lengths)
     conversion = ReadyConversion(checked, ready.target, ready.form, options)
     if rehearsal:
         steps = conversion.steps(report)

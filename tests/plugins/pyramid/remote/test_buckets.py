@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import nczarr
-from tests.plugins.pyramid.test_in_place import SHAPE, day
+from tests.support.pyramids import SHAPE, day
 from tests.support.s3 import S3
 
 pytestmark = pytest.mark.peer
