@@ -31,7 +31,7 @@ from nczarr.plugins.pyramid.conventions import (
     scale_grid,
     without_metadata,
 )
-from nczarr.plugins.pyramid.level_array import LevelArray, Overviews
+from nczarr.plugins.pyramid.level_array import LevelArray, Overviews, measure_smallest_tile
 from nczarr.plugins.pyramid.reduce import Method, Reduction
 from nczarr.plugins.pyramid.spec import CODE, RECORD, PyramidPlan
 from nczarr.semantics import check
@@ -78,6 +78,12 @@ class PyramidBuilder:
         Reports unsuited-pyramid, unsuited-axes.
         """
         levels = range(1, self.plan.levels + 1)
+        for path, one in self.variables.items():
+            need = measure_smallest_tile(whole_parts(self.checked, path)[""], one.reduction.factors, self.plan.levels)
+            if need > self.memory:
+                text = f"a cell of level {self.plan.levels} of `{path}` needs {need} bytes of memory, of {self.memory}"
+                report.error(CODE, text, helps=["ask for fewer `--levels`, or for more `--memory`"])
+                return None
         taken = {group.name for group in self.checked.dataset.groups} & set(map(str, levels))
         if not self.base and taken:
             text = f"the dataset has a group `{min(taken)}`, which is the name of a level"

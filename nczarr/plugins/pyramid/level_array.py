@@ -33,10 +33,19 @@ LOCKS = 64
 """Locks of tiles: a tile that a thread computes is not computed by another one."""
 
 
-def choose_tile(source: ArraySource, factors: tuple[int, ...], levels: int) -> tuple[int, ...]:
+def measure_smallest_tile(source: ArraySource, factors: tuple[int, ...], levels: int) -> int:
+    """Return the bytes that are needed for one cell of the last level."""
+    cells = (
+        min(int(factor**levels), max(1, length)) for factor, length in zip(factors, source.layout.shape, strict=True)
+    )
+    return math.prod(cells) * ((itemsize(source.layout.dtype) or WORKSPACE) + WORKSPACE)
+
+
+def choose_tile(source: ArraySource, factors: tuple[int, ...], levels: int, memory: int) -> tuple[int, ...]:
     """Return the lengths of tiles: multiples of the cells of the last level, and of the chunks of the source if it can.
 
-    Chunks that have no short common multiple with the cells are decoded more than once; longer tiles make that rare.
+    Chunks that have no short common multiple with the cells are decoded more than once; longer tiles make that rare,
+    as far as `memory` allows, in bytes.
     """
     shape, element = source.layout.shape, itemsize(source.layout.dtype) or WORKSPACE
     cells = [factor**levels for factor in factors]
@@ -55,6 +64,12 @@ def choose_tile(source: ArraySource, factors: tuple[int, ...], levels: int) -> t
     for axis in reversed(range(len(tile))):
         while factors[axis] > 1 and tile[axis] < shape[axis] and math.prod(tile) * element <= SMALL_TILE // 2:
             tile[axis] *= 2
+    while math.prod(map(min, tile, shape)) * (element + WORKSPACE) > memory:
+        parts = [min(have, length) / cell for have, length, cell in zip(tile, shape, cells, strict=True)]
+        axis = parts.index(max(parts))
+        if parts[axis] <= 1:
+            break
+        tile[axis] = -(-min(tile[axis], shape[axis]) // (2 * cells[axis])) * cells[axis]
     return tuple(tile)
 
 
@@ -82,13 +97,15 @@ class Overviews:
         self.reduction = reduction
         self.shapes = shapes
         self.memory = memory
-        self.tile = choose_tile(source, reduction.factors, self.levels)
+        self.tile = choose_tile(source, reduction.factors, self.levels, memory)
         self.folder = folder
         self._restore(shared=True)
 
     def _restore(self, *, shared: bool) -> None:
         """Begin without tiles."""
-        need = math.prod(self.tile) * ((itemsize(self.source.layout.dtype) or WORKSPACE) + WORKSPACE)
+        need = math.prod(map(min, self.tile, self.shapes[0])) * (
+            (itemsize(self.source.layout.dtype) or WORKSPACE) + WORKSPACE
+        )
         self._room = BoundedSemaphore(max(1, self.memory // max(1, need)))
         self._locks = [Lock() for _ in range(LOCKS)]
         self._turn = Lock()

@@ -187,6 +187,14 @@ def test_refusals(words: list[str], message: str, tmp_path: Path) -> None:
     assert not os.listdir(tmp_path)
 
 
+def test_cells_beyond_the_memory_are_refused(tmp_path: Path) -> None:
+    text = "netcdf m { dimensions: y = 3000 ; x = 3000 ; variables: float t(y, x) ; }"
+    words = ("-", str(tmp_path / "p.zarr"), "--to", "zarr3", "--memory", "100MB")
+    ran = run_command("pyramid", *words, "--levels", "12", stdin=text.encode())
+    assert "a cell of level 12 of `/t` needs 180000000 bytes of memory, of 100000000" in ran.err
+    assert run_command("pyramid", *words, stdin=text.encode()).status == 0
+
+
 @pytest.mark.parametrize(
     ("words", "message"),
     [

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 import nczarr
 from nczarr.arrays.sources.memory import ArrayInMemory
 from nczarr.arrays.sources.source import Layout
-from nczarr.plugins.pyramid.level_array import LevelArray, Overviews
+from nczarr.plugins.pyramid.level_array import WORKSPACE, LevelArray, Overviews, choose_tile
 from nczarr.plugins.pyramid.reduce import Reduction, reduce_levels
 
 MARK = -7
@@ -185,6 +185,24 @@ def test_any_region_of_any_level_from_tiles(case: tuple[Any, ...], data: st.Data
         region = tuple(slice(*pair) for pair in ends)
         found = LevelArray(overviews, level, None).read(region)
         assert np.array_equal(found, whole[level - 1][region], equal_nan=little.dtype.kind == "f")
+
+
+@settings(deadline=None, max_examples=200)
+@given(
+    st.lists(st.tuples(st.integers(1, 9000), st.integers(1, 3000), st.sampled_from([1, 2, 3])), min_size=1, max_size=3),
+    st.integers(1, 6),
+    st.integers(1 << 20, 1 << 28),
+)
+def test_tiles_have_whole_cells_and_fit_into_memory(axes: list[tuple[int, int, int]], levels: int, memory: int) -> None:
+    """Only tiles of one cell of the last level may need more memory than there is."""
+    shape, chunks, factors = (tuple(each) for each in zip(*axes, strict=True))
+    layout = Layout("<f4", shape, tuple(map(min, chunks, shape)))
+    source = ArrayInMemory(layout, np.broadcast_to(np.zeros(1, "f4"), shape))
+    tile = choose_tile(source, factors, levels, memory)
+    cells = [factor**levels for factor in factors]
+    assert all(length % cell == 0 for length, cell in zip(tile, cells, strict=True))
+    need = math.prod(map(min, tile, shape)) * (4 + WORKSPACE)
+    assert need <= memory or all(length <= cell for length, cell in zip(map(min, tile, shape), cells, strict=True))
 
 
 @pytest.mark.parametrize(("boundary", "factor"), [*itertools.product(["pad", "trim"], [2, 3])])
