@@ -155,6 +155,9 @@ def _dispatch(arguments: list[str]) -> int:
         options = made.parse_args(arguments[len(name.split()) :])
     except SystemExit as done:
         return int(done.code or 0)
+    target = getattr(options, "target", None) or getattr(options, "output", None)
+    if isinstance(target, str) and target.startswith("memory:"):
+        return misuse(name, f"`{target}`: memory ends with the command; write a file or folder")
     call = import_module(place.partition(":")[0]).run
     wrapper = import_module("nczarr.cli.parser").find_wrapper(name)
     status = call(options) if wrapper is None else wrapper.run(options, call, arguments)

@@ -73,7 +73,7 @@ def _suffix_of(name: str, report: Report) -> str:
     form = endpoints.target_format("", name, report)
     if form is None:
         return ""
-    return STORE if form.emit else form.suffixes[0] if form.suffixes else FILE
+    return STORE if form.emit else FILE if form.target.kinds or not form.suffixes else form.suffixes[0]
 
 
 def _suffix_for(source: str, storage: StorageOptions) -> str:

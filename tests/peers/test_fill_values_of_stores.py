@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
@@ -82,3 +83,27 @@ def test_another_fill_value_beside_the_attribute_is_named(tmp_path: Path) -> Non
         (tmp_path / "a.zarr" / name).write_text(text)
     for command in (("digest",), ("check",), ("dump", "-h")):
         assert "masking-fill" in run_command(*command, str(tmp_path / "a.zarr")).err
+
+
+REFERENCES = [
+    ([(-9, None), (0, None), (None, None)], [-9, 0, None]),  # of kerchunk: null where there is no `_FillValue`
+    ([(-9, -9), (0, None), (7, None)], [-9, None, None]),  # the attributes tell: fill values are those of HDF5
+    ([(-9, None), (0, None), (-2147483647, None)], [-9, None, None]),  # neither: not zeros, nor netCDF's defaults
+]
+"""Fill values and attributes `_FillValue` of three arrays, and the `_FillValue`s that are read."""
+
+
+@pytest.mark.parametrize(("stated", "found"), REFERENCES)
+def test_fill_values_of_references(stated: Any, found: Any, tmp_path: Path) -> None:
+    array = {"zarr_format": 2, "shape": [1], "chunks": [1], "dtype": "<i4", "order": "C"}
+    array |= {"filters": None, "compressor": None}
+    documents = {".zgroup": '{"zarr_format": 2}'}
+    for name, (fill, attribute) in zip("abc", stated, strict=True):
+        attributes: dict[str, Any] = {"_ARRAY_DIMENSIONS": ["x"]}
+        attributes |= {} if attribute is None else {"_FillValue": attribute}
+        documents[f"{name}/.zarray"] = json.dumps({**array, "fill_value": fill})
+        documents[f"{name}/.zattrs"] = json.dumps(attributes)
+        documents[f"{name}/0"] = "base64:BQAAAA=="
+    (tmp_path / "refs.json").write_text(json.dumps({"version": 1, "refs": documents}))
+    with nczarr.open(tmp_path / "refs.json") as opened:
+        assert [opened[f"/{name}"].attributes.get("_FillValue") for name in "abc"] == found

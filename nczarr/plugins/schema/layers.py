@@ -182,14 +182,14 @@ def _merge_nodes(here: tuple[N, ...], there: tuple[N, ...], merge: Callable[[Any
 def define(checked: Checked, definitions: Iterable[str], report: Report) -> Checked | None:
     """Return a dataset with other lengths of dimensions and values of attributes; None after an error.
 
-    `definitions`: `lat=720`, `/g/lat=720`, `:title=…` or `temp:units=…`. Reports bad-definition.
+    `definitions`: `lat=720`, `/g/lat=720`, `:title=…`, `temp:units=…` or `/temp@units=…`. Reports bad-definition.
     """
     before = report.errors
     lengths: dict[str, int] = {}
     values: dict[tuple[str, str], str] = {}
     for text in definitions:
         target, sign, value = text.partition("=")
-        owner, colon, name = target.rpartition(":")
+        owner, colon, name = target.rpartition(":" if ":" in target else "@")
         if not sign or not target:
             report.error("bad-definition", f"`{text}` is not NAME=LENGTH, :NAME=VALUE or VARIABLE:NAME=VALUE")
         elif colon:
@@ -198,7 +198,7 @@ def define(checked: Checked, definitions: Iterable[str], report: Report) -> Chec
                 values[found, name] = value
         else:
             path = _find_path(target, checked.dimensions, "dimension", report)
-            length = _parse_length(value, text, report)
+            length = None if path is None else _parse_length(value, text, report)
             if path is not None and length is not None:
                 lengths[path] = length
     if report.errors > before:

@@ -82,7 +82,7 @@ def _pack(values: NDArray[Any], dtype: np.dtype[Any]) -> NDArray[Any]:
         part = f"f{values.itemsize // 2}"
         values = np.ascontiguousarray(values).view([("r", part), ("i", part)])
     if values.dtype.kind == "b":
-        values = values.view("u1")
+        values = values.view(dtype.base if dtype.base.itemsize == 1 else "u1")
     if values.dtype.kind == "V" and values.dtype.names is None and values.dtype.itemsize == dtype.itemsize:
         whole = np.ascontiguousarray(values).reshape(-1).view(dtype.base)
         return whole.reshape(values.shape + dtype.shape)

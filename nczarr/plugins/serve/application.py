@@ -236,8 +236,11 @@ class Application:
         await self._router(scope, receive, send)
 
     async def _health(self, asked: StarletteRequest) -> _Response:
-        """Answer `/healthz`. Raises OSError."""
-        await self.workers.do(partial(os.stat, self.context.root.real))  # a lost disk may never answer
+        """Answer `/healthz`: 503 if the served folder is lost."""
+        try:
+            await self.workers.do(partial(os.stat, self.context.root.real))  # a lost disk may never answer
+        except OSError as error:
+            return _Response(text(503, f"the served folder is lost: {error.strerror}", NEW))
         return _Response(text(200, "ok", NEW))
 
     async def _counts(self, asked: StarletteRequest) -> _Response:

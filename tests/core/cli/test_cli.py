@@ -35,6 +35,8 @@ def test_statuses(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert run_command("check", "-", "--kind", "nc9", stdin=GOOD).status == 2
     assert run_command("compile", "-", "--chunks", "x=0", stdin=GOOD).status == 2
     assert run_command("nonsense").status == 2
+    lost = run_command("compile", "-", "-o", "memory://t.zarr", stdin=GOOD)  # the memory of a process that ends
+    assert (lost.status, "memory ends with the command" in lost.err) == (2, True)
     assert run_command().status == 2
     assert [path.name for path in tmp_path.iterdir()] == ["t.zarr"]
 

@@ -99,7 +99,7 @@ def test_values_of_a_later_layer_count() -> None:
 
 
 def test_definitions() -> None:
-    words = ["lat=720", ':title="A \\" title"', ":level=2.5", "t:units=K", "deep:a=-3"]
+    words = ["lat=720", ':title="A \\" title"', ":level=2.5", "t:units=K", "/g/deep@a=-3"]
     asked = [each for word in words for each in ("--define", word)]
     assert run_command("compile", "base.cdl", "-o", "made.nc", *asked).status == 0
     made = nczarr.open("made.nc")
@@ -121,6 +121,7 @@ def test_definitions() -> None:
         ("lat", "is not NAME=LENGTH"),
         (":titel=x", "did you mean `title`?"),
         ("tt:units=x", "has no variable `tt`"),
+        ("/t@unit=x", "did you mean `units`?"),
         (":level=high", "is of type `double`"),
         ("deep:a=1.5", "is of type `int`"),
     ],

@@ -102,7 +102,8 @@ def test_health_and_metrics(folder: Path) -> None:
         assert found.headers["content-type"].startswith("text/plain; version=0.0.4")
         text = found.text
         folder.rename(folder.with_name("gone"))
-        assert server.get("/healthz").status == 500
+        lost = server.get("/healthz")
+        assert (lost.status, "the served folder is lost" in lost.text) == (503, True)
     assert 'nczarr_requests_total{route="zarr2",status="200"} 1\n' in text
     assert 'nczarr_requests_total{route="zarr2",status="404"} 1\n' in text
     assert f'nczarr_sent_bytes_total{{route="zarr2"}} {sent}\n' in text

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import base64
 import binascii
+import functools
 import math
 import re
 from typing import Any
@@ -84,16 +85,30 @@ class Zarr2Reader(NodeReader):
     def find_masking(self, described: ArrayMetadata) -> Masking:
         """Return as xarray does, whose `_ARRAY_DIMENSIONS` mark arrays that it reads so.
 
-        NetCDF-C states its default fill values in all arrays, in documents that begin with `zarr_format`, and kerchunk
-        those and the zeros of HDF5 in references: there only those of packed numbers mean missing cells.
+        NetCDF-C states its default fill values in all arrays, in documents that begin with `zarr_format`: there only
+        those of packed numbers mean missing cells.
         """
         if self.masks_every_fill:
             return "every"
-        is_zero, refers = described.fill is None or not described.fill.strip(b"\0"), self.documents.store.refers
-        if self.axes_member not in described.attributes or (is_zero and refers):
+        if self.axes_member not in described.attributes:
             return ""
-        by_netcdf = refers or next(iter(self.documents.get(described.key) or {}), "") == "zarr_format"
+        if self.documents.store.refers:
+            is_zero = described.fill is None or not described.fill.strip(b"\0")
+            return "" if is_zero and self._masking_of_references == "stated" else self._masking_of_references
+        by_netcdf = next(iter(self.documents.get(described.key) or {}), "") == "zarr_format"
         return "every" if not by_netcdf or {"scale_factor", "add_offset"} & described.attributes.keys() else "stated"
+
+    @functools.cached_property
+    def _masking_of_references(self) -> Masking:
+        """Masking of all arrays, by the way in which their writer states `_FillValue`.
+
+        Some leave it among the attributes, beside fill values of HDF5, zeros too. Kerchunk 0.2.10 takes it out and
+        states it as the fill value, which is null for variables of netCDF without one.
+        """
+        keys = [key for key in self.documents.store.keys("") if key.rpartition("/")[2] == ".zarray"]
+        if any("_FillValue" in self.attributes(key.removesuffix(".zarray")) for key in keys):
+            return ""
+        return "every" if any((self.documents.get(key) or {}).get("fill_value") is None for key in keys) else "stated"
 
     def is_array(self, prefix: str) -> bool:
         return self.documents.has(prefix + ".zarray")

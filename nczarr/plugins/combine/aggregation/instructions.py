@@ -1,7 +1,5 @@
 """Instructions of aggregation variables: the attributes and variables that say where fragments are."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import NamedTuple
 

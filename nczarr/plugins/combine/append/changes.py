@@ -5,8 +5,6 @@ targets are not opened, except for values that must be compared and are not in
 it: those without the dimension, and the last of a coordinate.
 """
 
-from __future__ import annotations
-
 import itertools
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence

@@ -6,8 +6,6 @@ of it that lies in one source may be a chunk of that source, whatever the others
 are. All other chunks are made from values.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable, Iterator
 

@@ -5,8 +5,6 @@ thousand files are a table, without open handles, trees or indices of files. A
 file that changed since then is not read.
 """
 
-from __future__ import annotations
-
 import math
 import os
 from collections.abc import Iterator, Mapping

@@ -1,7 +1,5 @@
 """Conflicts of sources with the first one: those of one cause are one message."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 

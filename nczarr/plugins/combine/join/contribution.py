@@ -39,6 +39,7 @@ from nczarr.plugins.combine.join.source_grid import (
     SourceGrid,
     grid_of_source,
     is_index,
+    is_shuffled,
     list_faults,
     list_overridden,
     read_values,
@@ -193,6 +194,9 @@ def contribution_of(name: str, checked: Checked, model: Model) -> Contribution:
         axis = axes.get(path) if declared is None else next(iter(found_axes), None)
         if len(found_axes) > 1:
             faults.append((path, f"`{path}` has several of the dimensions {way.shown}, in `{name}`"))
+        elif path in model.overridden and is_shuffled(path, model.checked, checked):
+            text = f"`{path}` has the values of the first source in another order, in `{name}`: `--join override`"
+            faults.append((path, f"{text} would move its cells, `--join outer` puts each in its place"))
         elif path in unlike or path in model.overridden or path in model.placed:
             continue
         elif axis is not None:

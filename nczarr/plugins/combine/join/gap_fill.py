@@ -1,7 +1,5 @@
 """Variables with cells that no source has: their fill value, and the tree of a result with variables of all sources."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple

@@ -79,6 +79,14 @@ def list_overridden(checked: Checked, way: Way) -> frozenset[str]:
     return frozenset(paths | {path for path in named if path in checked.variables})
 
 
+def is_shuffled(path: str, one: Checked, other: Checked) -> bool:
+    """Return whether a coordinate has the same values in another order. Raises OSError, CompileError."""
+    if not is_index(path, one) or not is_index(path, other):
+        return False
+    here, there = read_values(one, path), read_values(other, path)
+    return not np.array_equal(here, there) and np.array_equal(np.sort(here), np.sort(there))
+
+
 def grid_of_source(
     checked: Checked, first: Checked, coordinates: Coordinates, ordered: Collection[str], way: Way, spec: CombineSpec
 ) -> SourceGrid:

@@ -8,8 +8,6 @@ Values of sources stay where they are: a result has places of chunks. A source
 whose arrays need the opened file is read again in this process.
 """
 
-from __future__ import annotations
-
 import itertools
 import pickle
 from collections.abc import Callable, Collection, Generator, Iterable, Iterator, Sequence

@@ -6,8 +6,6 @@ UDUNITS says which units can be converted. Packed numbers stay as they are: thei
 change. Integers must be integers in the new units, or become floats if another source has them.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from fractions import Fraction

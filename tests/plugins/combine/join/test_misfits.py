@@ -106,6 +106,16 @@ def test_coordinates_of_the_first_source_stand_for_all() -> None:
     assert lengths == ["unequal-sources: the length of `/x` differs: 2 in `s0`, 3 in `s1`"]
 
 
+@pytest.mark.parametrize("values", [[3, 2, 1], [1, 3, 2]])
+def test_coordinates_in_another_order_are_not_overridden(values: list[int]) -> None:
+    """They would move cells to other places, which a join of all coordinates does not."""
+    sources = source([1], [1, 2, 3]), source([2], values)
+    (message,) = refused(*sources, along=("t",), join="override")
+    assert message.startswith("unequal-sources: `/x` has the values of the first source in another order, in `s1`")
+    made = combined(*sources, along=("t",), join="outer")
+    assert made["v"][...].tolist() == [[11, 12, 13], [21, 22, 23]]
+
+
 @pytest.mark.parametrize(
     ("members", "fill", "code"),
     [
