@@ -28,12 +28,14 @@ def find_images(view: ZarrView) -> Iterator[Finding]:
     groups = [node for node in view.nodes if isinstance(node.attrs.get(ATTRIBUTE), dict)]
     if view.version != 3 or not any("multiscales" in node.attrs[ATTRIBUTE] for node in groups):
         root = view.nodes[0] if isinstance(view.nodes, list) else next(iter(view.nodes))
-        text = f"no group has `{ATTRIBUTE}` with `multiscales`" if view.version == 3 else "the store is of Zarr v2"
-        yield root.at(FAULT, root.attrs_pointer, text)._replace(does="demands it, in a store of Zarr v3")
+        text, does = f"no group has `{ATTRIBUTE}` with `multiscales`", "demands it"
+        if view.version != 3:
+            text, does = "the store is of Zarr v2", "demands Zarr v3"
+        yield root.at(FAULT, root.attrs_pointer, text)._replace(does=does)
         return
     for node in groups:
         members = node.attrs[ATTRIBUTE]
-        if members.get("version") != VERSION:
+        if "multiscales" in members and members.get("version") != VERSION:  # ome-zarr-py 0.18 gives `labels` none
             text = f"`version` of `{node.path}` is `{members.get('version')}`"
             yield node.at_attribute(FAULT, f"{ATTRIBUTE}/version", text)._replace(does=f"demands `{VERSION}`")
         images = members.get("multiscales", [])

@@ -177,6 +177,15 @@ def test_broken_images(edit: Callable[[dict[str, Any]], object], message: str, s
     assert (status, message in text) == (1, True), text
 
 
+def test_a_group_of_labels_has_no_version(scene: Path) -> None:
+    """As ome-zarr-py 0.18 writes it."""
+    document = {"zarr_format": 3, "node_type": "group", "attributes": {"ome": {"labels": ["cells"]}}}
+    (scene / "labels").mkdir()
+    (scene / "labels/zarr.json").write_text(json.dumps(document))
+    change(scene, lambda one: None)
+    assert checked(scene, "ome") == (0, "")
+
+
 def test_images_are_of_zarr_v3(tmp_path: Path) -> None:
     nczarr.pyramid(nczarr.from_cdl(SCENE), tmp_path / "p.zarr", "zarr2", levels=1, convention="ome")
     assert "the store is of Zarr v2" in checked(tmp_path / "p.zarr", "ome")[1]
