@@ -15,7 +15,7 @@ _WORDS = {"week": "W", "day": "D", "d": "D", "hour": "h", "hr": "h", "h": "h", "
           "second": "s", "sec": "s", "s": "s", "millisecond": "ms", "msec": "ms", "millisec": "ms", "ms": "ms",
           "microsecond": "us", "microsec": "us", "us": "us", "nanosecond": "ns", "nanosec": "ns", "ns": "ns",
           "picosecond": "ps", "femtosecond": "fs", "attosecond": "as"}  # fmt: skip
-_UNITS = re.compile(r"(?:([1-9][0-9]*) )?([a-z]+?)s?(?: since (.+))?", re.ASCII | re.IGNORECASE)
+_UNITS = re.compile(r"(?:([1-9][0-9]*) )?([a-z_]+?)s?(?: since (.+))?", re.ASCII | re.IGNORECASE)
 _DATE = re.compile(
     r"([+-]?[0-9]{1,9})-([0-9]{1,2})-([0-9]{1,2})(?:[T ]([0-9]{1,2}):([0-9]{1,2})(?::([0-9]{1,2})(\.[0-9]+)?)?)?"
     r"(?: ?(?:Z|UTC|([+-])([0-9]{1,2})(?::?([0-9]{2}))?)| 0{1,2}(?::?00)?)?",
@@ -35,9 +35,17 @@ GREGORIAN = "proleptic_gregorian"
 MIXED = ("standard", "gregorian")
 """Names of the calendar that is Julian until 1582-10-04, and Gregorian from 1582-10-15."""
 
-CALENDARS = {**dict.fromkeys(MIXED, "standard"), GREGORIAN: GREGORIAN, "julian": "julian", "noleap": "noleap",
-             "365_day": "noleap", "all_leap": "all_leap", "366_day": "all_leap", "360_day": "360_day"}  # fmt: skip
-"""Calendars by each of their names."""
+CF_CALENDARS = {**dict.fromkeys(MIXED, "standard"), GREGORIAN: GREGORIAN, "julian": "julian", "noleap": "noleap",
+                "365_day": "noleap", "all_leap": "all_leap", "366_day": "all_leap", "360_day": "360_day"}  # fmt: skip
+"""Calendars by each of their names in CF."""
+
+CALENDARS = {**CF_CALENDARS, "thirty_day_months": "360_day", "360": "360_day", "360d": "360_day",
+             "no_leap": "noleap", "365": "noleap", "365d": "noleap", "366": "all_leap", "366d": "all_leap"}  # fmt: skip
+"""Calendars by these, and by the words of FMS and other models."""
+
+_OF_CALENDARS = {"360_day": {"month": Fraction(30 * 86400), "year": Fraction(360 * 86400)},
+                 "noleap": {"common_year": Fraction(365 * 86400)}}  # fmt: skip
+"""Seconds of units that have a fixed length in one calendar alone."""
 
 _MONTHS = (31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31)
 
@@ -55,19 +63,22 @@ class Units(NamedTuple):
     """The attribute `calendar`; None for durations."""
 
 
-def parse_unit(text: str) -> tuple[Fraction, str | None] | None:
-    """Return the seconds of a unit, and the text of its date if there is one; None for other units."""
+def parse_unit(text: str, calendar: str | None = None) -> tuple[Fraction, str | None] | None:
+    """Return the seconds of a unit, and the text of its date if there is one; None for other units.
+
+    `calendar`: a value of `CALENDARS`; months have a fixed length in `360_day` alone.
+    """
     match = _UNITS.fullmatch(text.rstrip("\0").strip())
     word = match[2].lower() if match is not None else ""
     unit = _WORDS.get(word) or _WORDS.get(word + "s")
-    if match is None or unit is None:
-        return None
-    return SECONDS[unit] * int(match[1] or 1), match[3]
+    seconds = SECONDS[unit] if unit else _OF_CALENDARS.get(calendar or "", {}).get(word)
+    return None if match is None or seconds is None else (seconds * int(match[1] or 1), match[3])
 
 
 def dates(text: str, calendar: str) -> Units | None:
     """Return the encoding of dates that `units` and `calendar` name; None if they are no such attributes."""
-    encoding, calendar_name = parse_unit(text), CALENDARS.get(calendar.rstrip("\0").lower())
+    calendar_name = CALENDARS.get(calendar.rstrip("\0").lower())
+    encoding = parse_unit(text, calendar_name)
     if encoding is None or encoding[1] is None or calendar_name is None:
         return None
     try:

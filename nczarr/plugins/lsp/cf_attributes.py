@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import NamedTuple
 
-from nczarr.arrays.values.time_units import CALENDARS
+from nczarr.arrays.values.time_units import CF_CALENDARS
 from nczarr.plugins.cf.rule import VERSIONS, show_version
 from nczarr.plugins.cf.rules.cell_methods import METHODS
 from nczarr.plugins.cf.rules.coordinate_systems import MAPPINGS
@@ -41,7 +41,7 @@ UNITS = (
 _WORDS: dict[str, Iterable[str]] = {
     "Conventions": _CONVENTIONS,
     "featureType": FEATURES,
-    "calendar": (*CALENDARS, *ATOMIC, "none"),
+    "calendar": (*CF_CALENDARS, *ATOMIC, "none"),
     "cell_methods": METHODS,
     "grid_mapping_name": MAPPINGS,
     "geometry_type": LEAST,

@@ -32,8 +32,8 @@ def time_units(variable: Variable) -> Units | None:
         for attribute in variable.attributes
         if attribute.name in ("units", "calendar") and isinstance(attribute.value.data, bytes)
     }
-    encoding = parse_unit(" ".join(texts.get("units", "").split()))
     calendar = CALENDARS.get(texts.get("calendar", "standard").lower())
+    encoding = parse_unit(" ".join(texts.get("units", "").split()), calendar)
     if encoding is None or encoding[1] is None or calendar is None:
         return None
     epoch = _moment(encoding[1], calendar)

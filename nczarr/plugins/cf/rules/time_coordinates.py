@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from fractions import Fraction
 
-from nczarr.arrays.values.time_units import CALENDARS, Units, date, date_text, dates
+from nczarr.arrays.values.time_units import CALENDARS, CF_CALENDARS, Units, date, date_text, dates
 from nczarr.diagnostics.report import suggest
 from nczarr.plugins.cf.axes import is_time_coordinate, is_time_reference
 from nczarr.plugins.cf.rule import Breach
@@ -122,7 +122,7 @@ def _check_calendar(dataset: CFDataset, variable: CFVariable) -> Iterator[Breach
     if node is None:
         return
     calendar = variable.text("calendar").lower()
-    allowed = {*CALENDARS, "none", *(ATOMIC if dataset.version >= (1, 12) else ())}
+    allowed = {*CF_CALENDARS, "none", *(ATOMIC if dataset.version >= (1, 12) else ())}
     if calendar == "gregorian":  # 4.4: deprecated for `standard`
         yield Breach("gregorian", f"`calendar` of `{variable.path}` is `gregorian`", node)
     defined = [name for name in EXPLICIT if name in variable.attributes]
@@ -131,7 +131,9 @@ def _check_calendar(dataset: CFDataset, variable: CFVariable) -> Iterator[Breach
         yield Breach("defined", what, variable.attributes[defined[0]])
     if calendar not in allowed and "month_lengths" not in variable.attributes:
         what = f"`calendar` of `{variable.path}` is `{variable.text('calendar')}`"
-        yield Breach("value", what, node, "", tuple(suggest(calendar, allowed)))
+        name = CALENDARS.get(calendar)
+        helps = suggest(calendar, allowed) if name is None else [f"write `{name}`, the name that CF has for it"]
+        yield Breach("value", what, node, "", tuple(helps))
 
 
 def _check_user_calendar(variable: CFVariable) -> Iterator[Breach]:

@@ -92,3 +92,41 @@ def test_offsets_from_utc() -> None:
 
 def test_nuls_at_the_end_are_padding() -> None:
     assert dates("days since 2000-01-01\0\0", "noleap\0") is not None
+
+
+@pytest.mark.parametrize(
+    ("units", "calendar", "months", "word"),
+    [
+        ("months", "360_day", 1, "months"),
+        ("month", "360_day", 1, "months"),
+        ("years", "360_day", 12, "months"),
+        ("2 years", "360_day", 24, "months"),
+        ("common_years", "noleap", 1, "common_years"),
+    ],
+)
+def test_months_and_years_are_those_of_cftime(units: str, calendar: str, months: int, word: str) -> None:
+    """They are counted where they have a fixed length alone."""
+    cftime = pytest.importorskip("cftime")
+    found = dates(f"{units} since 1961-02-28 06:00", calendar)
+    assert found is not None
+    for value in (0, 1, 3, -7):
+        wanted = cftime.num2date(value * months, f"{word} since 1961-02-28 06:00", calendar=calendar)
+        assert date_text(found.start + found.unit * Fraction(value), calendar) == wanted.strftime("%Y-%m-%d %H:%M")
+    assert [dates(found.text, name) for name in ("standard", "julian", "all_leap")] == [None] * 3
+
+
+@pytest.mark.parametrize(
+    ("word", "calendar"),
+    [
+        ("THIRTY_DAY_MONTHS", "360_day"),
+        ("360", "360_day"),
+        ("NOLEAP", "noleap"),
+        ("JULIAN", "julian"),
+        ("365", "noleap"),
+    ],
+)
+def test_calendars_by_words_of_models(word: str, calendar: str) -> None:
+    one, other = dates("days since 1999-12-30", word), dates("days since 1999-12-30", calendar)
+    assert one is not None
+    assert other is not None
+    assert (one.unit, one.start) == (other.unit, other.start)
