@@ -18,6 +18,7 @@ if TYPE_CHECKING:  # public names of `nczarr`, for type checkers
     from nczarr.plugins.fmt.api_reformat import reformat as reformat  # noqa: TC004
     from nczarr.plugins.generate.api import generate as generate  # noqa: TC004
     from nczarr.plugins.ncstream import api as ncstream  # noqa: TC004
+    from nczarr.plugins.pyramid.api import pyramid as pyramid  # noqa: TC004
     from nczarr.plugins.refs import api as refs  # noqa: TC004
     from nczarr.plugins.schema.analysis import analyse as analyse
     from nczarr.plugins.schema.api import changes as changes  # noqa: TC004
@@ -38,6 +39,7 @@ if TYPE_CHECKING:  # public names of `nczarr`, for type checkers
         "layer",
         "migrate",
         "ncstream",
+        "pyramid",
         "reformat",
         "refs",
         "testing",
@@ -74,6 +76,7 @@ OFFERS: dict[str, tuple[str, ...]] = {
         *("format dap2", "format dap4", "format dmrpp", "location dap2", "location dap4", "edit dmrpp", "codes"),
     ),
     "pygments": (),
+    "pyramid": ("command pyramid", "name pyramid", "check ome", "codes"),
     "rare_codecs": (
         *("codec crc32", "codec adler32", "codec jenkins_lookup3", "codec base64", "codec bitround"),
         *("codec packbits", "codec delta", "codec fixedscaleoffset", "codec quantize", "codec astype"),

@@ -1,6 +1,6 @@
-"""Zarr's conventions CF, `proj:` and `spatial:`: what the attributes of a store lack of them, or have otherwise.
+"""Zarr's conventions CF, `proj:`, `spatial:` and `multiscales`: attributes that a store lacks, or has otherwise.
 
-The faults are those of the specification of conventions (`zarr_conventions`) and of version 1 of the three.
+The faults are those of the specification of conventions (`zarr_conventions`) and of their first versions.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ import re
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from nczarr.plugins.readers import multiscales
 from nczarr.plugins.readers.documents import StoreDocuments, StoreNode, ZarrView, integers
 from nczarr.plugins.readers.peer import Peer
 from nczarr.plugins.readers.rule import Finding, faults
@@ -19,6 +20,7 @@ UUIDS = {
     "77c308c7-4db2-4774-8b2d-aa37e9997db6": "CF",
     "f17cb550-5864-4468-aeb7-f3180cfb622f": "proj:",
     "689b58e2-cf7b-45e0-9fff-9cfc0883d6b4": "spatial:",
+    multiscales.UUID: multiscales.NAME,
 }
 """Names of the conventions by what identifies them."""
 
@@ -34,6 +36,11 @@ FAULTS = faults(
         "write a list of entries, each with the `uuid` of its convention, or remove the attribute",
     ),
     ("undeclared-convention:attributes", "demand it", "write it, or remove the entry of the convention"),
+    (
+        multiscales.FAULT,
+        "demand levels that exist, with the lengths of their scales",
+        "write the levels again: `nczarr pyramid SRC DST`, or `nczarr pyramid STORE --update` after `append`",
+    ),
 )
 
 
@@ -63,6 +70,11 @@ def find_entries(view: ZarrView) -> Iterator[Finding]:
             if first is not None and prefix not in names:
                 text = f"`{node.path}` has `{first}`, and no entry of its convention"
                 yield node.at_attribute("undeclared-convention", first, text)
+        if isinstance(node.attrs.get(multiscales.NAME), dict) and multiscales.NAME not in names:
+            text = f"`{node.path}` has `{multiscales.NAME}`, and no entry of its convention"
+            yield node.at_attribute("undeclared-convention", multiscales.NAME, text)
+        if multiscales.NAME in names:
+            yield from multiscales.find_levels(node)
         if names & {"proj:", "spatial:"}:
             yield from _find_values(node, names)
 

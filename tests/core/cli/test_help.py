@@ -72,6 +72,7 @@ METAVARS = {
         "NAME=FIRST:LAST",
         "NAME=LOW:HIGH",
         "NAME=TEXT",
+        "[NAME=]METHOD",
         "NAME=VALUE",
         "VERSION",
         "ORIGIN",

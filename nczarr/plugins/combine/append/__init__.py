@@ -36,6 +36,7 @@ from nczarr.plugins.combine.join.agreement import Recoding, Way, settle
 from nczarr.plugins.combine.join.recode import recode, text_of
 from nczarr.plugins.combine.join.sources import Job, every_opened
 from nczarr.plugins.combine.join.units import MAJORITY, convert_units, plan_units
+from nczarr.plugins.common.derived_groups import without_derived_groups
 from nczarr.registry import Format
 from nczarr.semantics.checked import Checked
 from nczarr.stores import extension
@@ -314,6 +315,7 @@ def _refusal(
 
 def _join(target: ExtendableTarget, request: AppendRequest, report: Report) -> Extension | None:
     """Return the extension of the target by the sources as one dataset; None after an error."""
+    target = target._replace(checked=without_derived_groups(target.checked)) if target.store else target
     name, first, before = show(target.path), target.checked, report.errors
     named = request.along
     if not named:

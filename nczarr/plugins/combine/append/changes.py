@@ -36,6 +36,7 @@ from nczarr.plugins.combine.join import Combined, CombineRequest, combine_source
 from nczarr.plugins.combine.join.agreement import CombineSpec
 from nczarr.plugins.combine.join.contribution import HELPS, report_repeated_values
 from nczarr.plugins.combine.join.sources import Job, home_of, open_source
+from nczarr.plugins.common.derived_groups import without_derived_groups
 from nczarr.registry import REFERENCE
 from nczarr.semantics.checked import Checked
 from nczarr.stores.lock import Lock, NoLock
@@ -115,8 +116,6 @@ def plan_changes(work: Extension) -> Changes | None:
 
     Reports unextendable-target. Raises OSError.
     """
-    from nczarr.pipeline import phases
-
     target, whole, way, report = work.target, work.whole, work.way, work.report
     form, store, checked = target.form, target.store, target.checked
     assert store is not None
@@ -152,7 +151,7 @@ def plan_changes(work: Extension) -> Changes | None:
         report.error("unextendable-target", f"`{store.path}`: {error}")
         return None
     seen = phases.read(Overlay(store, documents), Report(), work.request.options, form)
-    if seen is None or _list_shapes(seen) != _list_shapes(whole):
+    if seen is None or _list_shapes(without_derived_groups(seen)) != _list_shapes(whole):
         text = f"the metadata of `{store.path}` state the length of {way.shown} in a form that cannot be changed"
         report.error("unextendable-target", text, helps=["write sources and target as a new one"])
         return None

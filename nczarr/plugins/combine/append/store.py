@@ -46,10 +46,10 @@ def recover_target(request: AppendRequest, report: Report) -> bool:
     return journal.command is not None and journal.command == request.command
 
 
-def extend(work: Extension) -> Appended | None:
-    """Write what changes in the store of a target; return None after a reported error. Raises OSError."""
+def extend(work: Extension, changes: Changes | None = None) -> Appended | None:
+    """Write the changes of a store, or what joining makes; return None after a reported error. Raises OSError."""
     target, options, report = work.target, work.request.options, work.report
-    changes = plan_changes(work)
+    changes = plan_changes(work) if changes is None else changes
     if changes is None:
         return None
     plan = StorePlan(work.whole, target.form._replace(name=target.outer.name), options)
@@ -144,10 +144,10 @@ class _StoreExtension:
             if not self._may_commit():
                 self._report_change()
                 return
-        except OSError as error:
+        except (OSError, KeyboardInterrupt) as error:
             if self.work.request.command is None:
                 self._undo()
-            else:
+            elif isinstance(error, OSError):
                 error.add_note(f"`{show(self.work.target.path)}` reads as before; continue with the same command")
             raise
         except CompileError:  # the same command would find the same chunk

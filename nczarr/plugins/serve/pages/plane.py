@@ -1,7 +1,8 @@
 """Lines and planes of a variable: which one a query asks for, and its values.
 
 Long axes are decimated: every nth value is read, so that no request reads more
-than a limit. The cost of whole chunks counts.
+than a limit. The cost of whole chunks counts. If the dataset has levels with larger
+cells of the variable (convention `multiscales`), the one that fits is read instead.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from nczarr.arrays.lazy_numpy import NDArray, np
 from nczarr.diagnostics.report import hint
 from nczarr.pipeline.select.indexing import read_outer
 from nczarr.pipeline.select.physical import Physical, attributes_of, is_numeric, physical, text_of
+from nczarr.plugins.common.derived_groups import list_levels
 from nczarr.plugins.serve.pages.picture import DIVERGING, PALETTES
 from nczarr.plugins.serve.refusals import RefusedRequestError
 from nczarr.plugins.serve.resources import Limits
@@ -80,6 +82,13 @@ class PlaneView(NamedTuple):
     """Bytes that are read or decoded."""
     scale: Scale = Scale()
     """Colours of a plane."""
+    level: tuple[str, tuple[range, ...]] | None = None
+    """Variable that is read instead, with larger cells, and its indices; None: this one."""
+
+    @property
+    def drawn(self) -> PlaneView:
+        """View of the variable that is read."""
+        return self if self.level is None else self._replace(path=self.level[0], ranges=self.level[1], level=None)
 
     @property
     def shown(self) -> tuple[int, ...]:
@@ -140,15 +149,38 @@ def view_of(checked: Checked, query: Mapping[str, str], limits: Limits) -> Plane
         windows = tuple(each[:most] for each in windows)
     least, chosen = 0, None
     for ranges in _decimations(windows, most):
-        least = cost(checked, path, ranges)
+        level = None if y is None else find_level(checked, path, ranges, (x, y))
+        least = cost(checked, *(level or (path, ranges)))
         if chosen is None and least <= limits.response:
-            chosen = PlaneView(path, x, y, ranges, windows, least, scale)
+            chosen = PlaneView(path, x, y, ranges, windows, least, scale, level)
         if least <= BUDGET:
-            return PlaneView(path, x, y, ranges, windows, least, scale)
+            return PlaneView(path, x, y, ranges, windows, least, scale, level)
     if chosen is not None:
         return chosen
     text = f"even few values of `{names.readable(path)}` need {least} bytes: its chunks are large; the limit"
     raise RefusedRequestError(413, f"{text} of an answer is {limits.response}")
+
+
+def find_level(
+    checked: Checked, path: str, ranges: tuple[range, ...], shown: tuple[int | None, ...]
+) -> tuple[str, tuple[range, ...]] | None:
+    """Return the level with the largest cells that are not larger than steps of indices, and indices; None without."""
+    shape, found = checked.shapes[path], None
+    for level in list_levels(checked, path):
+        lengths = checked.shapes[level]
+        if len(lengths) != len(shape) or not all(lengths):
+            continue
+        factors = [round(length / cells) for length, cells in zip(shape, lengths, strict=True)]
+        steps = [each.step if axis in shown else 1 for axis, each in enumerate(ranges)]
+        if all(1 <= factor <= step for factor, step in zip(factors, steps, strict=True)):
+            found = (
+                level,
+                tuple(
+                    range(each.start // factor, min(-(-each.stop // factor), length), max(1, each.step // factor))
+                    for each, factor, length in zip(ranges, factors, lengths, strict=True)
+                ),
+            )
+    return found
 
 
 def _scale(query: Mapping[str, str]) -> Scale:

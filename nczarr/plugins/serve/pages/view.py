@@ -76,13 +76,14 @@ def _form(opened: CachedDataset, view: PlaneView, form: str) -> tuple[str, bytes
 
 def _read_view(checked: Checked, view: PlaneView) -> ViewedValues:
     """Read the values of a plane, decoded, NaN where missing, with statistics and coordinates."""
-    decoding = physical(checked, view.path)
-    stored = read(checked, view)
+    drawn = view.drawn
+    decoding = physical(checked, drawn.path)
+    stored = read(checked, drawn)
     values, absent = decoding.mask(stored)
     statistics = dict(_statistics(values[~absent], int(absent.sum()), values.size))
     floats = values.astype("f8")
     floats[absent] = np.nan
-    axes = [None if each is None else axis_of(checked, view, each) for each in (view.x, view.y)]
+    axes = [None if each is None else axis_of(checked, drawn, each) for each in (view.x, view.y)]
     return ViewedValues(view, decoding, floats, statistics, *axes)
 
 
@@ -110,6 +111,7 @@ def _describe_members(seen: ViewedValues) -> dict[str, Any]:
         "variable": show(view.path),
         "title": show(seen.physical.axis),
         "decimated": view.decimated,
+        **({} if view.level is None else {"level": show(view.level[0])}),
         "shape": list(seen.values.shape),
         "values": _json(seen.values),
         "statistics": seen.statistics,
@@ -232,8 +234,10 @@ def _describe_picture(opened: CachedDataset, seen: ViewedValues) -> dict[str, An
             if seen.y is None
             else chart.plane(seen.x, seen.y, seen.values, view.scale, seen.physical.axis, label)
         )
-    steps = [(axis, view.ranges[axis].step) for axis in view.shown if view.ranges[axis].step > 1]
+    ranges = view.drawn.ranges
+    steps = [(axis, ranges[axis].step) for axis in view.shown if ranges[axis].step > 1]
     return {
+        "level": None if view.level is None else names.readable(view.level[0]),
         "value": _with_units(seen.physical, float(seen.values[()])) if seen.x is None else None,
         "chart": drawn,
         "address": _address(opened, view),

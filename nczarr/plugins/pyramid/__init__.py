@@ -1,0 +1,1 @@
+"""Overviews of arrays: pyramids with the metadata of GeoZarr and OME-Zarr."""
