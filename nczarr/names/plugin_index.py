@@ -132,9 +132,10 @@ class Plugin(NamedTuple):
     data_checks: Mapping[str, str] = NOTHING
     """The check of all data, by the word of `check --NAME`: a function `(Checked, CheckRequest, Report)`."""
     expansions: Mapping[str, str] = NOTHING
-    """Functions `(Checked, Source | Store, Report, Options) -> Checked | None`, by the attribute that marks variables.
+    """Functions `(Checked, Source | Store, Report, Options) -> Checked | None`, by their mark.
 
-    They return the dataset with the arrays that such variables stand for, or report why not.
+    They return the dataset with what marked members stand for, or report why not. A mark is the name of an attribute
+    of groups or variables, or of a group of the root.
     """
     declarations: Mapping[str, DeclarationRow] = NOTHING
     """Conventions that targets declare, by the word of `--declare`."""

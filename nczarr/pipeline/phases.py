@@ -124,15 +124,19 @@ def read(
 
 
 def _expand(checked: Checked, source: Source | Store, report: Report, options: Options) -> Checked | None:
-    """Return a dataset with the arrays of its aggregation variables; None after an error. Reports kept-aggregation."""
-    if not any(attribute.name == AGGREGATED for node in checked.variables.values() for attribute in node.attributes):
-        return checked
-    place = plugin_index.find_place("expansion", AGGREGATED)
-    if place is None:
-        text = "no plugin of this installation reads aggregation variables as the arrays that they stand for: "
-        report.warning("kept-aggregation", text + "they are kept as they are stored")
-        return checked
-    expanded: Checked | None = registry.load(place)(checked, source, report, options)
+    """Return a dataset with what its marked members stand for; None after an error. Reports kept-aggregation."""
+    nodes = (*checked.groups.values(), *checked.variables.values())
+    marks = {attribute.name for node in nodes for attribute in node.attributes}
+    marks.update(group.name for group in checked.dataset.groups)
+    expanded: Checked | None = checked
+    for mark in dict.fromkeys((AGGREGATED, *plugin_index.list_offered("expansion"))):
+        if mark in marks and expanded is not None:
+            place = plugin_index.find_place("expansion", mark)
+            if place is None:
+                text = "no plugin of this installation reads aggregation variables as the arrays that they stand for: "
+                report.warning("kept-aggregation", text + "they are kept as they are stored")
+            else:
+                expanded = registry.load(place)(expanded, source, report, options)
     return expanded
 
 

@@ -1,0 +1,237 @@
+"""Dimensions of an HDF-EOS5 file with the names of StructMetadata, in place of names that a reader made up.
+
+    StructMetadata.N ─ read_structures ─> fields with names ─ name_dimensions ─> dimensions of swaths, grids, …
+
+A dimension belongs to the group of its structure, `/HDFEOS/SWATHS/O3/nTimes`, and all fields of the structure share it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from itertools import zip_longest
+from typing import Any
+
+from nczarr.ast.rectilinear import varies
+from nczarr.plugins.hdfeos.struct_metadata import Structure, read_structures
+from nczarr.sdk import (
+    Checked,
+    CompileError,
+    Diagnostic,
+    Dimension,
+    Group,
+    Options,
+    Report,
+    Severity,
+    Source,
+    Store,
+    Variable,
+    map_groups,
+    names,
+    read_outer,
+    tables,
+)
+
+OPTION = "hdfeos.dimensions"
+"""Storage option: `named` (default), or `phony` for the names of libnetcdf."""
+
+CODE = "mismatched-dimension"
+
+INFORMATION = names.fqn(("HDFEOS INFORMATION",))
+"""FQN of the group with the description of the file."""
+
+LISTED = 8
+"""Maximum places in a message."""
+
+_PHONY = re.compile(r"phony_dim_\d+", re.ASCII)
+_PART = re.compile(r"StructMetadata\.(\d{1,9})", re.ASCII)
+_POINTER = re.compile(r"BCKPOINTER:(\d+)->\d+", re.ASCII)
+_INDEX_MAP = "_INDEXMAP:"
+
+Reference = str | int
+"""Dimension of an axis: its FQN, or the length of one without a name."""
+
+
+def name_dimensions(checked: Checked, source: Source | Store, report: Report, options: Options) -> Checked | None:
+    """Return the dataset with named dimensions; None after an error.
+
+    Reports mismatched-dimension, and adapted-form for dimensions that only some fields can extend. Raises OSError.
+    """
+    value = options.run.storage.of("source").get(OPTION, "named")
+    if value not in ("named", "phony"):
+        report.error("invalid-option", f"the storage option `{OPTION}` must be `named` or `phony`, not {value!r}")
+        return None
+    text = None if value == "phony" else _read_text(checked, report)
+    if not text:
+        return checked
+    renaming = _Renaming(checked, report)
+    for structure in read_structures(text):
+        renaming.add(structure)
+    return renaming.apply()
+
+
+def _read_text(checked: Checked, report: Report) -> str | None:
+    """Return the joined parts of StructMetadata; None if a part cannot be read."""
+    parts = {path: _PART.fullmatch(names.last(path)) for path in checked.variables if names.parent(path) == INFORMATION}
+    numbers = {int(part[1]): path for path, part in parts.items() if part is not None}
+    pieces = []
+    for _, path in sorted(numbers.items()):
+        try:
+            values = read_outer(checked, path, [slice(None)] * len(checked.shapes[path]))
+        except CompileError as error:
+            text = f"`{path}` cannot be read: {error.diagnostics[0].message}"
+            report.warning(CODE, text, helps=["the dimensions keep the names of the netCDF library"])
+            return None
+        pieces.append(b"".join(_to_bytes(one) for one in values.reshape(-1).tolist()).partition(b"\0")[0])
+    return b"".join(pieces).decode("utf-8", "replace")
+
+
+def _to_bytes(value: Any) -> bytes:
+    """Return a text or char as bytes."""
+    return value.encode() if isinstance(value, str) else value if isinstance(value, bytes) else b""
+
+
+class _Renaming:
+    """Named dimensions of the fields of a dataset."""
+
+    def __init__(self, checked: Checked, report: Report) -> None:
+        self._checked = checked
+        self._report = report
+        self._names: dict[str, list[Reference]] = {}
+        """Dimensions of each changed variable."""
+        self._new: dict[str, int] = {}
+        """Length of each new dimension by FQN."""
+
+    def add(self, structure: Structure) -> None:
+        """Name the dimensions of the fields of a structure."""
+        scope = names.fqn(structure.path)
+        if scope not in self._checked.groups:
+            return
+        places: list[str] = []
+        for field in structure.fields:
+            path = names.fqn(field.path)
+            if path in self._checked.variables:
+                places += self._name_axes(path, scope, field.names, structure.lengths)
+        for path, axis_names in self._list_levels(structure):
+            places += self._name_axes(path, scope, axis_names, {})
+        self._name_others(scope, structure.lengths)
+        if places:
+            text = f"dimensions of `{scope}` do not fit StructMetadata: {names.list_first(places, LISTED)}"
+            self._report.warning(CODE, text, helps=["these axes keep the names of the netCDF library"])
+
+    def _list_levels(self, structure: Structure) -> Iterator[tuple[str, tuple[str, ...]]]:
+        """Yield the tables of a point with a name of their dimension, that of the level; and pointers of records."""
+        of_records = [f"{level}_records" for level in structure.levels]
+        for level, name in zip(structure.levels, of_records, strict=True):
+            path = names.fqn((*structure.path, "Data", level))
+            if path in self._checked.variables:
+                yield path, (name,)
+        for path in self._checked.variables:
+            found = _POINTER.fullmatch(names.last(path))
+            if found and names.parent(path) == names.fqn((*structure.path, "Linkage")):
+                number = int(found[1]) if len(found[1]) < 4 else len(of_records)
+                yield from ((path, (name,)) for name in of_records[number : number + 1])
+
+    def _name_axes(self, path: str, scope: str, axis_names: tuple[str, ...], lengths: Mapping[str, int]) -> list[str]:
+        """Name the axes of a variable; return descriptions of those that do not fit."""
+        shape, variable = self._checked.shapes[path], self._checked.variables[path]
+        if len(axis_names) > len(shape):
+            return [f"`{path}` has {len(shape)} dimensions, not {len(axis_names)}"]
+        dimensions, misfits = list(variable.dimensions), []
+        for axis, name in enumerate(axis_names):
+            if not self._is_phony(dimensions[axis]):
+                continue
+            fqn, declared = names.join(scope, name), lengths.get(name, 0)
+            present = self._checked.dimensions.get(fqn)
+            known = present.size if present is not None else self._new.get(fqn, declared if declared > 0 else None)
+            problem = names.name_problem(name)
+            if problem is not None or fqn in self._checked.groups or fqn in self._checked.types:
+                misfits.append(f"`{path}`, axis {axis}: the name {name!r} {problem or 'is that of a group or type'}")
+            elif known not in (None, shape[axis]):
+                misfits.append(f"`{path}`, axis {axis}, has {shape[axis]} cells, `{name}` has {known}")
+            else:
+                dimensions[axis] = fqn
+                if present is None:
+                    self._new.setdefault(fqn, shape[axis])
+        self._names[path] = dimensions
+        return misfits
+
+    def _name_others(self, scope: str, lengths: Mapping[str, int]) -> None:
+        """Name axes of fields that the text does not list: other names of fields, and index maps.
+
+        An axis without a name of its own shares the phony dimension of other fields of its group; it follows them
+        if they have one name.
+        """
+        of_phony: dict[Reference, set[Reference]] = {}
+        below = [path for path in self._checked.variables if path.startswith(f"{scope}/")]
+        for path in below:
+            for old, new in zip(self._checked.variables[path].dimensions, self._names.get(path, ()), strict=False):
+                of_phony.setdefault(old, set()).add(new)
+        for path in below:
+            if path in self._names:
+                continue
+            if names.last(path).startswith(_INDEX_MAP):
+                name = names.last(path)[len(_INDEX_MAP) :].partition(",")[0]
+                self._name_axes(path, scope, (name,), lengths)
+                continue
+            old_dimensions = self._checked.variables[path].dimensions
+            news = [of_phony.get(old, {old}) if isinstance(old, str) else {old} for old in old_dimensions]
+            pairs = zip(old_dimensions, news, strict=True)
+            self._names[path] = [next(iter(new)) if len(new) == 1 else old for old, new in pairs]
+
+    def _is_phony(self, reference: Reference) -> bool:
+        """Return whether the name of a dimension was made up by a reader, or it has none."""
+        return isinstance(reference, int) or _PHONY.fullmatch(names.last(reference)) is not None
+
+    def apply(self) -> Checked:
+        """Return the dataset with the new dimensions, without those that no variable uses any more."""
+        if not self._new:
+            return self._checked
+        before = {one for node in self._checked.variables.values() for one in node.dimensions}
+        references = {path: self._names.get(path, node.dimensions) for path, node in self._checked.variables.items()}
+        unused = before - {one for dimensions in references.values() for one in dimensions}
+        unlimited = self._find_unlimited(references)
+
+        def change(path: str, group: Group) -> dict[str, Any]:
+            """Return the variables and dimensions of a group."""
+            kept = tuple(node for node in group.dimensions if names.join(path, node.name) not in unused)
+            added = tuple(
+                Dimension(name=names.last(fqn), size=length, unlimited=fqn in unlimited)
+                for fqn, length in self._new.items()
+                if names.parent(fqn) == path
+            )
+            variables = tuple(self._change(names.join(path, node.name), node, unlimited) for node in group.variables)
+            return {"dimensions": (*kept, *added), "variables": variables}
+
+        dataset = map_groups(self._checked.dataset, change)
+        return self._checked._replace(dataset=dataset, **tables(dataset)._asdict())
+
+    def _change(self, path: str, node: Variable, unlimited: set[str]) -> Variable:
+        """Return a variable with its new dimensions. Chunks of those that became fixed are not longer than they are."""
+        if path not in self._names:
+            return node
+        storage = node.storage
+        if storage.chunks is not None and not varies(storage.chunks):
+            ends = [self._new[one] if one in self._new and one not in unlimited else None for one in self._names[path]]
+            pairs = zip_longest(storage.chunks, ends[: len(storage.chunks)])
+            chunks = tuple(chunk if end is None else min(chunk, max(1, end)) for chunk, end in pairs)
+            storage = storage if chunks == storage.chunks else storage.model_copy(update={"chunks": chunks})
+        return node.model_copy(update={"dimensions": tuple(self._names[path]), "storage": storage})
+
+    def _find_unlimited(self, references: Mapping[str, Any]) -> set[str]:
+        """Return the new dimensions along which every variable can grow. Reports those that some can extend."""
+        can_grow: dict[str, set[bool]] = {}
+        places: dict[str, list[str]] = {}
+        for path, dimensions in references.items():
+            for old, new in zip(self._checked.variables[path].dimensions, dimensions, strict=True):
+                if new in self._new and old != new:
+                    grows = isinstance(old, str) and self._checked.dimensions[old].unlimited
+                    can_grow.setdefault(new, set()).add(grows)
+                    if grows:
+                        places.setdefault(new, []).append(path)
+        for fqn in places:
+            if False in can_grow[fqn]:
+                text = f"`{fqn}` is a fixed dimension, although some fields can grow: "
+                listed = names.list_first(places[fqn], LISTED)
+                self._report.add(Diagnostic("adapted-form", Severity.NOTE, text + listed))
+        return {fqn for fqn, each in can_grow.items() if each == {True}}
