@@ -117,10 +117,11 @@ def read(
         from nczarr.pipeline.legal_names import restore_names
 
         checked = restore_names(checked)
-    if checked.omitted:
-        checked = omissions.name_source(checked, source.name if isinstance(source, Source) else source.path)
-        omissions.announce(checked, report)
-    return checked if options.reading.aggregation == "keep" else _expand(checked, source, report, options)
+    expanded = checked if options.reading.aggregation == "keep" else _expand(checked, source, report, options)
+    if expanded is not None and expanded.omitted:
+        expanded = omissions.name_source(expanded, source.name if isinstance(source, Source) else source.path)
+        omissions.announce(expanded, report)
+    return expanded
 
 
 def _expand(checked: Checked, source: Source | Store, report: Report, options: Options) -> Checked | None:

@@ -71,6 +71,7 @@ OFFERS: dict[str, tuple[str, ...]] = {
     "icechunk": ("format icechunk", "location icechunk", "folder snapshots"),
     "languages": ("language cdl", "language notation"),
     "lsp": ("command lsp",),
+    "matlab": ("expansion MATLAB_class",),
     "ncstream": ("format ncstream", "name ncstream", "location cdmremote", "codes"),
     "notebook": ("representation group", "representation variable"),
     "opendap": (

@@ -1,0 +1,84 @@
+"""Objects of a MATLAB file, and the references to them, which its cells are.
+
+A reference of HDF5 has the address of an object, relative to the user block. MATLAB puts the objects into `/#refs#`.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from nczarr import names
+from nczarr.arrays.sources.strided import FileBytes
+from nczarr.formats.netcdf4.header.datatypes import REFERENCE
+from nczarr.formats.netcdf4.header.file_objects import FileObject, LinkedFiles
+from nczarr.formats.netcdf4.header_model import DEEPEST, ask_library
+from nczarr.formats.netcdf4.stored_variable import StoredVariable, sources
+from nczarr.sdk import NDArray, OpaqueType, np
+
+_REFERENCE = "/reference"
+"""Type of references in place of their own, which the tree does not have."""
+
+
+class ReferenceArray(NamedTuple):
+    """Array of references."""
+
+    shape: tuple[int, ...]
+    """Shape in MATLAB."""
+    paths: list[str | None]
+    """Object of each element, the first index fastest; None for no object of the file."""
+
+
+class FileObjects:
+    """Objects of a file by path. It raises UnreadableHeaderError and OSError when it is made."""
+
+    def __init__(self, path: str, name: str) -> None:
+        self._bytes = FileBytes.at(path, name)
+        self._table = LinkedFiles(path, ask_library).table
+        self.members: dict[str, list[str]] = {}
+        """Names of the members of each group, by its path."""
+        self._references: dict[str, tuple[tuple[str, ...], FileObject]] = {}
+        self._paths: dict[int, str] = {}
+        self._walk(self._table.root, (), ())
+
+    def _walk(self, address: int, place: tuple[str, ...], above: tuple[int, ...]) -> None:
+        """Record an object and all below it. Each object has the first of its paths."""
+        if address in self._paths or len(above) > DEEPEST or address not in self._table.objects:
+            return
+        path, one = names.fqn(place), self._table.objects[address]
+        self._paths[address] = path
+        if one.dataset is not None and one.dataset.type.family == REFERENCE and one.dataset.type.size == 8:
+            self._references[path] = place, one
+        if one.links is not None:
+            hard = {
+                link.name.decode("utf-8", "surrogateescape"): link.address
+                for link in one.links.values()
+                if link.is_hard
+            }
+            self.members[path] = list(hard)
+            for name, target in hard.items():
+                self._walk(target, (*place, name), (*above, address))
+
+    @property
+    def reference_arrays(self) -> frozenset[str]:
+        """Paths of the datasets with references."""
+        return frozenset(self._references)
+
+    def class_of(self, path: str) -> str | None:
+        """Return the class of a dataset with references; None for a field of an array of structs."""
+        values = (one.data for one in self._references[path][1].attributes if one.name == "MATLAB_class")
+        value = next(values, None)
+        return None if value is None else value.partition(b"\0")[0].decode("utf-8", "replace")
+
+    def read_references(self, path: str) -> ReferenceArray:
+        """Return the references of a dataset. Raises OSError, CompileError."""
+        place, one = self._references[path]
+        assert one.dataset is not None
+        info = one.dataset.info._replace(dtype="|V8")
+        extent = info.extent or ()
+        types: dict[str, Any] = {_REFERENCE: OpaqueType(name="reference", size=8)}
+        stored = StoredVariable(
+            self._bytes, place[:-1], place[-1], _REFERENCE, types, extent, None, None, one.dataset.type, info.filters
+        )
+        values = sources(stored, info)[""].read(tuple(slice(0, length) for length in extent))
+        addresses: NDArray[Any] = np.ascontiguousarray(values).view("<u8")
+        return ReferenceArray(extent[::-1], [self._paths.get(address) for address in addresses.reshape(-1).tolist()])
