@@ -59,7 +59,7 @@ def name_dimensions(checked: Checked, source: Source | Store, report: Report, op
     """
     value = options.run.storage.of("source").get(OPTION, "named")
     if value not in ("named", "phony"):
-        report.error("invalid-option", f"the storage option `{OPTION}` must be `named` or `phony`, not {value!r}")
+        report.error("bad-url", f"the storage option `{OPTION}` must be `named` or `phony`, not {value!r}")
         return None
     text = None if value == "phony" else _read_text(checked, report)
     if not text:

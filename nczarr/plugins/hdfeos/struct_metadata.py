@@ -16,7 +16,9 @@ FOLDERS = {"Swath": "SWATHS", "Grid": "GRIDS", "Point": "POINTS", "Za": "ZAS"}
 FIELDS = {"GeoField": "Geolocation Fields", "ProfileField": "Profile Fields", "DataField": "Data Fields"}
 """Group of HDF5 in a structure by group of ODL."""
 
-_STATEMENT = re.compile(r"""(?P<key>[A-Za-z_]\w*)[ \t]*=\s*(?P<value>"[^"]*"|\([^)]*\)|[^\s"(]\S*)|^\s*END\s*$""", re.M)
+_STATEMENT = re.compile(
+    r"""(?P<key>[A-Za-z_]\w*)[ \t]*=\s*(?P<value>"[^"]*"|\([^)]*\)|[^\s"(]\S*)|^\s*END\s*$""", re.MULTILINE
+)
 _WORD = re.compile(r'"([^"]*)"')
 
 

@@ -5,6 +5,7 @@ A reference of HDF5 has the address of an object, relative to the user block. MA
 
 from __future__ import annotations
 
+import math
 from typing import Any, NamedTuple
 
 from nczarr import names
@@ -13,10 +14,13 @@ from nczarr.formats.netcdf4.header.datatypes import REFERENCE
 from nczarr.formats.netcdf4.header.file_objects import FileObject, LinkedFiles
 from nczarr.formats.netcdf4.header_model import DEEPEST, ask_library
 from nczarr.formats.netcdf4.stored_variable import StoredVariable, sources
-from nczarr.sdk import NDArray, OpaqueType, np
+from nczarr.sdk import CompileError, Diagnostic, NDArray, OpaqueType, Severity, np
 
 _REFERENCE = "/reference"
 """Type of references in place of their own, which the tree does not have."""
+
+MOST = 1 << 22
+"""Maximum references of a dataset."""
 
 
 class ReferenceArray(NamedTuple):
@@ -38,6 +42,8 @@ class FileObjects:
         """Names of the members of each group, by its path."""
         self._references: dict[str, tuple[tuple[str, ...], FileObject]] = {}
         self._paths: dict[int, str] = {}
+        self._read: dict[str, ReferenceArray] = {}
+        """Arrays that were read: several cells may lead to one."""
         self._walk(self._table.root, (), ())
 
     def _walk(self, address: int, place: tuple[str, ...], above: tuple[int, ...]) -> None:
@@ -71,10 +77,17 @@ class FileObjects:
 
     def read_references(self, path: str) -> ReferenceArray:
         """Return the references of a dataset. Raises OSError, CompileError."""
-        place, one = self._references[path]
+        if path not in self._read:
+            self._read[path] = self._read_array(path, *self._references[path])
+        return self._read[path]
+
+    def _read_array(self, path: str, place: tuple[str, ...], one: FileObject) -> ReferenceArray:
         assert one.dataset is not None
         info = one.dataset.info._replace(dtype="|V8")
         extent = info.extent or ()
+        if math.prod(extent) > MOST:
+            text = f"`{path}` has {math.prod(extent):,} references; at most {MOST:,} are read"
+            raise CompileError([Diagnostic("unreadable-file", Severity.ERROR, text)])
         types: dict[str, Any] = {_REFERENCE: OpaqueType(name="reference", size=8)}
         stored = StoredVariable(
             self._bytes, place[:-1], place[-1], _REFERENCE, types, extent, None, None, one.dataset.type, info.filters

@@ -15,7 +15,7 @@ from typing import Any
 
 from nczarr.arrays.values.elements import declare_type
 from nczarr.ast.plain import plain
-from nczarr.plugins.matlab.arrays import ENCODINGS, GatheredCells, ReversedArray, TextRows
+from nczarr.plugins.matlab.arrays import GatheredCells, ReversedArray, TextRows
 from nczarr.plugins.matlab.references import FileObjects
 from nczarr.sdk import (
     ArraySource,
@@ -25,6 +25,7 @@ from nczarr.sdk import (
     CompoundType,
     Constant,
     Dataset,
+    Diagnostic,
     Dimension,
     Field,
     Group,
@@ -32,6 +33,7 @@ from nczarr.sdk import (
     Omission,
     Options,
     Report,
+    Severity,
     Source,
     Storage,
     Store,
@@ -40,7 +42,6 @@ from nczarr.sdk import (
     Variable,
     check,
     descr,
-    itemsize,
     names,
 )
 
@@ -60,8 +61,8 @@ EMPTY = "canonical empty"
 """Class of `[]` in a cell."""
 
 NUMBERS = {
-    EMPTY: "double", "double": "double", "single": "float", "int8": "byte", "uint8": "ubyte", "int16": "short", "uint16": "ushort",
-    "int32": "int", "uint32": "uint", "int64": "int64", "uint64": "uint64", "logical": "ubyte",
+    EMPTY: "double", "double": "double", "single": "float", "int8": "byte", "uint8": "ubyte", "int16": "short",
+    "uint16": "ushort", "int32": "int", "uint32": "uint", "int64": "int64", "uint64": "uint64", "logical": "ubyte",
 }  # fmt: skip
 """Type of the tree by class of MATLAB."""
 
@@ -71,8 +72,14 @@ COMPLEX = {"double": "complex128", "float": "complex64"}
 HANDLE, OPAQUE_OBJECT = 1, 3
 """Values of `MATLAB_object_decode` of function handles, and of objects in `/#subsystem#`."""
 
-MOST = 1 << 20
+MOST = 1 << 18
 """Maximum groups and variables of a workspace: references may lead to one object many times."""
+
+MOST_DIMENSIONS = 64
+"""Maximum dimensions of an empty array."""
+
+UNITS = {"ubyte": 1, "ushort": 2, "uint": 4}
+"""Bytes of a code unit by the type of characters."""
 
 DEEPEST = 60
 """Maximum nesting of structs and cells."""
@@ -136,6 +143,8 @@ class _WorkspaceReader:
         self._parts: dict[str, dict[str, ArraySource]] = {}
         self._omitted: list[Omission] = []
         self._count = 0
+        self._above: list[str] = []
+        """Objects that contain the one that is added."""
 
     def read(self, report: Report) -> Checked | None:
         """Return the workspace. Raises OSError, CompileError."""
@@ -155,8 +164,14 @@ class _WorkspaceReader:
         """Add an object of the file to a group, under a name."""
         place = names.join(target.path, name)
         self._count += 1
-        if self._count > MOST or depth > DEEPEST:
-            self._omit(place, "is beyond the limits of groups: 60 levels and 1,048,576 items")
+        if self._count > MOST:
+            text = (
+                f"the cells and structs of the file have more than {MOST:,} items, or lead to the same ones many times"
+            )
+            raise CompileError([Diagnostic("unreadable-file", Severity.ERROR, text)])
+        if path in self._above or depth > DEEPEST:
+            reason = "contains itself" if path in self._above else f"is nested deeper than {DEEPEST}"
+            self._omit(place, reason)
             return
         problem = names.name_problem(name)
         if problem is not None:
@@ -177,7 +192,7 @@ class _WorkspaceReader:
             )
         elif isinstance(node, Group):
             self._add_group(target, name, path, node, depth)
-        elif _number(node.attributes, "MATLAB_empty"):
+        elif self._is_empty(path, node):
             self._add_empty(target, name, path, node, class_name)
         else:
             self._add_array(target, name, path, node, class_name)
@@ -211,11 +226,13 @@ class _WorkspaceReader:
         if self._gather(target, name, references.shape, references.paths, attributes):
             return
         below = _Members(names.join(target.path, name))
+        self._above.append(path)
         for number, element in enumerate(references.paths, 1):
             if element is None:
                 self._omit(names.join(below.path, str(number)), "is a reference without an object")
             else:
                 self._add(below, str(number), element, depth + 1)
+        self._above.pop()
         target.groups.append(below.to_group([*attributes, _size(references.shape)]))
 
     def _gather(
@@ -229,12 +246,14 @@ class _WorkspaceReader:
                 return False
             class_name = _text(node.attributes, "MATLAB_class")
             classes.add(class_name)
-            is_empty = bool(_number(node.attributes, "MATLAB_empty"))
+            is_empty, source = self._is_empty(path or "", node), self._checked.parts.get(path or "", {}).get("")
             is_single = not is_empty and math.prod(self._checked.shapes[path or ""]) == 1
-            if class_name == "char" and (is_empty or self._is_row(path or "")):
-                cells.append(None if is_empty else TextRows(self._checked.parts[path or ""][""], scalar=True))
+            if class_name == "char" and is_empty:
+                cells.append(None)
+            elif class_name == "char" and source is not None and node.type in UNITS and self._is_row(path or ""):
+                cells.append(TextRows(source, scalar=True))
             elif class_name in NUMBERS and is_single and node.type == NUMBERS[class_name]:
-                cells.append(self._checked.parts[path or ""][""])
+                cells.append(source)
             else:
                 return False
         if len(classes) != 1:
@@ -273,7 +292,7 @@ class _WorkspaceReader:
         attributes = self._keep(node.attributes)
         if source is None:
             self._omit(names.join(target.path, name), "has values of a type that MATLAB does not have", "omitted-type")
-        elif class_name == "char" and len(shape) > 1 and itemsize(source.layout.dtype) in ENCODINGS:
+        elif class_name == "char" and len(shape) > 1 and node.type in UNITS:
             texts = TextRows(source, scalar=self._is_row(path))
             self._append(target, Variable(name=name, type="string"), texts.layout.shape, attributes, texts)
         elif class_name == "logical" and node.type == "ubyte":
@@ -338,6 +357,12 @@ class _WorkspaceReader:
             declared, storage = self._types.setdefault(own.name, own), Storage()
         path = names.join("/", declared.name)
         return Variable(name=name, type=path, storage=storage), descr(path, {path: declared})
+
+    def _is_empty(self, path: str, node: Variable) -> bool:
+        """Return whether a variable of the file is the shape of an array without elements."""
+        shape = self._checked.shapes[path]
+        is_shape = node.type in ("int64", "uint64") and len(shape) == 1 and 0 < shape[0] <= MOST_DIMENSIONS
+        return is_shape and bool(_number(node.attributes, "MATLAB_empty"))
 
     def _is_row(self, path: str) -> bool:
         """Return whether characters are one row."""
