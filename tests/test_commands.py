@@ -101,9 +101,20 @@ LISTS = {"digest.md"}
 """Pages that list the formats of all plugins."""
 
 
+OF_PLUGINS = {"hdf-eos.md": "hdfeos", "matlab.md": "matlab"}
+"""Pages about what one plugin does with files that are read without it too."""
+
+
+def _mark(page: Path) -> Any:
+    """Return the page as a parameter, with the mark of the plugins that it needs."""
+    if page.name in OF_PLUGINS:
+        return pytest.param(page, marks=pytest.mark.plugin(OF_PLUGINS[page.name]))
+    return pytest.param(page, marks=EVERY) if page.name in LISTS else page
+
+
 @pytest.mark.parametrize(
     "page",
-    [pytest.param(page, marks=EVERY) if page.name in LISTS else page for page in PAGES],
+    [_mark(page) for page in PAGES],
     ids=[page.relative_to(ROOT).as_posix() for page in PAGES],
 )
 def test_page(
@@ -114,7 +125,7 @@ def test_page(
     peer: Callable[[str], ModuleType],
 ) -> None:
     text = page.read_text(encoding="utf-8")
-    for name in re.findall(r"^>>> import (xarray|zarr)\b", text, re.MULTILINE):
+    for name in re.findall(r"^>>> import (xarray|zarr|h5py)\b", text, re.MULTILINE):
         peer(name)
     monkeypatch.chdir(tmp_path)
     (tmp_path / "samples").symlink_to(ROOT / "samples")

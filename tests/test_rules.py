@@ -69,6 +69,7 @@ BUILT_ON = {
     "nczarr.plugins.edit.zarr": "nczarr.formats.zarr",
     **dict.fromkeys(("nczarr.plugins.fmt.cdl", "nczarr.plugins.fmt.cdl_values"), "nczarr.formats.cdl"),
     "nczarr.plugins.fmt.notation": "nczarr.formats.notation",
+    "nczarr.plugins.matlab.references": "nczarr.formats.netcdf4",
     **dict.fromkeys(("nczarr.plugins.languages.cdl", "nczarr.plugins.languages.cdl_mentions"), "nczarr.formats.cdl"),
     "nczarr.plugins.languages.notation": "nczarr.formats.notation",
     "nczarr.plugins.languages.notation_mentions": "nczarr.formats.notation",

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from nczarr import registry
 from nczarr.arrays.execution.thread_pool import in_limits, limit
-from nczarr.ast.dataset import ORIGINAL_NAMES, building
+from nczarr.ast.dataset import ORIGINAL_NAMES, Group, Variable, building
 from nczarr.diagnostics.report import Report, Source
 from nczarr.diagnostics.secrets import show
 from nczarr.names import plugin_index
@@ -126,7 +126,7 @@ def read(
 
 def _expand(checked: Checked, source: Source | Store, report: Report, options: Options) -> Checked | None:
     """Return a dataset with what its marked members stand for; None after an error. Reports kept-aggregation."""
-    nodes = (*checked.groups.values(), *checked.variables.values())
+    nodes: tuple[Group | Variable, ...] = (*checked.groups.values(), *checked.variables.values())
     marks = {attribute.name for node in nodes for attribute in node.attributes}
     marks.update(group.name for group in checked.dataset.groups)
     expanded: Checked | None = checked

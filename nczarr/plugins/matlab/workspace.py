@@ -14,8 +14,15 @@ from collections.abc import Iterable
 from typing import Any
 
 from nczarr.arrays.values.elements import declare_type
-from nczarr.ast.plain import plain
 from nczarr.plugins.matlab.arrays import GatheredCells, ReversedArray, TextRows
+from nczarr.plugins.matlab.attributes import (
+    fields_attribute,
+    find_number,
+    find_text,
+    list_fields,
+    size_attribute,
+    text_attribute,
+)
 from nczarr.plugins.matlab.references import FileObjects
 from nczarr.sdk import (
     ArraySource,
@@ -23,7 +30,6 @@ from nczarr.sdk import (
     Checked,
     CompileError,
     CompoundType,
-    Constant,
     Dataset,
     Diagnostic,
     Dimension,
@@ -183,7 +189,10 @@ class _WorkspaceReader:
         node = self._checked.variables.get(path) or self._checked.groups.get(path)
         if node is None:
             return  # an omission of the reader names it
-        class_name, kind = _text(node.attributes, "MATLAB_class"), _number(node.attributes, "MATLAB_object_decode")
+        class_name, kind = (
+            find_text(node.attributes, "MATLAB_class"),
+            find_number(node.attributes, "MATLAB_object_decode"),
+        )
         if kind == HANDLE or class_name == "function_handle":
             self._omit(place, "is a function handle, which has no values", "omitted-type")
         elif kind == OPAQUE_OBJECT:
@@ -204,15 +213,15 @@ class _WorkspaceReader:
     def _add_group(self, target: _Members, name: str, path: str, node: Group, depth: int) -> None:
         """Add a struct, an array of structs, or a sparse matrix."""
         below = _Members(names.join(target.path, name))
-        members, fields = self._objects.members.get(path, []), _list_fields(node.attributes)
+        members, fields = self._objects.members.get(path, []), list_fields(node.attributes)
         ordered = [field for field in fields if field in members]
         for member in (*ordered, *(member for member in members if member not in fields)):
             self._add(below, member, names.join(path, member), depth + 1)
         attributes = self._keep(node.attributes)
         arrays = [names.join(path, member) for member in members]
         if arrays and all(array in self._objects.reference_arrays for array in arrays) and self._is_array(arrays):
-            attributes.append(_size(self._objects.read_references(arrays[0]).shape))
-        target.groups.append(below.to_group([*attributes, *_fields(fields)]))
+            attributes.append(size_attribute(self._objects.read_references(arrays[0]).shape))
+        target.groups.append(below.to_group([*attributes, *fields_attribute(fields)]))
 
     def _is_array(self, arrays: list[str]) -> bool:
         """Return whether the fields of a group are those of an array of structs: references without a class."""
@@ -222,7 +231,7 @@ class _WorkspaceReader:
         """Add a cell, or a field of an array of structs: as an array if all cells fit, else as a group."""
         references = self._objects.read_references(path)
         class_name = self._objects.class_of(path)
-        attributes = [] if class_name is None else [_of_text("MATLAB_class", class_name)]
+        attributes = [] if class_name is None else [text_attribute("MATLAB_class", class_name)]
         if self._gather(target, name, references.shape, references.paths, attributes):
             return
         below = _Members(names.join(target.path, name))
@@ -233,7 +242,7 @@ class _WorkspaceReader:
             else:
                 self._add(below, str(number), element, depth + 1)
         self._above.pop()
-        target.groups.append(below.to_group([*attributes, _size(references.shape)]))
+        target.groups.append(below.to_group([*attributes, size_attribute(references.shape)]))
 
     def _gather(
         self, target: _Members, name: str, shape: tuple[int, ...], paths: list[str | None], attributes: list[Attribute]
@@ -242,9 +251,9 @@ class _WorkspaceReader:
         classes, cells, element = set[str | None](), list[ArraySource | None](), None
         for path in paths:
             node = self._checked.variables.get(path or "")
-            if node is None or _number(node.attributes, "MATLAB_object_decode"):
+            if node is None or find_number(node.attributes, "MATLAB_object_decode"):
                 return False
-            class_name = _text(node.attributes, "MATLAB_class")
+            class_name = find_text(node.attributes, "MATLAB_class")
             classes.add(class_name)
             is_empty, source = self._is_empty(path or "", node), self._checked.parts.get(path or "", {}).get("")
             is_single = not is_empty and math.prod(self._checked.shapes[path or ""]) == 1
@@ -264,7 +273,7 @@ class _WorkspaceReader:
             variable, dtype = Variable(name=name, type="string"), "|O"
         else:
             variable, dtype = self._declare_number(name, class_name)
-            element = _of_text("MATLAB_class_of_cells", class_name)
+            element = text_attribute("MATLAB_class_of_cells", class_name)
         layout = Layout(dtype, shape, shape)
         cells_attributes = (*attributes, *(() if element is None else (element,)))
         self._append(target, variable, shape, cells_attributes, GatheredCells(layout, tuple(cells)))
@@ -282,9 +291,9 @@ class _WorkspaceReader:
             variable, _ = self._declare_number(name, class_name)
             self._append(target, variable, shape, attributes)
         else:  # a cell or struct; its fields have no values
-            fields = _fields(_list_fields(node.attributes))
+            fields = fields_attribute(list_fields(node.attributes))
             below = _Members(names.join(target.path, name))
-            target.groups.append(below.to_group([*attributes, _size(shape), *fields]))
+            target.groups.append(below.to_group([*attributes, size_attribute(shape), *fields]))
 
     def _add_array(self, target: _Members, name: str, path: str, node: Variable, class_name: str | None) -> None:
         """Add an array of numbers or characters."""
@@ -299,11 +308,11 @@ class _WorkspaceReader:
             variable, dtype = self._declare_number(name, class_name)
             self._append(target, variable, shape[::-1], attributes, ReversedArray(source, dtype))
         elif isinstance(self._checked.types.get(node.type), CompoundType):
-            variable, dtype = self._declare_complex(name, node)
-            if variable is None:
+            record, dtype = self._declare_complex(name, node)
+            if record is None:
                 self._omit(names.join(target.path, name), "has records that are not complex numbers", "omitted-type")
             else:
-                self._append(target, variable, shape[::-1], attributes, ReversedArray(source, dtype))
+                self._append(target, record, shape[::-1], attributes, ReversedArray(source, dtype))
         elif node.type in self._checked.types or node.type == "string":
             self._omit(
                 names.join(target.path, name),
@@ -342,10 +351,12 @@ class _WorkspaceReader:
 
     def _declare_complex(self, name: str, node: Variable) -> tuple[Variable | None, Any]:
         """Return a variable of complex numbers, and its dtype; None for other records."""
-        fields = getattr(self._checked.types[node.type], "fields", ())
-        if [field.name for field in fields] != ["real", "imag"] or fields[0].type != fields[1].type:
+        stored = self._checked.types[node.type]
+        fields = stored.fields if isinstance(stored, CompoundType) else ()
+        parts = {field.type for field in fields}
+        if [field.name for field in fields] != ["real", "imag"] or len(parts) != 1 or not parts <= {*NUMBERS.values()}:
             return None, None
-        part = fields[0].type
+        [part] = parts
         if part in COMPLEX:
             element = COMPLEX[part]
             declared, storage = (
@@ -362,7 +373,7 @@ class _WorkspaceReader:
         """Return whether a variable of the file is the shape of an array without elements."""
         shape = self._checked.shapes[path]
         is_shape = node.type in ("int64", "uint64") and len(shape) == 1 and 0 < shape[0] <= MOST_DIMENSIONS
-        return is_shape and bool(_number(node.attributes, "MATLAB_empty"))
+        return is_shape and bool(find_number(node.attributes, "MATLAB_empty"))
 
     def _is_row(self, path: str) -> bool:
         """Return whether characters are one row."""
@@ -373,45 +384,5 @@ class _WorkspaceReader:
         """Return the attributes that belong to the values; `[]` in a cell is a double."""
         types = self._checked.types
         kept = [one for one in attributes if one.name not in INTERNAL and one.value.type not in types]
-        is_empty = _text(kept, "MATLAB_class") == EMPTY
-        return [_of_text(one.name, "double") if is_empty and one.name == "MATLAB_class" else one for one in kept]
-
-
-def _of_text(name: str, text: str) -> Attribute:
-    """Return an attribute with a text."""
-    return Attribute(name=name, value=Constant.text(text.encode()))
-
-
-def _text(attributes: Iterable[Attribute], name: str) -> str | None:
-    """Return the text of an attribute; None without one."""
-    value = next((plain(one.value).value for one in attributes if one.name == name), None)
-    return value if isinstance(value, str) else None
-
-
-def _number(attributes: Iterable[Attribute], name: str) -> int:
-    """Return the number of an attribute; 0 without one."""
-    value = next((plain(one.value).value for one in attributes if one.name == name), 0)
-    return value if isinstance(value, int) else 0
-
-
-def _list_fields(attributes: Iterable[Attribute]) -> list[str]:
-    """Return the names of the fields of a struct, in MATLAB's order; empty if the file does not have them."""
-    constant = next((one.value for one in attributes if one.name == "MATLAB_fields"), None)
-    items = constant.data if constant is not None and isinstance(constant.data, tuple) else ()
-    return [
-        item.data.decode("utf-8", "replace")
-        for item in items
-        if isinstance(item, Constant) and isinstance(item.data, bytes)
-    ]
-
-
-def _fields(fields: list[str]) -> list[Attribute]:
-    """Return the attribute with the names of fields, in their order."""
-    return (
-        [Attribute(name="MATLAB_fields", value=Constant.strings(field.encode() for field in fields))] if fields else []
-    )
-
-
-def _size(shape: Iterable[int]) -> Attribute:
-    """Return the attribute with the size of an array of cells or structs."""
-    return Attribute(name="MATLAB_size", value=Constant.numbers("int64", shape))
+        is_empty = find_text(kept, "MATLAB_class") == EMPTY
+        return [text_attribute(one.name, "double") if is_empty and one.name == "MATLAB_class" else one for one in kept]

@@ -36,7 +36,8 @@ class Workspace:
 
     def number(self, group: Any, name: str, values: Any, class_name: str, **attributes: Any) -> Any:
         """Add an array of numbers, by its values as MATLAB shows them."""
-        return self.add(group, name, np.asarray(values).transpose(), class_name, **attributes)
+        dtype = {"single": "f4", "logical": "u1"}.get(class_name, class_name)
+        return self.add(group, name, np.asarray(values, dtype).transpose(), class_name, **attributes)
 
     def text(self, group: Any, name: str, *rows: str) -> Any:
         """Add a matrix of characters by its rows."""
