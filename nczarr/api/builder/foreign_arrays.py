@@ -51,18 +51,19 @@ def convert_foreign(data: Any, *, times: bool = False) -> ArrayData:
         return ArrayData(np.asarray(data))
     if not hasattr(data, "__array__"):
         return ArrayData(data)
-    if type(data).__module__.partition(".")[0] == "xarray" and hasattr(data, "data"):
+    has_labels = hasattr(data, "isna") or type(data).__module__.partition(".")[0] == "xarray"
+    if has_labels and hasattr(data, "data") and hasattr(data, "dims"):
         data = data.data
     if hasattr(data, "__dask_graph__"):
         if find_lazy(data) is not None:
             _refuse_dates(data.dtype, times=times)
             return ArrayData(data)
         data = _call(data, "compute")
-    if getattr(data, "null_count", 0):
+    if getattr(data, "null_count", 0) and str(getattr(data, "type", "")) not in ("string", "large_string"):
         raise UnsuitedValueError(
             "type-mismatch", f"`{type(data).__name__}` has missing items and no fill value for them"
         )
-    converted = _missing(data) or _convert(data)
+    converted = (_missing(data) if has_labels else None) or _convert(data)
     _refuse_dates(converted.values.dtype, times=times)
     return converted
 
@@ -152,18 +153,21 @@ def _columns(mask: Any) -> Any:
 
 
 def _missing(data: Any) -> ArrayData | None:
-    """Convert pandas data with a nullable dtype; missing items become masked, or None among texts."""
-    if "pandas" not in sys.modules or not hasattr(data, "isna") or not hasattr(data, "to_numpy"):
+    """Convert pandas data and objects of xarray with missing items, which become masked, or None among texts."""
+    if (pandas := sys.modules.get("pandas")) is None:
         return None
     dtypes = [data.dtype] if hasattr(data, "dtype") else list(getattr(data, "dtypes", ()))
-    if all(isinstance(dtype, np.dtype) for dtype in dtypes):
+    if all(isinstance(dtype, np.dtype) and dtype.kind not in "OT" for dtype in dtypes):
         return None
     for dtype in dtypes:
         if getattr(dtype, "kind", "") in ("M", "m"):
             raise UnsuitedValueError("type-mismatch", f"{dtype} is not a netCDF type", DATES)
-    missing = np.asarray(data.isna(), dtype=bool)
-    filled = np.array(data.to_numpy(dtype=object), dtype=object)
-    texts = any(isinstance(text, str | bytes) for text in filled[~missing])
+    missing = np.asarray(pandas.isna(data), dtype=bool)
+    filled = np.array(data, dtype=object)
+    texts = any(getattr(dtype, "type", None) is str for dtype in dtypes)
+    texts = texts or any(isinstance(text, str | bytes) for text in filled[~missing])
+    if not texts and all(isinstance(dtype, np.dtype) for dtype in dtypes) and (missing.all() or not missing.any()):
+        return None
     filled[missing] = None if texts else 0
     return ArrayData(_pack(filled), None if texts or not missing.any() else missing)
 

@@ -227,7 +227,7 @@ class Site:
                 self.error(*wrong)
             return names.normal(name)
         self.error("bad-name", f"{name!r} is not a name for {what}" if name != "" else f"the name of {what} is empty")
-        return "_"
+        return f"_{self.report.errors}"  # no other name is this one, so no duplicate is reported
 
     def count(self, number: object, low: int, code: str, what: str) -> int:
         """Return an integer from `low` to 2**63 - 1; reports other values and returns a valid one."""
