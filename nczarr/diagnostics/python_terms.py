@@ -1,7 +1,7 @@
 """Options of the command line in texts of diagnostics, as keyword arguments of the Python functions.
 
 A diagnostic names options as the command line spells them: `--allow-loss lost-mask`.
-A Python caller reads `allow_loss=["lost-mask"]`.
+A Python caller reads `allow_loss=["lost-mask"]`, and a call instead of a command.
 """
 
 from __future__ import annotations
@@ -14,11 +14,12 @@ from typing import NamedTuple
 class KeywordForm(Enum):
     """Form in which a keyword argument takes the value of an option."""
 
-    SWITCH = "{}=True"
-    TEXT = '{}="{}"'
-    LIST = '{}=["{}"]'
-    NUMBER = "{}={}"
-    MAPPING = '{}={{"{}": "{}"}}'
+    SWITCH, OFF = "True", "False"
+    TEXT, LIST, MAPPING = "a text", "a list of texts", "texts by name"
+    NUMBER = "a number, or lengths by name"
+    SLICES = "slices by name; the command line includes the last index"
+    VALUES = "values of coordinates by name"
+    WORDS = "no argument: the option is named in words"
 
 
 class Keyword(NamedTuple):
@@ -26,109 +27,135 @@ class Keyword(NamedTuple):
 
     name: str
     """Name of the argument, or of a field of `holder`."""
-    form: KeywordForm = KeywordForm.TEXT
+    form: KeywordForm
     """Form of its value."""
     holder: str = ""
     """Argument whose value has the field: `writing`, `following` or `limits`."""
 
 
+def _list_keywords(form: KeywordForm, options: str) -> dict[str, Keyword]:
+    """Return keyword arguments by option; `=` is before a name of another spelling, with its holder."""
+    pairs = [option.partition("=")[::2] for option in options.split()]
+    places = {option: (name or option.replace("-", "_")).rpartition(".") for option, name in pairs}
+    return {option: Keyword(name, form, holder) for option, (holder, _, name) in places.items()}
+
+
 KEYWORDS = {
-    "aggregation": Keyword("aggregation"),
-    "allow-loss": Keyword("allow_loss", KeywordForm.LIST),
-    "along": Keyword("along"),
-    "base": Keyword("base", holder="writing"),
-    "chunks": Keyword("chunks", KeywordForm.NUMBER),
-    "codec": Keyword("codecs"),
-    "consolidated": Keyword("consolidated", KeywordForm.SWITCH),
-    "dask": Keyword("dask"),
-    "declare": Keyword("declare"),
-    "decode-times": Keyword("decode_times", KeywordForm.SWITCH),
-    "delete": Keyword("delete", KeywordForm.LIST),
-    "dim": Keyword("dims"),
-    "discard": Keyword("discard", KeywordForm.SWITCH),
-    "duplicates": Keyword("duplicates"),
-    "embed": Keyword("embed", KeywordForm.NUMBER, "writing"),
-    "grid": Keyword("grid"),
-    "group": Keyword("groups", KeywordForm.LIST),
-    "header-pad": Keyword("header_pad"),
-    "inline": Keyword("inline", KeywordForm.NUMBER, "writing"),
-    "join": Keyword("join"),
-    "kind": Keyword("kind"),
-    "layout": Keyword("layout"),
-    "mask-fill": Keyword("mask_fill", KeywordForm.SWITCH),
-    "max-entries": Keyword("entries", KeywordForm.NUMBER, "limits"),
-    "max-output": Keyword("output", KeywordForm.NUMBER, "limits"),
-    "max-size": Keyword("max_size", KeywordForm.NUMBER),
-    "memory": Keyword("memory", KeywordForm.NUMBER),
-    "metadata": Keyword("metadata", holder="writing"),
-    "new-dim": Keyword("new_dim"),
-    "narrow": Keyword("narrow", KeywordForm.SWITCH),
-    "overwrite": Keyword("overwrite", KeywordForm.SWITCH),
-    "region": Keyword("region"),
-    "repack": Keyword("repack", KeywordForm.SWITCH),
-    "resume": Keyword("resume", KeywordForm.SWITCH),
-    "section": Keyword("sections", KeywordForm.LIST),
-    "shards": Keyword("shards"),
-    "sort": Keyword("sort", KeywordForm.SWITCH),
-    "source-jinja": Keyword("jinja", KeywordForm.SWITCH, "following"),
-    "source-root": Keyword("roots", KeywordForm.LIST, "following"),
-    "storage-option": Keyword("storage_options", KeywordForm.MAPPING),
-    "to": Keyword("format"),
-    "units": Keyword("units"),
-    "var": Keyword("variables", KeywordForm.LIST),
-    "verify": Keyword("verify", KeywordForm.SWITCH),
-    "virtual": Keyword("virtual", KeywordForm.SWITCH),
-    "zarr-names": Keyword("zarr_names"),
+    **_list_keywords(
+        KeywordForm.SWITCH,
+        "combine consolidated data decode-times discard dry-run mask-fill narrow overwrite relative=writing.relative "
+        "rename-illegal repack resume sort source-jinja=following.jinja tables unsorted verify virtual",
+    ),
+    **_list_keywords(KeywordForm.OFF, "no-coordinates=coordinates"),
+    **_list_keywords(
+        KeywordForm.TEXT,
+        "access aggregation along author base=writing.base codec=codecs dask declare duplicates for=readers "
+        "from=from_format grid header join kind layout message metadata=writing.metadata new-dim order region schema "
+        "scratch separator shards source-base=following.base source-target=following.target to=format undo undo-file "
+        "units zarr-names",
+    ),
+    **_list_keywords(
+        KeywordForm.NUMBER,
+        "chunks embed=writing.embed header-pad inline=writing.inline max-entries=limits.entries "
+        "max-output=limits.output max-size memory workers",
+    ),
+    **_list_keywords(
+        KeywordForm.LIST,
+        "allow-loss delete group=groups ignore keep pass=passes section=sections select source-root=following.roots "
+        "var=variables",
+    ),
+    **_list_keywords(KeywordForm.MAPPING, "define=definitions rename set=attributes storage-option=storage_options"),
+    **_list_keywords(KeywordForm.SLICES, "dim=dims"),
+    **_list_keywords(KeywordForm.VALUES, "sel"),
 }
 """Keyword arguments by option."""
 
-_COMMAND = re.compile(r"`nczarr [^`]*`")
+CALLS = frozenset({"append", "check", "combine", "convert", "diff", "digest", "edit", "info", "migrate", "rechunk"})
+"""Commands that are functions of the same name."""
+
+_PROSE = r"(?!--|(?:or|and|for|of|to|says)\b)"
+_VALUE = r"'[^'`]*'|(?!\()(?:[^\s`;',]|,(?=\S))*[^\s`;:.?!)',]"
 _OPTION = re.compile(
-    r"--(?P<name>[a-z][a-z-]*)"
-    r"(?P<value>[ =](?!--|or\b|and\b|for\b|of\b|to\b)[\w/.:=-]*\w(?: or nc\d)?)?"
-    r"(?P<next> (?=--))?"
+    rf"(?<![\w-])--(?P<name>[a-z][a-z-]*)(?P<value>[ =]{_PROSE}(?:{_VALUE})(?: or nc\d)?)?(?P<next> (?=--))?"
 )
+_COMMAND = re.compile(r"`nczarr (?P<verb>(?:refs )?[a-z]+)(?P<rest>(?: [^`]*)?)`")
+_SIZE = re.compile(r"(\d+)([KMG])iB")
 
 
 def in_python(text: str) -> str:
-    """Return a text with keyword arguments instead of options; whole command lines stay as they are.
+    """Return a text with keyword arguments instead of options, and calls instead of commands.
 
     Examples
     --------
     >>> in_python("read the rest with `--allow-loss lost-mask`")
     'read the rest with `allow_loss=["lost-mask"]`'
+    >>> in_python("convert it: `nczarr convert SRC DST --to zarr2`")
+    'convert it: `nczarr.convert(SRC, DST, format="zarr2")`'
     """
-    parts, end = [], 0
-    for command in _COMMAND.finditer(text):
-        parts += [_OPTION.sub(_keyword, text[end : command.start()]), command[0]]
-        end = command.end()
-    return "".join([*parts, _OPTION.sub(_keyword, text[end:])])
+    return _OPTION.sub(_keyword, _COMMAND.sub(_call, text)) if "--" in text or "`nczarr " in text else text
+
+
+def _call(command: re.Match[str]) -> str:
+    """Return a command as a call of the function of its name; a command that is none stays."""
+    verb = command["verb"].replace(" ", ".")
+    if verb.removeprefix("refs.") not in CALLS:
+        return command[0]
+    rest = command["rest"].replace(" --recover", "").replace(" -o ", " ")  # `edit` recovers what it opens
+    paths, dashes, options = rest.partition(" --")
+    words = [_text(word) for word in re.findall(r"'[^']*'|\S+", paths)]
+    return f"`nczarr.{verb}({', '.join([*words, *filter(None, [_OPTION.sub(_keyword, dashes + options).strip()])])})`"
 
 
 def _keyword(option: re.Match[str]) -> str:
-    """Return the keyword argument of an option, or the option itself if no function takes it."""
-    keyword = KEYWORDS.get(option["name"])
-    if keyword is None:
-        return option[0]
+    """Return the keyword argument of an option; an option that no function takes is named in words."""
+    keyword = KEYWORDS.get(option["name"], Keyword(option["name"], KeywordForm.WORDS))
     value, rest = (option["value"] or ""), ""
-    if keyword.form is KeywordForm.SWITCH:
+    if keyword.form in (KeywordForm.SWITCH, KeywordForm.OFF, KeywordForm.WORDS):
         value, rest = "", value
-    argument = _argument(keyword, value[1:])
+    argument = _argument(keyword, value[1:].strip("'"))
+    if keyword.holder:
+        argument = f"{keyword.holder}={keyword.holder.title()}({argument})"
     return argument + rest + (", " if option["next"] else "")
 
 
 def _argument(keyword: Keyword, value: str) -> str:
     """Return a keyword argument with a value; an upper-case value is a placeholder."""
-    if keyword.form is KeywordForm.SWITCH:
-        argument = KeywordForm.SWITCH.value.format(keyword.name)
-    elif not value:
-        argument = f"{keyword.name}="
-    elif keyword.form is KeywordForm.MAPPING:
-        argument = KeywordForm.MAPPING.value.format(keyword.name, *value.split("=", 1))
+    form, name = keyword.form, keyword.name
+    if form is KeywordForm.WORDS:
+        return f"option {name}"
+    if form in (KeywordForm.SWITCH, KeywordForm.OFF) or not value:
+        return f"{name}={form.value if form in (KeywordForm.SWITCH, KeywordForm.OFF) else ''}"
+    first, *others = value.split(" or ")
+    key, is_pair, item = first.partition("=")
+    if name == "sel" and "~" in first:
+        name, (key, is_pair, item) = "nearest", first.partition("~")
+    elif name == "attributes" and "@" not in key and item.isupper():
+        name = "templates"
+    if form is KeywordForm.LIST:
+        text = f"[{_text(first)}]"
+    elif is_pair and form is not KeywordForm.TEXT:
+        text = f'{{"{key}": {_item(item, form)}}}'
     else:
-        first, *others = value.split(" or ")
-        form = KeywordForm.NUMBER if value.isupper() and keyword.form is KeywordForm.TEXT else keyword.form
-        argument = form.value.format(keyword.name, first) + "".join(f' or "{each}"' for each in others)
-    if keyword.holder:
-        return f"{keyword.holder}={keyword.holder.title()}({argument})"
-    return argument
+        text = _item(first, form) if form is KeywordForm.NUMBER else _text(first)
+    return f"{name}={text}" + "".join(f" or {_text(each)}" for each in others)
+
+
+def _item(value: str, form: KeywordForm) -> str:
+    """Return the value of an option as Python's: a number, size, lengths, slice, or range of values."""
+    if (size := _SIZE.fullmatch(value)) is not None:
+        return f"{size[1]} << {10 * (1 + 'KMG'.index(size[2]))}"
+    bounds = value.split(":")
+    if form is KeywordForm.SLICES and len(bounds) > 1 and bounds[1].lstrip("-").isdigit():
+        return f"slice({', '.join([bounds[0], str(int(bounds[1]) + 1 or None), *bounds[2:]])})"
+    if form is KeywordForm.VALUES and len(bounds) == 2 and "T" not in value:
+        return f"({_item(bounds[0], form)}, {_item(bounds[1], form)})"
+    if form is KeywordForm.NUMBER and "," in value:
+        return f"({value.replace(',', ', ')})"
+    is_number = re.fullmatch(r"-?\d+(\.\d+)?(e[+-]?\d+)?", value) is not None and form is not KeywordForm.MAPPING
+    return value if is_number or value.startswith('"') else _text(value)
+
+
+def _text(value: str) -> str:
+    """Return a text as Python's literal; placeholders, upper-case words and an ellipsis, as they are."""
+    value = value.strip("'")
+    return value if not value.strip("…") or value.rstrip("…").isupper() else f'"{value}"'

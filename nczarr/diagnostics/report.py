@@ -236,7 +236,9 @@ class Diagnostic(NamedTuple):
     """Remedies."""
 
     def __repr__(self) -> str:
-        return f"{self.severity.value}[{self.code}]: {self.message}{_format_place(self.primary)}"
+        from nczarr.diagnostics.python_terms import in_python
+
+        return f"{self.severity.value}[{self.code}]: {in_python(self.message)}{_format_place(self.primary)}"
 
     def sort_key(self) -> tuple[str, str, int, int, str, str]:
         """Return the key by which diagnostics are sorted.
@@ -512,7 +514,7 @@ def _format_place(label: Label) -> str:
         if label.has_lines and label.span.source is not None:
             where = ":" + label.span.source.place(label.span.start)
         return f" (at {label.key}{where}{'#' + label.pointer if label.pointer else ''})"
-    if label.span.source is None:
+    if label.span.source is None or label.span.source.name.startswith("--"):  # the text of an option
         return ""
     if label.offset is not None:
         return f" (at {label.span.source.name}@{label.offset})"

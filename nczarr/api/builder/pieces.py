@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from nczarr import names
+from nczarr.api.builder.dtypes import NAMES
 from nczarr.ast import ATOMIC, Dimension, Storage, UserType
 from nczarr.ast.frozen import frozen
 from nczarr.diagnostics.report import CompileError, Diagnostic, Label, Report, Severity, Source, Span, suggest
@@ -201,13 +202,14 @@ class Site:
     def require_type(self, written: str, group: str) -> None:
         """Report a type that is neither atomic nor declared so far."""
         if written not in ATOMIC:
-            self.require("undefined-type", "type", written, group)
+            self.require("undefined-type", "type", written, group, (*ATOMIC, *NAMES))
 
-    def require(self, code: str, what: str, written: str, group: str) -> None:
+    def require(self, code: str, what: str, written: str, group: str, others: Iterable[str] = ()) -> None:
         """Report a name or path that means nothing declared so far."""
         table = self.declared.get(what, {})
         if not self.collects and look_up(written, group, table) is None:
-            helps = suggest(written, [path if written.startswith("/") else names.split(path)[-1] for path in table])
+            known = [path if written.startswith("/") else names.split(path)[-1] for path in table]
+            helps = suggest(written, [*known, *others])
             self.report.error(code, f"{what} `{written}` is not declared", caller(), helps=helps)
 
     def error(self, code: str, message: str, span: Span | None = None, helps: Iterable[str] = ()) -> None:

@@ -178,7 +178,7 @@ class NczarrBackendEntrypoint(BackendEntrypoint):
         following: Following = FOLLOWING,
         aggregation: Aggregation = "expand",
     ) -> xarray.Dataset:
-        """Open one group.
+        r"""Open one group.
 
         Parameters
         ----------
@@ -191,7 +191,7 @@ class NczarrBackendEntrypoint(BackendEntrypoint):
             Variables to leave out.
         group : str, optional
             Path of the group, below a given group, with names as they are (`/g r`) or
-            escaped as in a FQN (`/g\\ r`); default: the root group, or the given one.
+            escaped as in a FQN (`/g\ r`); default: the root group, or the given one.
         kind : str, optional
             Kind of netCDF file that the dataset must fit, in any spelling of `ncgen -k`.
         storage_options : Mapping, optional
