@@ -93,12 +93,7 @@ def __getattr__(name: str) -> Any:
         return sorted(name for name in __dir__() if ":" in (_place_of(name) or ""))
     place = _place_of(name)
     if place is None:
-        text = f"module 'nczarr' has no attribute {name!r}"
-        if not name.startswith("_") and name not in _list_modules():
-            from nczarr.diagnostics.report import hint
-
-            text += hint(name, __dir__())
-        raise AttributeError(text)
+        raise AttributeError(f"module 'nczarr' has no attribute {name!r}")
     module, _, attribute = place.partition(":")
     if not attribute:
         return import_module(module)

@@ -209,7 +209,7 @@ class GroupHandle(Hinting, Mapping[str, Any]):
         if key in self.checked.groups:
             return self._make_group(key)
         known = [*self.checked.variables, *(group for group in self.checked.groups if group != "/")]
-        raise KeyError(f"no variable or group {path!r}{hint(key, map(names.plain, known))}")
+        raise KeyError(f"no variable or group {path!r}{hint(key, known)}".replace("\\ ", " "))
 
     def __contains__(self, path: object) -> bool:
         try:

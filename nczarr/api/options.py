@@ -16,7 +16,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal, TypedDict, TypeVar, Unpack, cast
 
 from nczarr import names
-from nczarr.api.hints import hinted
+from nczarr.api.hints import add_hints
 from nczarr.ast.dataset import KIND_SPELLINGS
 from nczarr.diagnostics.secrets import StorageOptions
 from nczarr.options import PARTS, WHOLE, Aggregation, Following, Options, Writing, chunk_request
@@ -168,7 +168,7 @@ def takes(options: type) -> Callable[[Function], Function]:
             if parameter.kind is not inspect.Parameter.VAR_KEYWORD
         ]
 
-        check_options: Any = hinted(function, {*annotations, *(parameter.name for parameter in explicit)})
+        check_options: Any = add_hints(function, {*annotations, *(parameter.name for parameter in explicit)})
         check_options.__signature__ = signature.replace(parameters=[*explicit, *keywords])
         check_options.__doc__ = _document(function.__doc__ or "", annotations)
         return check_options  # type: ignore[no-any-return]
@@ -221,14 +221,8 @@ def options_from(**arguments: Unpack[ConvertOptions]) -> Options:
     chunks, shards, codecs = ({"": one} if isinstance(one, str) else cast("dict[str, Any]", one) for one in given)
     if kind is not None and str(kind) not in KIND_SPELLINGS:
         raise ValueError(f"{kind!r} is not a kind of netCDF file; use nc3, nc6, nc5, nc4 or nc7")
-    from nczarr.diagnostics.report import hint
-
-    for name, value in arguments.items():
-        annotation = getattr(ConvertOptions.__annotations__.get(name), "__forward_arg__", "")
-        choices = re.findall("'([^']+)'", annotation)
-        if choices and value is not None and value not in choices:
-            end = hint(str(value), choices, f"use {' or '.join(map(repr, choices))}")
-            raise ValueError(f"{name}={value!r} is not a value of this option{end}")
+    if arguments.get("declare") not in (None, "nz", "geo"):
+        raise ValueError(f"{arguments.get('declare')!r} is not a convention that a target declares; use 'nz' or 'geo'")
     for shape in shards.values():
         if isinstance(shape, str) and shape not in ("auto", "append", "none"):
             raise ValueError(f"{shape!r} is not a shape of shards; use auto, append, none or lengths")

@@ -7,19 +7,7 @@ A Python caller reads `allow_loss=["lost-mask"]`, and a call instead of a comman
 from __future__ import annotations
 
 import re
-from enum import Enum
 from typing import NamedTuple
-
-
-class KeywordForm(Enum):
-    """Form in which a keyword argument takes the value of an option."""
-
-    SWITCH, OFF = "True", "False"
-    TEXT, LIST, MAPPING = "a text", "a list of texts", "texts by name"
-    NUMBER = "a number, or lengths by name"
-    SLICES = "slices by name; the command line includes the last index"
-    VALUES = "values of coordinates by name"
-    WORDS = "no argument: the option is named in words"
 
 
 class Keyword(NamedTuple):
@@ -27,59 +15,43 @@ class Keyword(NamedTuple):
 
     name: str
     """Name of the argument, or of a field of `holder`."""
-    form: KeywordForm
-    """Form of its value."""
-    holder: str = ""
-    """Argument whose value has the field: `writing`, `following` or `limits`."""
+    form: str
+    """Form of its value: a key of `_OPTIONS`."""
+    holder: str
+    """Argument whose value has the field: `writing`, `following` or `limits`; empty for most."""
 
 
-def _list_keywords(form: KeywordForm, options: str) -> dict[str, Keyword]:
-    """Return keyword arguments by option; `=` is before a name of another spelling, with its holder."""
-    pairs = [option.partition("=")[::2] for option in options.split()]
-    places = {option: (name or option.replace("-", "_")).rpartition(".") for option, name in pairs}
-    return {option: Keyword(name, form, holder) for option, (holder, _, name) in places.items()}
-
+_OPTIONS = {
+    "True": "combine consolidated data decode-times discard dry-run mask-fill narrow overwrite rename-illegal repack "
+    "relative=writing.relative resume sort source-jinja=following.jinja tables unsorted verify virtual",
+    "False": "no-coordinates=coordinates",
+    "text": "access aggregation along author base=writing.base codec=codecs dask declare duplicates for=readers "
+    "from=from_format grid header join kind layout message metadata=writing.metadata new-dim order region schema "
+    "scratch separator shards source-base=following.base source-target=following.target to=format undo undo-file units "
+    "zarr-names",
+    "number": "chunks embed=writing.embed header-pad inline=writing.inline max-entries=limits.entries "
+    "max-output=limits.output max-size memory workers",
+    "list": "allow-loss delete group=groups ignore keep pass=passes section=sections select var=variables "
+    "source-root=following.roots",
+    "mapping": "define=definitions rename set=attributes storage-option=storage_options",
+    "slices": "dim=dims",
+    "values": "sel",
+}
+"""Options by the form of their arguments; behind `=`, the name of an argument that is spelled otherwise."""
 
 KEYWORDS = {
-    **_list_keywords(
-        KeywordForm.SWITCH,
-        "combine consolidated data decode-times discard dry-run mask-fill narrow overwrite relative=writing.relative "
-        "rename-illegal repack resume sort source-jinja=following.jinja tables unsorted verify virtual",
-    ),
-    **_list_keywords(KeywordForm.OFF, "no-coordinates=coordinates"),
-    **_list_keywords(
-        KeywordForm.TEXT,
-        "access aggregation along author base=writing.base codec=codecs dask declare duplicates for=readers "
-        "from=from_format grid header join kind layout message metadata=writing.metadata new-dim order region schema "
-        "scratch separator shards source-base=following.base source-target=following.target to=format undo undo-file "
-        "units zarr-names",
-    ),
-    **_list_keywords(
-        KeywordForm.NUMBER,
-        "chunks embed=writing.embed header-pad inline=writing.inline max-entries=limits.entries "
-        "max-output=limits.output max-size memory workers",
-    ),
-    **_list_keywords(
-        KeywordForm.LIST,
-        "allow-loss delete group=groups ignore keep pass=passes section=sections select source-root=following.roots "
-        "var=variables",
-    ),
-    **_list_keywords(KeywordForm.MAPPING, "define=definitions rename set=attributes storage-option=storage_options"),
-    **_list_keywords(KeywordForm.SLICES, "dim=dims"),
-    **_list_keywords(KeywordForm.VALUES, "sel"),
+    option: Keyword(place.rpartition(".")[2] or option.replace("-", "_"), form, place.rpartition(".")[0])
+    for form, options in _OPTIONS.items()
+    for option, _, place in (pair.partition("=") for pair in options.split())
 }
 """Keyword arguments by option."""
 
 CALLS = frozenset({"append", "check", "combine", "convert", "diff", "digest", "edit", "info", "migrate", "rechunk"})
 """Commands that are functions of the same name."""
 
-_PROSE = r"(?!--|(?:or|and|for|of|to|says)\b)"
-_VALUE = r"'[^'`]*'|(?!\()(?:[^\s`;',]|,(?=\S))*[^\s`;:.?!)',]"
-_OPTION = re.compile(
-    rf"(?<![\w-])--(?P<name>[a-z][a-z-]*)(?P<value>[ =]{_PROSE}(?:{_VALUE})(?: or nc\d)?)?(?P<next> (?=--))?"
-)
-_COMMAND = re.compile(r"`nczarr (?P<verb>(?:refs )?[a-z]+)(?P<rest>(?: [^`]*)?)`")
-_SIZE = re.compile(r"(\d+)([KMG])iB")
+_VALUE = r"(?!--|\(|(?:or|and|for|of|to|says)\b)(?:'[^'`]*'|(?:[^\s`;',]|,(?=\S))*[^\s`;:.?!)',])(?: or nc\d)?"
+_OPTION = rf"(?<![\w-])--(?P<name>[a-z][a-z-]*)(?P<value>[ =]{_VALUE})?(?P<next> (?=--))?"
+_COMMAND = r"`nczarr (?P<verb>(?:refs )?[a-z]+)(?P<rest>(?: [^`]*)?)`"
 
 
 def in_python(text: str) -> str:
@@ -89,73 +61,64 @@ def in_python(text: str) -> str:
     --------
     >>> in_python("read the rest with `--allow-loss lost-mask`")
     'read the rest with `allow_loss=["lost-mask"]`'
-    >>> in_python("convert it: `nczarr convert SRC DST --to zarr2`")
-    'convert it: `nczarr.convert(SRC, DST, format="zarr2")`'
     """
-    return _OPTION.sub(_keyword, _COMMAND.sub(_call, text)) if "--" in text or "`nczarr " in text else text
+    return re.sub(_OPTION, _keyword, re.sub(_COMMAND, _call, text))
 
 
 def _call(command: re.Match[str]) -> str:
-    """Return a command as a call of the function of its name; a command that is none stays."""
+    """Return a command as a call of the function of its name, or as it is without one."""
     verb = command["verb"].replace(" ", ".")
     if verb.removeprefix("refs.") not in CALLS:
         return command[0]
     rest = command["rest"].replace(" --recover", "").replace(" -o ", " ")  # `edit` recovers what it opens
     paths, dashes, options = rest.partition(" --")
-    words = [_text(word) for word in re.findall(r"'[^']*'|\S+", paths)]
-    return f"`nczarr.{verb}({', '.join([*words, *filter(None, [_OPTION.sub(_keyword, dashes + options).strip()])])})`"
+    words = [*map(_text, re.findall(r"'[^']*'|\S+", paths)), re.sub(_OPTION, _keyword, (dashes + options).strip())]
+    return f"`nczarr.{verb}({', '.join(filter(None, words))})`"
 
 
 def _keyword(option: re.Match[str]) -> str:
-    """Return the keyword argument of an option; an option that no function takes is named in words."""
-    keyword = KEYWORDS.get(option["name"], Keyword(option["name"], KeywordForm.WORDS))
-    value, rest = (option["value"] or ""), ""
-    if keyword.form in (KeywordForm.SWITCH, KeywordForm.OFF, KeywordForm.WORDS):
-        value, rest = "", value
-    argument = _argument(keyword, value[1:].strip("'"))
-    if keyword.holder:
-        argument = f"{keyword.holder}={keyword.holder.title()}({argument})"
-    return argument + rest + (", " if option["next"] else "")
+    """Return the keyword argument of an option; an option without one is named in words."""
+    keyword, value, end = KEYWORDS.get(option["name"]), option["value"] or "", ", " if option["next"] else ""
+    if keyword is None:
+        return f"option {option['name']}{value}{end}"
+    if keyword.form in ("True", "False"):
+        argument, end = f"{keyword.name}={keyword.form}", value + end
+    else:
+        first, *others = value[1:].strip("'").split(" or ")
+        argument = _argument(keyword, first) + "".join(f" or {_text(each)}" for each in others)
+    return (f"{keyword.holder}={keyword.holder.title()}({argument})" if keyword.holder else argument) + end
 
 
 def _argument(keyword: Keyword, value: str) -> str:
-    """Return a keyword argument with a value; an upper-case value is a placeholder."""
-    form, name = keyword.form, keyword.name
-    if form is KeywordForm.WORDS:
-        return f"option {name}"
-    if form in (KeywordForm.SWITCH, KeywordForm.OFF) or not value:
-        return f"{name}={form.value if form in (KeywordForm.SWITCH, KeywordForm.OFF) else ''}"
-    first, *others = value.split(" or ")
-    key, is_pair, item = first.partition("=")
-    if name == "sel" and "~" in first:
-        name, (key, is_pair, item) = "nearest", first.partition("~")
+    """Return a keyword argument with a value, which may be empty."""
+    name, form, _ = keyword
+    key, is_pair, item = value.partition("=")
+    if name == "sel" and "~" in value:
+        name, (key, is_pair, item) = "nearest", value.partition("~")
     elif name == "attributes" and "@" not in key and item.isupper():
         name = "templates"
-    if form is KeywordForm.LIST:
-        text = f"[{_text(first)}]"
-    elif is_pair and form is not KeywordForm.TEXT:
-        text = f'{{"{key}": {_item(item, form)}}}'
-    else:
-        text = _item(first, form) if form is KeywordForm.NUMBER else _text(first)
-    return f"{name}={text}" + "".join(f" or {_text(each)}" for each in others)
+    if is_pair and form != "text":
+        return f'{name}={{"{key}": {_item(item, form)}}}'
+    text = _item(value, form) if form == "number" else _text(value)
+    return f"{name}=[{text}]" if form == "list" and value else f"{name}={text}"
 
 
-def _item(value: str, form: KeywordForm) -> str:
+def _item(value: str, form: str) -> str:
     """Return the value of an option as Python's: a number, size, lengths, slice, or range of values."""
-    if (size := _SIZE.fullmatch(value)) is not None:
+    if (size := re.fullmatch(r"(\d+)([KMG])iB", value)) is not None:
         return f"{size[1]} << {10 * (1 + 'KMG'.index(size[2]))}"
     bounds = value.split(":")
-    if form is KeywordForm.SLICES and len(bounds) > 1 and bounds[1].lstrip("-").isdigit():
+    if form == "slices" and len(bounds) > 1 and bounds[1].lstrip("-").isdigit():  # the command line includes the last
         return f"slice({', '.join([bounds[0], str(int(bounds[1]) + 1 or None), *bounds[2:]])})"
-    if form is KeywordForm.VALUES and len(bounds) == 2 and "T" not in value:
+    if form == "values" and len(bounds) == 2 and "T" not in value:
         return f"({_item(bounds[0], form)}, {_item(bounds[1], form)})"
-    if form is KeywordForm.NUMBER and "," in value:
+    if form == "number" and "," in value:
         return f"({value.replace(',', ', ')})"
-    is_number = re.fullmatch(r"-?\d+(\.\d+)?(e[+-]?\d+)?", value) is not None and form is not KeywordForm.MAPPING
+    is_number = re.fullmatch(r"-?\d+(\.\d+)?(e[+-]?\d+)?", value) is not None and form != "mapping"
     return value if is_number or value.startswith('"') else _text(value)
 
 
 def _text(value: str) -> str:
     """Return a text as Python's literal; placeholders, upper-case words and an ellipsis, as they are."""
-    value = value.strip("'")
-    return value if not value.strip("…") or value.rstrip("…").isupper() else f'"{value}"'
+    word = value.strip("'…")
+    return value if not word or (word.isupper() and word.isidentifier()) else f'"{word}"'

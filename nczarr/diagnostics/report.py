@@ -17,6 +17,7 @@ from mmap import mmap
 from typing import Any, NamedTuple
 
 from nczarr.diagnostics.ignored import is_ignored
+from nczarr.diagnostics.python_terms import in_python
 from nczarr.names import closest
 
 Buffer = bytes | mmap
@@ -236,8 +237,6 @@ class Diagnostic(NamedTuple):
     """Remedies."""
 
     def __repr__(self) -> str:
-        from nczarr.diagnostics.python_terms import in_python
-
         return f"{self.severity.value}[{self.code}]: {in_python(self.message)}{_format_place(self.primary)}"
 
     def sort_key(self) -> tuple[str, str, int, int, str, str]:
@@ -488,8 +487,6 @@ class CompileError(ValueError):
 
 def _in_words(diagnostic: Diagnostic) -> Iterator[str]:
     """Yield the lines of a diagnostic for a Python caller."""
-    from nczarr.diagnostics.python_terms import in_python
-
     yield f"{diagnostic.code}: {in_python(diagnostic.message)}{_format_place(diagnostic.primary)}"
     yield from (f"  {note}" for note in diagnostic.notes if diagnostic.code == OMITTED)
     yield from (f"  help: {in_python(text)}" for text in diagnostic.helps)

@@ -129,12 +129,6 @@ def split(path: str) -> tuple[str, ...]:
     return tuple(unescape_fqn_part(piece) for piece in pieces)
 
 
-def plain(path: str) -> str:
-    """Return a FQN without the escapes of blanks, which a Python caller may leave out."""
-    parts = split(path)
-    return "/" + "/".join(escape_fqn_part(part) if "/" in part or "\\" in part else part for part in parts)
-
-
 def parent(path: str) -> str:
     """Return the FQN of the containing group."""
     return fqn(split(path)[:-1])

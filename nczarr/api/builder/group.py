@@ -19,7 +19,7 @@ from nczarr.api.builder.pieces import (
     caller,
     look_up,
 )
-from nczarr.api.hints import Hinting, hinted
+from nczarr.api.hints import Hinting, add_hints
 from nczarr.ast import ATOMIC, CompoundType, Dataset, Dimension, EnumConstant, EnumType, Field, OpaqueType, VlenType
 from nczarr.ast.types import MAX_DEPTH
 from nczarr.diagnostics.report import CompileError, suggest
@@ -44,7 +44,7 @@ def declaring(what: str) -> Callable[[Callable[Parameters, Returned]], Callable[
     """Make a method of a builder raise its errors at the call, and leave the builder as it was before."""
 
     def wrap(method: Callable[Parameters, Returned]) -> Callable[Parameters, Returned]:
-        method = hinted(method)
+        method = add_hints(method)
 
         @functools.wraps(method)
         def call(*positional: Parameters.args, **named: Parameters.kwargs) -> Returned:
@@ -210,8 +210,7 @@ class GroupBuilder(Hinting):
         name = self._site.name(name, "an enum")
         if base not in ATOMIC or not ATOMIC[base].is_integer:
             text = f"the base of enum `{name}` is {base!r}, which is not an integer type"
-            helps = suggest(str(base), [one for one in ATOMIC if ATOMIC[one].is_integer])
-            self._site.error("bad-enum-base", text, helps=helps)
+            self._site.error("bad-enum-base", text, helps=suggest(str(base), ATOMIC))
             base = "int64"
         members = []
         for key, value in dict(constants).items():

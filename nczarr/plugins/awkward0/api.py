@@ -19,7 +19,7 @@ import os
 from collections.abc import MutableMapping
 from typing import IO, TYPE_CHECKING, Any
 
-from nczarr.api.hints import hinted
+from nczarr.api.hints import add_hints
 from nczarr.plugins.awkward0.wire.limits import DEFAULT, Limits, Whitelist
 from nczarr.plugins.awkward0.write.compression import partner
 
@@ -32,7 +32,7 @@ _DEFAULT_POLICY: Any = object()
 """Marker of `serialize`'s default compression."""
 
 
-@hinted
+@add_hints
 def deserialize(
     storage: Any, name: str = "", whitelist: Whitelist = None, cache: Any = None, *, limits: Limits = DEFAULT
 ) -> Any:
@@ -76,7 +76,7 @@ def deserialize(
     return _arrays(columns(storage, name, whitelist, limits=limits))
 
 
-@hinted
+@add_hints
 def columns(storage: Any, name: str = "", whitelist: Whitelist = None, *, limits: Limits = DEFAULT) -> Any:
     """Return as `deserialize`, with a column in place of every array. Needs no other library than NumPy.
 
@@ -141,7 +141,7 @@ def items(column: Column, most: int = 100_000_000) -> list[Any]:
     return items.items(column, most)
 
 
-@hinted
+@add_hints
 def load(
     file: str | os.PathLike[str] | IO[bytes],
     *,
@@ -196,7 +196,7 @@ def load(
         return archive[""]
 
 
-@hinted
+@add_hints
 def hdf5(
     group: Any, *, whitelist: Whitelist = None, cache: Any = None, limits: Limits = DEFAULT, **options: Any
 ) -> MutableMapping[str, Any]:
@@ -228,7 +228,7 @@ def hdf5(
     return Hdf5Group(group, read, functools.partial(writing.put, **options), writing.remove, limits)
 
 
-@hinted
+@add_hints
 def serialize(
     obj: Any,
     storage: Any,
@@ -279,7 +279,7 @@ def serialize(
     return blobs
 
 
-@hinted
+@add_hints
 def save(
     file: str | os.PathLike[str] | IO[bytes],
     array: Any,

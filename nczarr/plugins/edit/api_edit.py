@@ -9,14 +9,14 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
-from nczarr.api.hints import hinted
+from nczarr.api.hints import add_hints
 
 if TYPE_CHECKING:
     from nczarr.diagnostics.report import Report
     from nczarr.plugins.edit.edit_header import EditResult, Instruction
 
 
-@hinted
+@add_hints
 def edit(
     target: str | os.PathLike[str],
     header: str | None = None,

@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
-from nczarr.api.hints import hinted
+from nczarr.api.hints import add_hints
 
 if TYPE_CHECKING:
     from nczarr.diagnostics.report import Diagnostic
@@ -34,7 +34,7 @@ class MigrationSummary(NamedTuple):
     """Warnings."""
 
 
-@hinted
+@add_hints
 def migrate(
     target: str | os.PathLike[str],
     to: str | None = None,

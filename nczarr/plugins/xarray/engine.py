@@ -335,7 +335,7 @@ def _read(path: str, options: Options) -> DatasetHandle:
 
 
 def _group_path(opened: OpenedDataset, top: str, group: str | None) -> str:
-    """Return the FQN of a group below the group `top`: a path of names, or a FQN. Raises OSError if there is none."""
+    """Return the FQN of a group below the group `top`: a path of names, or a FQN. Raises OSError for others."""
     groups = opened.handle.checked.groups
     written = (group or "").strip("/")
     parts = [part for part in written.split("/") if part]
@@ -346,7 +346,7 @@ def _group_path(opened: OpenedDataset, top: str, group: str | None) -> str:
     for path in paths:
         if path in groups:
             return path
-    raise OSError(f"group not found: {group!r}{hint(names.plain(paths[0]), map(names.plain, groups))}")
+    raise OSError(f"group not found: {group!r}{hint(paths[0], groups)}".replace("\\ ", " "))
 
 
 def _tree(

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import nczarr
-from nczarr.api.hints import hinted
+from nczarr.api.hints import add_hints
 from nczarr.diagnostics.python_terms import KEYWORDS, in_python
 from nczarr.diagnostics.report import Diagnostic, Severity
 from nczarr.options import Following, Writing
@@ -131,7 +131,7 @@ def test_representations_and_notes_are_in_terms_of_python(tmp_path: Path) -> Non
     found = Diagnostic("many-files", Severity.WARNING, "with `--shards auto`", helps=("use --kind nc4",))
     assert repr(found) == 'warning[many-files]: with `shards="auto"`'
 
-    @hinted
+    @add_hints
     def fail() -> None:
         error = OSError("full")
         error.add_note("continue with `--resume`")

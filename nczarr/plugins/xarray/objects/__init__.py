@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from nczarr import names, registry
 from nczarr.api.convert import Unlimited
 from nczarr.api.handle import DatasetHandle, PreparedObject
-from nczarr.api.hints import hinted
+from nczarr.api.hints import add_hints
 from nczarr.ast.dataset import KIND_SPELLINGS
 from nczarr.diagnostics.report import CompileError, Diagnostic, Report, Severity
 from nczarr.pipeline import endpoints
@@ -124,7 +124,7 @@ def _cluster(handle: DatasetHandle, form: Format, path: str) -> str | None:
     return lazy[0].scheduler
 
 
-@hinted
+@add_hints
 def from_xarray(
     data: Dataset | DataArray | DataTree,
     *,

@@ -16,7 +16,7 @@ from uuid import uuid4
 from nczarr.api.builder.pieces import Site, UnsuitedValueError, block_error, caller
 from nczarr.arrays.lazy_numpy import NDArray, np
 from nczarr.ast.dataset import MISSING_MARKS
-from nczarr.diagnostics.report import CompileError
+from nczarr.diagnostics.report import CompileError, Diagnostic, Label, Severity
 from nczarr.plugins.xarray.objects.pandas_columns import TEXTS, convert_column, store_column
 from nczarr.registry import ALL_ATOMIC, NETCDF_KINDS
 
@@ -268,7 +268,7 @@ def _with_nil(values: NDArray[Any]) -> NDArray[Any]:
 
 
 class _Texts(NamedTuple):
-    """What becomes of texts."""
+    """Types for texts, and the accepted loss."""
 
     site: Site
     """Takes the diagnostics."""
@@ -319,10 +319,8 @@ def _report_nil(name: Hashable, missing: NDArray[np.bool_], texts: _Texts) -> No
     if not missing.any():
         return
     text = f"{texts.where}: variable {name!r} has {missing.sum()} {_NIL}"
-    if texts.accepts_nil:
-        texts.site.report.warning("lost-nil", text, caller())
-    else:
-        texts.site.error("lost-nil", text, helps=[_NIL_REMEDY])
+    severity, helps = (Severity.WARNING, ()) if texts.accepts_nil else (Severity.ERROR, (_NIL_REMEDY,))
+    texts.site.report.add(Diagnostic("lost-nil", severity, text, Label(caller()), helps=helps))
 
 
 def _find_nil(texts: NDArray[Any]) -> NDArray[np.bool_]:

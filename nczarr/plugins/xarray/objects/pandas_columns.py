@@ -34,7 +34,7 @@ class Column(NamedTuple):
     values: NDArray[Any]
     """One value a cell; where `missing` is set, any value."""
     missing: NDArray[np.bool_] | None = None
-    """Missing cells of integers and booleans; None if there are none, or if the values have a mark for them."""
+    """Missing cells of integers and booleans; None without any, or if the values have a mark for them."""
     lost: tuple[str, ...] = ()
     """Details of the dtype that a dataset does not keep; the values are complete."""
 
