@@ -38,8 +38,9 @@ def add_hints(function: Function, keywords: Collection[str] = ()) -> Function:
             raise TypeError(f"{function.__qualname__}() got an unexpected keyword argument {name!r}{meant}")
         try:
             return function(*arguments, **named)
-        except BaseException as error:
-            error.__notes__ = list(map(in_python, getattr(error, "__notes__", ())))
+        except Exception as error:
+            if hasattr(error, "__notes__"):
+                error.__notes__ = list(map(in_python, error.__notes__))
             raise
 
     return call  # type: ignore[return-value]
