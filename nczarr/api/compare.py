@@ -6,6 +6,7 @@ import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, cast
 
+from nczarr.api.hints import add_hints
 from nczarr.diagnostics.report import UNREAD, CompileError, Report
 from nczarr.names import list_texts
 from nczarr.options import DEFAULT_MEMORY, FOLLOWING, Following, Options, RunOptions
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from nczarr.semantics.checked import Checked
 
 
+@add_hints
 def check(
     source: Dataset | Sequence[Dataset],
     *,
@@ -162,6 +164,7 @@ def _reader_of(schema: Dataset, options: Options) -> Callable[[Report], Checked 
     return input_of(schema, options, values=False).read
 
 
+@add_hints
 def diff(
     first: Dataset,
     second: Dataset,
@@ -228,6 +231,7 @@ def diff(
     return list(differences(*sides, data=data, storage=storage, tolerance=limit))
 
 
+@add_hints
 def digest(
     dataset: Dataset,
     *,

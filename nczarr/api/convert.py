@@ -100,8 +100,8 @@ def write(
 ) -> tuple[Diagnostic, ...]:
     """Write an open dataset, or an object of xarray, to a new target. The target is complete, or it does not appear.
 
-    An xarray object is taken as `nczarr.from_xarray` takes it, a data frame of pandas as
-    what its `to_xarray` returns. Dask arrays are computed chunk by chunk within `memory`.
+    An xarray object is taken as `nczarr.from_xarray` takes it, a data frame of pandas with
+    its columns as variables. Dask arrays are computed chunk by chunk within `memory`.
     If a client of `dask.distributed` is active and the target is a store of files, its
     cluster computes and writes the chunks, unless the option `dask` is given.
 

@@ -12,9 +12,11 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, Unpack, cast
 
+from nczarr.api.hints import add_hints
 from nczarr.api.node_handles import GroupHandle
 from nczarr.api.options import KeysOptions, options_from, takes
 from nczarr.ast import Dataset
+from nczarr.diagnostics.python_terms import in_python
 from nczarr.diagnostics.report import OMITTED, UNREAD, CompileError, DataWarning, Diagnostic, Report, Source
 from nczarr.options import FOLLOWING, Aggregation, Following, Options, RunOptions
 
@@ -279,6 +281,7 @@ class DatasetHandle(GroupHandle):
         return b"".join(pieces).decode("utf-8")
 
 
+@add_hints
 def from_cdl(text: str | bytes, *, name: str = "<text>", kind: str | None = None) -> DatasetHandle:
     """Compile a CDL text.
 
@@ -314,6 +317,7 @@ def from_cdl(text: str | bytes, *, name: str = "<text>", kind: str | None = None
     return _compile("cdl", text, name, kind)
 
 
+@add_hints
 def from_notation(text: str | bytes, *, name: str = "<text>", kind: str | None = None) -> DatasetHandle:
     """Compile a text in the NCZarr notation.
 
@@ -360,6 +364,7 @@ def _compile(format_name: str, text: str | bytes, name: str, kind: str | None) -
     )
 
 
+@add_hints
 def open_dataset(
     path: Openable,
     *,
@@ -535,13 +540,13 @@ LEFT_OUT = frozenset({"unclosed-file", "mismatched-scale"})
 def warn_of_losses(handle: DatasetHandle) -> None:
     """Warn, once for a dataset, of content that was omitted: unreadable variables, unknown HDF5 objects, invalid keys.
 
-    The warning is for the caller of the public function that calls this one.
+    The warning is for the caller of the public function, `add_hints` around it, that calls this one.
     """
     text = omission(handle)
     if text:
         import warnings
 
-        warnings.warn(text, DataWarning, stacklevel=3)
+        warnings.warn(text, DataWarning, stacklevel=4)
 
 
 def omission(handle: DatasetHandle) -> str:
@@ -553,7 +558,7 @@ def omission(handle: DatasetHandle) -> str:
     listed = "; ".join(
         f"{one.code}: {': '.join((one.message, *map(str, one.notes[:LISTED])))}" for one in lost[:LISTED]
     )
-    return f"content of the dataset was left out: {listed}{more}"
+    return in_python(f"content of the dataset was left out: {listed}{more}")
 
 
 def report_losses(handle: DatasetHandle, report: Report, run: RunOptions) -> Checked:

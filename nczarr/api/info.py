@@ -6,10 +6,13 @@ import os
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from nczarr.api.hints import add_hints
+
 if TYPE_CHECKING:
     from nczarr.api.inputs import Dataset
 
 
+@add_hints
 def info(
     source: Dataset, *, from_format: str | None = None, storage_options: Mapping[str, Any] | None = None
 ) -> dict[str, Any]:

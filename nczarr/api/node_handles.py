@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from nczarr import names
 from nczarr.api.brief import brief
+from nczarr.api.hints import Hinting
 from nczarr.arrays.lazy_numpy import NDArray, np
 from nczarr.ast import Attribute, Codec, Dimension, Group, Variable
 from nczarr.ast.rectilinear import Lengths
@@ -37,7 +38,7 @@ WIDTH = 200
 """Maximum characters of a line of a representation."""
 
 
-class DimensionHandle:
+class DimensionHandle(Hinting):
     """One dimension: its name, its current length, and whether it can grow.
 
     Attributes
@@ -89,7 +90,7 @@ class DimensionHandle:
         return f"<dimension {names.readable(self.path)} = {self.length}{' (unlimited)' if self.unlimited else ''}>"
 
 
-class GroupHandle(Mapping[str, Any]):
+class GroupHandle(Hinting, Mapping[str, Any]):
     """A group of an open dataset: its attributes, dimensions, variables and groups.
 
     A group is a mapping from paths to variables, those of the groups below it
@@ -208,7 +209,7 @@ class GroupHandle(Mapping[str, Any]):
         if key in self.checked.groups:
             return self._make_group(key)
         known = [*self.checked.variables, *(group for group in self.checked.groups if group != "/")]
-        raise KeyError(f"no variable or group {path!r}{hint(key, known)}")
+        raise KeyError(f"no variable or group {path!r}{hint(key, known)}".replace("\\ ", " "))
 
     def __contains__(self, path: object) -> bool:
         try:
@@ -320,7 +321,7 @@ class GroupHandle(Mapping[str, Any]):
         return f"group {self.path}: {len(self)} variable{'' if len(self) == 1 else 's'}"
 
 
-class VariableHandle:
+class VariableHandle(Hinting):
     """One variable of an open dataset: its declaration, and its values by index.
 
     Attributes

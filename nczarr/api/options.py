@@ -16,6 +16,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal, TypedDict, TypeVar, Unpack, cast
 
 from nczarr import names
+from nczarr.api.hints import add_hints
 from nczarr.ast.dataset import KIND_SPELLINGS
 from nczarr.diagnostics.secrets import StorageOptions
 from nczarr.options import PARTS, WHOLE, Aggregation, Following, Options, Writing, chunk_request
@@ -167,19 +168,10 @@ def takes(options: type) -> Callable[[Function], Function]:
             if parameter.kind is not inspect.Parameter.VAR_KEYWORD
         ]
 
-        @functools.wraps(function)
-        def check_options(*arguments: Any, **named: Any) -> Any:
-            for name in named:
-                if name not in annotations and name not in signature.parameters:
-                    from nczarr.diagnostics.report import hint
-
-                    text = f"{function.__name__}() got an unexpected keyword argument {name!r}{hint(name, annotations)}"
-                    raise TypeError(text)
-            return function(*arguments, **named)
-
-        check_options.__signature__ = signature.replace(parameters=[*explicit, *keywords])  # type: ignore[attr-defined]
+        check_options: Any = add_hints(function, {*annotations, *(parameter.name for parameter in explicit)})
+        check_options.__signature__ = signature.replace(parameters=[*explicit, *keywords])
         check_options.__doc__ = _document(function.__doc__ or "", annotations)
-        return check_options  # type: ignore[return-value]
+        return check_options  # type: ignore[no-any-return]
 
     return decorate
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
+from nczarr.api.hints import add_hints
 from nczarr.ast import Dataset
 from nczarr.diagnostics.report import CompileError, Report, Source
 from nczarr.semantics import check
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
     from nczarr.registry import Format
 
 
+@add_hints
 def parse(text: str | bytes, *, language: str | None = None, name: str = "<text>") -> Dataset:
     """Return the tree of a text in CDL, the NCZarr notation or AST JSON.
 

@@ -5,8 +5,6 @@ and sets members of an object through `object.__setattr__`. Here one method is
 compiled, and members are set through their slots, in a third of the time.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import MISSING, FrozenInstanceError, dataclass, field, fields
 from typing import Any, TypeVar, cast, dataclass_transform

@@ -8,8 +8,6 @@ Members with default values (no groups, no storage hints, …) are omitted;
 constants are in the readable form of `ast/values.py`.
 """
 
-from __future__ import annotations
-
 from typing import Any, Literal
 
 from nczarr.ast import Dataset, Node

@@ -5,8 +5,6 @@ must be strict, while a node may be given by its members: the schemas of the
 classes are made so.
 """
 
-from __future__ import annotations
-
 from typing import Any, NamedTuple
 
 from pydantic import TypeAdapter

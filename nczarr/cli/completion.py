@@ -1,7 +1,5 @@
 """`nczarr completion SHELL`: print a script that completes commands and options in a shell."""
 
-from __future__ import annotations
-
 import argparse
 
 from nczarr.cli import list_commands, parser_of, write_product

@@ -1,7 +1,5 @@
 """`nczarr dump SRC`: print a dataset as text; short options are those of `ncdump`."""
 
-from __future__ import annotations
-
 import argparse
 
 from nczarr.cli import misuse, write_product

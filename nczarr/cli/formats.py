@@ -1,7 +1,5 @@
 """`nczarr formats`: list the formats with their capabilities."""
 
-from __future__ import annotations
-
 import argparse
 import sys
 from collections.abc import Iterator

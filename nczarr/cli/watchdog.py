@@ -7,8 +7,6 @@ once. If the lock of the libraries stays taken for a second after a signal, a
 call hangs, and the thread ends the process.
 """
 
-from __future__ import annotations
-
 import _thread
 import os
 import signal

@@ -1,24 +1,13 @@
 """Options of the command line in texts of diagnostics, as keyword arguments of the Python functions.
 
 A diagnostic names options as the command line spells them: `--allow-loss lost-mask`.
-A Python caller reads `allow_loss=["lost-mask"]`.
+A Python caller reads `allow_loss=["lost-mask"]`, and a call instead of a command.
 """
 
 from __future__ import annotations
 
 import re
-from enum import Enum
 from typing import NamedTuple
-
-
-class KeywordForm(Enum):
-    """Form in which a keyword argument takes the value of an option."""
-
-    SWITCH = "{}=True"
-    TEXT = '{}="{}"'
-    LIST = '{}=["{}"]'
-    NUMBER = "{}={}"
-    MAPPING = '{}={{"{}": "{}"}}'
 
 
 class Keyword(NamedTuple):
@@ -26,109 +15,110 @@ class Keyword(NamedTuple):
 
     name: str
     """Name of the argument, or of a field of `holder`."""
-    form: KeywordForm = KeywordForm.TEXT
-    """Form of its value."""
-    holder: str = ""
-    """Argument whose value has the field: `writing`, `following` or `limits`."""
+    form: str
+    """Form of its value: a key of `_OPTIONS`."""
+    holder: str
+    """Argument whose value has the field: `writing`, `following` or `limits`; empty for most."""
 
+
+_OPTIONS = {
+    "True": "combine consolidated data decode-times discard dry-run mask-fill narrow overwrite rename-illegal repack "
+    "relative=writing.relative resume sort source-jinja=following.jinja tables unsorted verify virtual",
+    "False": "no-coordinates=coordinates",
+    "text": "access aggregation along author base=writing.base codec=codecs dask declare duplicates for=readers "
+    "from=from_format grid header join kind layout message metadata=writing.metadata new-dim order region schema "
+    "scratch separator shards source-base=following.base source-target=following.target to=format undo undo-file units "
+    "zarr-names",
+    "number": "chunks embed=writing.embed header-pad inline=writing.inline max-entries=limits.entries "
+    "max-output=limits.output max-size memory workers",
+    "list": "allow-loss delete group=groups ignore keep pass=passes section=sections select var=variables "
+    "source-root=following.roots",
+    "mapping": "define=definitions rename set=attributes storage-option=storage_options",
+    "slices": "dim=dims",
+    "values": "sel",
+}
+"""Options by the form of their arguments; behind `=`, the name of an argument that is spelled otherwise."""
 
 KEYWORDS = {
-    "aggregation": Keyword("aggregation"),
-    "allow-loss": Keyword("allow_loss", KeywordForm.LIST),
-    "along": Keyword("along"),
-    "base": Keyword("base", holder="writing"),
-    "chunks": Keyword("chunks", KeywordForm.NUMBER),
-    "codec": Keyword("codecs"),
-    "consolidated": Keyword("consolidated", KeywordForm.SWITCH),
-    "dask": Keyword("dask"),
-    "declare": Keyword("declare"),
-    "decode-times": Keyword("decode_times", KeywordForm.SWITCH),
-    "delete": Keyword("delete", KeywordForm.LIST),
-    "dim": Keyword("dims"),
-    "discard": Keyword("discard", KeywordForm.SWITCH),
-    "duplicates": Keyword("duplicates"),
-    "embed": Keyword("embed", KeywordForm.NUMBER, "writing"),
-    "grid": Keyword("grid"),
-    "group": Keyword("groups", KeywordForm.LIST),
-    "header-pad": Keyword("header_pad"),
-    "inline": Keyword("inline", KeywordForm.NUMBER, "writing"),
-    "join": Keyword("join"),
-    "kind": Keyword("kind"),
-    "layout": Keyword("layout"),
-    "mask-fill": Keyword("mask_fill", KeywordForm.SWITCH),
-    "max-entries": Keyword("entries", KeywordForm.NUMBER, "limits"),
-    "max-output": Keyword("output", KeywordForm.NUMBER, "limits"),
-    "max-size": Keyword("max_size", KeywordForm.NUMBER),
-    "memory": Keyword("memory", KeywordForm.NUMBER),
-    "metadata": Keyword("metadata", holder="writing"),
-    "new-dim": Keyword("new_dim"),
-    "narrow": Keyword("narrow", KeywordForm.SWITCH),
-    "overwrite": Keyword("overwrite", KeywordForm.SWITCH),
-    "region": Keyword("region"),
-    "repack": Keyword("repack", KeywordForm.SWITCH),
-    "resume": Keyword("resume", KeywordForm.SWITCH),
-    "section": Keyword("sections", KeywordForm.LIST),
-    "shards": Keyword("shards"),
-    "sort": Keyword("sort", KeywordForm.SWITCH),
-    "source-jinja": Keyword("jinja", KeywordForm.SWITCH, "following"),
-    "source-root": Keyword("roots", KeywordForm.LIST, "following"),
-    "storage-option": Keyword("storage_options", KeywordForm.MAPPING),
-    "to": Keyword("format"),
-    "units": Keyword("units"),
-    "var": Keyword("variables", KeywordForm.LIST),
-    "verify": Keyword("verify", KeywordForm.SWITCH),
-    "virtual": Keyword("virtual", KeywordForm.SWITCH),
-    "zarr-names": Keyword("zarr_names"),
+    option: Keyword(place.rpartition(".")[2] or option.replace("-", "_"), form, place.rpartition(".")[0])
+    for form, options in _OPTIONS.items()
+    for option, _, place in (pair.partition("=") for pair in options.split())
 }
 """Keyword arguments by option."""
 
-_COMMAND = re.compile(r"`nczarr [^`]*`")
-_OPTION = re.compile(
-    r"--(?P<name>[a-z][a-z-]*)"
-    r"(?P<value>[ =](?!--|or\b|and\b|for\b|of\b|to\b)[\w/.:=-]*\w(?: or nc\d)?)?"
-    r"(?P<next> (?=--))?"
-)
+CALLS = frozenset({"append", "check", "combine", "convert", "diff", "digest", "edit", "info", "migrate", "rechunk"})
+"""Commands that are functions of the same name."""
+
+_VALUE = r"(?!--|\(|(?:or|and|for|of|to|says)\b)(?:'[^'`]*'|(?:[^\s`;',]|,(?=\S))*[^\s`;:.?!)',])(?: or nc\d)?"
+_OPTION = rf"(?<![\w-])--(?P<name>[a-z][a-z-]*)(?P<value>[ =]{_VALUE})?(?P<next> (?=--))?"
+_COMMAND = r"`nczarr (?P<verb>(?:refs )?[a-z]+)(?P<rest>(?: [^`]*)?)`"
 
 
 def in_python(text: str) -> str:
-    """Return a text with keyword arguments instead of options; whole command lines stay as they are.
+    """Return a text with keyword arguments instead of options, and calls instead of commands.
 
     Examples
     --------
     >>> in_python("read the rest with `--allow-loss lost-mask`")
     'read the rest with `allow_loss=["lost-mask"]`'
     """
-    parts, end = [], 0
-    for command in _COMMAND.finditer(text):
-        parts += [_OPTION.sub(_keyword, text[end : command.start()]), command[0]]
-        end = command.end()
-    return "".join([*parts, _OPTION.sub(_keyword, text[end:])])
+    return re.sub(_OPTION, _keyword, re.sub(_COMMAND, _call, text))
+
+
+def _call(command: re.Match[str]) -> str:
+    """Return a command as a call of the function of its name, or as it is without one."""
+    verb = command["verb"].replace(" ", ".")
+    if verb.removeprefix("refs.") not in CALLS:
+        return command[0]
+    rest = command["rest"].replace(" --recover", "").replace(" -o ", " ")  # `edit` recovers what it opens
+    paths, dashes, options = rest.partition(" --")
+    words = [*map(_text, re.findall(r"'[^']*'|\S+", paths)), re.sub(_OPTION, _keyword, (dashes + options).strip())]
+    return f"`nczarr.{verb}({', '.join(filter(None, words))})`"
 
 
 def _keyword(option: re.Match[str]) -> str:
-    """Return the keyword argument of an option, or the option itself if no function takes it."""
-    keyword = KEYWORDS.get(option["name"])
+    """Return the keyword argument of an option; an option without one is named in words."""
+    keyword, value, end = KEYWORDS.get(option["name"]), option["value"] or "", ", " if option["next"] else ""
     if keyword is None:
-        return option[0]
-    value, rest = (option["value"] or ""), ""
-    if keyword.form is KeywordForm.SWITCH:
-        value, rest = "", value
-    argument = _argument(keyword, value[1:])
-    return argument + rest + (", " if option["next"] else "")
+        return f"option {option['name']}{value}{end}"
+    if keyword.form in ("True", "False"):
+        argument, end = f"{keyword.name}={keyword.form}", value + end
+    else:
+        first, *others = value[1:].strip("'").split(" or ")
+        argument = _argument(keyword, first) + "".join(f" or {_text(each)}" for each in others)
+    return (f"{keyword.holder}={keyword.holder.title()}({argument})" if keyword.holder else argument) + end
 
 
 def _argument(keyword: Keyword, value: str) -> str:
-    """Return a keyword argument with a value; an upper-case value is a placeholder."""
-    if keyword.form is KeywordForm.SWITCH:
-        argument = KeywordForm.SWITCH.value.format(keyword.name)
-    elif not value:
-        argument = f"{keyword.name}="
-    elif keyword.form is KeywordForm.MAPPING:
-        argument = KeywordForm.MAPPING.value.format(keyword.name, *value.split("=", 1))
-    else:
-        first, *others = value.split(" or ")
-        form = KeywordForm.NUMBER if value.isupper() and keyword.form is KeywordForm.TEXT else keyword.form
-        argument = form.value.format(keyword.name, first) + "".join(f' or "{each}"' for each in others)
-    if keyword.holder:
-        return f"{keyword.holder}={keyword.holder.title()}({argument})"
-    return argument
+    """Return a keyword argument with a value, which may be empty."""
+    name, form, _ = keyword
+    key, is_pair, item = value.partition("=")
+    if name == "sel" and "~" in value:
+        name, (key, is_pair, item) = "nearest", value.partition("~")
+    elif name == "attributes" and "@" not in key and item.isupper():
+        name = "templates"
+    if is_pair and form != "text":
+        return f'{name}={{"{key}": {_item(item, form)}}}'
+    text = _item(value, form) if form == "number" else _text(value)
+    return f"{name}=[{text}]" if form == "list" and value else f"{name}={text}"
+
+
+def _item(value: str, form: str) -> str:
+    """Return the value of an option as Python's: a number, size, lengths, slice, or range of values."""
+    if (size := re.fullmatch(r"(\d+)([KMG])iB", value)) is not None:
+        return f"{size[1]} << {10 * (1 + 'KMG'.index(size[2]))}"
+    bounds = value.split(":")
+    if form == "slices" and len(bounds) > 1 and bounds[1].lstrip("-").isdigit():  # the command line includes the last
+        return f"slice({', '.join([bounds[0], str(int(bounds[1]) + 1 or None), *bounds[2:]])})"
+    if form == "values" and len(bounds) == 2 and "T" not in value:
+        return f"({_item(bounds[0], form)}, {_item(bounds[1], form)})"
+    if form == "number" and "," in value:
+        return f"({value.replace(',', ', ')})"
+    is_number = re.fullmatch(r"-?\d+(\.\d+)?(e[+-]?\d+)?", value) is not None and form != "mapping"
+    return value if is_number or value.startswith('"') else _text(value)
+
+
+def _text(value: str) -> str:
+    """Return a text as Python's literal; placeholders, upper-case words and an ellipsis, as they are."""
+    word = value.strip("'…")
+    return value if not word or (word.isupper() and word.isidentifier()) else f'"{word}"'

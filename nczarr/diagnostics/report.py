@@ -17,6 +17,7 @@ from mmap import mmap
 from typing import Any, NamedTuple
 
 from nczarr.diagnostics.ignored import is_ignored
+from nczarr.diagnostics.python_terms import in_python
 from nczarr.names import closest
 
 Buffer = bytes | mmap
@@ -236,7 +237,7 @@ class Diagnostic(NamedTuple):
     """Remedies."""
 
     def __repr__(self) -> str:
-        return f"{self.severity.value}[{self.code}]: {self.message}{_format_place(self.primary)}"
+        return f"{self.severity.value}[{self.code}]: {in_python(self.message)}{_format_place(self.primary)}"
 
     def sort_key(self) -> tuple[str, str, int, int, str, str]:
         """Return the key by which diagnostics are sorted.
@@ -486,8 +487,6 @@ class CompileError(ValueError):
 
 def _in_words(diagnostic: Diagnostic) -> Iterator[str]:
     """Yield the lines of a diagnostic for a Python caller."""
-    from nczarr.diagnostics.python_terms import in_python
-
     yield f"{diagnostic.code}: {in_python(diagnostic.message)}{_format_place(diagnostic.primary)}"
     yield from (f"  {note}" for note in diagnostic.notes if diagnostic.code == OMITTED)
     yield from (f"  help: {in_python(text)}" for text in diagnostic.helps)
@@ -512,7 +511,7 @@ def _format_place(label: Label) -> str:
         if label.has_lines and label.span.source is not None:
             where = ":" + label.span.source.place(label.span.start)
         return f" (at {label.key}{where}{'#' + label.pointer if label.pointer else ''})"
-    if label.span.source is None:
+    if label.span.source is None or label.span.source.name.startswith("--"):  # the text of an option
         return ""
     if label.offset is not None:
         return f" (at {label.span.source.name}@{label.offset})"

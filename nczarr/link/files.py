@@ -1,7 +1,5 @@
 """Single files: built by libraries, texts and streams. They appear whole or not at all."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager

@@ -167,6 +167,8 @@ class Plugin(NamedTuple):
 
     Only those of built-in plugins are asked, because every folder that is opened is looked at.
     """
+    arrays: Mapping[str, str] = NOTHING
+    """Functions `(data) -> ArrayData | array` for data of builders, by the package of their class."""
     lazy_arrays: Mapping[str, str] = NOTHING
     """Arrays whose blocks are computed when they are read, by an attribute that they have.
 

@@ -4,8 +4,6 @@
 `pyproject.toml`, has the keys `select`, `ignore`, and those of conventions such as `cf`.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from types import MappingProxyType

@@ -169,10 +169,6 @@ def detect_format(source: Source | Store) -> Format | None:
     return registry.detect_store(source)
 
 
-_OTHER_WORDS = {"kerchunk": "reference", "hdf5": "netcdf4", "h5": "netcdf4"}
-"""Formats by words of other tools."""
-
-
 def target_format(path: str, name: str | None, report: Report) -> Format | None:
     """Return the format of a target: the named one, else that of the URL's modes or of the suffix."""
     place = locate(path, report)
@@ -183,9 +179,11 @@ def target_format(path: str, name: str | None, report: Report) -> Format | None:
     if form is None or not form.writable:
         suffix = f"the suffix of `{place.shown}`" if place.path else "standard output"
         what = f"format `{name}`" if name else suffix
-        writable = [row.name for row in registry.formats() if row.writable]
+        titles = {row.name: row.title.lower() for row in registry.formats() if row.writable}
+        writable = list(titles)
         helps = [f"formats that can be written: {', '.join(writable)}; name one with `--to`"]
-        begun = [f"`{other}`" for other in writable if name and other.startswith(_OTHER_WORDS.get(name, name))]
+        begun = [f"`{other}`" for other in writable if name and other.startswith(name)]
+        begun = begun or [f"`{other}`" for other in writable if name and name.lower() in titles[other]]
         if begun:
             helps.insert(0, f"did you mean {' or '.join(begun)}?")
         elif name:

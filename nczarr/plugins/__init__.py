@@ -122,7 +122,10 @@ OFFERS: dict[str, tuple[str, ...]] = {
     "serve": ("command serve",),
     "testing": ("name testing",),
     "virtualizarr": ("name virtualizarr", "opener virtualizarr", "hint parser"),
-    "xarray": ("name from_xarray", "object pandas", "object xarray", "codes"),
+    "xarray": (
+        *("name from_xarray", "object pandas", "object xarray"),
+        *("array pandas", "array pyarrow", "array xarray", "codes"),
+    ),
     "zarr_drafts": ("format zarr3-2019", "name zarr3_2019", "dialect pull_request_3068", "edit zarr3-2019", "codes"),
     "zarr_python": ("name zarr_store",),
 }

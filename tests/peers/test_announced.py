@@ -50,6 +50,9 @@ def unlike(checked: Checked, form: str) -> dict[str, Counter[tuple[str, str]]]:
     seen = phases.read(MemoryStore(store), Report(), OPTIONS)
     assert seen is not None
     told = Counter((loss.kind, loss.path) for loss in planned.losses)
+    told += Counter(
+        ("masking-fill", each.message.split("`")[1]) for each in report.list_sorted() if each.code == "masking-fill"
+    )
     found = differences(checked, seen)
     sides = {"nobody told": found - told, "told for nothing": told - found}
     return {name: side for name, side in sides.items() if side}

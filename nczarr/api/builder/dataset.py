@@ -12,6 +12,7 @@ from nczarr.api.builder.group import GroupBuilder
 from nczarr.api.builder.pieces import PendingAttribute, PendingVariable, Site, UnsuitedValueError, caller
 from nczarr.api.builder.scope import BuilderScope, groups, survey
 from nczarr.api.builder.values import attribute_constant
+from nczarr.api.hints import add_hints
 from nczarr.arrays.lazy_numpy import np
 from nczarr.ast import ATOMIC, Attribute, Constant, Dataset, Dimension, Group, Variable
 from nczarr.ast.dataset import KIND_SPELLINGS
@@ -49,6 +50,7 @@ class DatasetBuilder(GroupBuilder):
     [3.0, 4.0]
     """
 
+    @add_hints
     def __init__(self, name: str = "", *, kind: str | None = None) -> None:
         site = Site()
         site.survey = partial(survey, self)
@@ -59,6 +61,7 @@ class DatasetBuilder(GroupBuilder):
         if site.report.errors:
             raise CompileError(site.report.list_sorted())
 
+    @add_hints
     def finish(self, data: Mapping[str, Any] | None = None) -> DatasetHandle:
         """Build and check the dataset. The builder can go on, also after an error.
 

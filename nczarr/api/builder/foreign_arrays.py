@@ -1,8 +1,7 @@
 """Conversion of other libraries' arrays to NumPy arrays and masks.
 
-pandas, dask, xarray, netCDF4 and h5py objects are converted by `__array__`,
-buffers by NumPy. Missing pandas items become masked cells. Plain Python values
-are returned unchanged.
+dask, netCDF4 and h5py objects are converted by `__array__`, buffers by NumPy,
+others by plugins. Plain Python values are returned unchanged.
 """
 
 from __future__ import annotations
@@ -14,6 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from nczarr.api.builder.pieces import UnsuitedValueError
 from nczarr.arrays.lazy_numpy import NDArray, np
+from nczarr.names.plugin_index import find_place, list_offered, load_part
 
 if TYPE_CHECKING:
     from nczarr.arrays.sources.source import Parts
@@ -51,18 +51,15 @@ def convert_foreign(data: Any, *, times: bool = False) -> ArrayData:
         return ArrayData(np.asarray(data))
     if not hasattr(data, "__array__"):
         return ArrayData(data)
-    if type(data).__module__.partition(".")[0] == "xarray" and hasattr(data, "data"):
-        data = data.data
+    package = type(data).__module__.partition(".")[0]
+    if package != "numpy" and (place := find_place("array", package)) is not None:
+        data = load_part(place)(data)
     if hasattr(data, "__dask_graph__"):
         if find_lazy(data) is not None:
             _refuse_dates(data.dtype, times=times)
             return ArrayData(data)
         data = _call(data, "compute")
-    if getattr(data, "null_count", 0):
-        raise UnsuitedValueError(
-            "type-mismatch", f"`{type(data).__name__}` has missing items and no fill value for them"
-        )
-    converted = _missing(data) or _convert(data)
+    converted = data if isinstance(data, ArrayData) else _convert(data)
     _refuse_dates(converted.values.dtype, times=times)
     return converted
 
@@ -85,8 +82,6 @@ class LazyArrays(NamedTuple):
 
 def find_lazy(data: Any) -> LazyArrays | None:
     """Return what makes parts of an array whose blocks are computed when they are read; None for other data."""
-    from nczarr.names.plugin_index import find_place, list_offered, load_part
-
     for attribute in list_offered("lazy_array"):
         place = find_place("lazy_array", attribute) if hasattr(data, attribute) else None
         lazy: LazyArrays | None = None if place is None else load_part(place)
@@ -149,33 +144,6 @@ def _columns(mask: Any) -> Any:
     width = mask.dtype.itemsize
     flat = np.ascontiguousarray(mask).reshape(-1).view(np.uint8).reshape(-1, width).astype(bool)
     return flat.reshape(*mask.shape, width)
-
-
-def _missing(data: Any) -> ArrayData | None:
-    """Convert pandas data with a nullable dtype; missing items become masked, or None among texts."""
-    if "pandas" not in sys.modules or not hasattr(data, "isna") or not hasattr(data, "to_numpy"):
-        return None
-    dtypes = [data.dtype] if hasattr(data, "dtype") else list(getattr(data, "dtypes", ()))
-    if all(isinstance(dtype, np.dtype) for dtype in dtypes):
-        return None
-    for dtype in dtypes:
-        if getattr(dtype, "kind", "") in ("M", "m"):
-            raise UnsuitedValueError("type-mismatch", f"{dtype} is not a netCDF type", DATES)
-    missing = np.asarray(data.isna(), dtype=bool)
-    filled = np.array(data.to_numpy(dtype=object), dtype=object)
-    texts = any(isinstance(text, str | bytes) for text in filled[~missing])
-    filled[missing] = None if texts else 0
-    return ArrayData(_pack(filled), None if texts or not missing.any() else missing)
-
-
-def _pack(values: Any) -> Any:
-    """Convert an object array of numbers to a numeric array; return other arrays unchanged."""
-    if values.dtype.kind != "O":
-        return values
-    kinds = set(map(type, values.reshape(-1)))
-    if kinds and kinds <= {int, float}:
-        return np.array(values.tolist())
-    return values
 
 
 def _has_masked(items: list[Any] | tuple[Any, ...]) -> bool:

@@ -19,9 +19,10 @@ from nczarr.api.builder.pieces import (
     caller,
     look_up,
 )
+from nczarr.api.hints import Hinting, add_hints
 from nczarr.ast import ATOMIC, CompoundType, Dataset, Dimension, EnumConstant, EnumType, Field, OpaqueType, VlenType
 from nczarr.ast.types import MAX_DEPTH
-from nczarr.diagnostics.report import CompileError
+from nczarr.diagnostics.report import CompileError, suggest
 
 if TYPE_CHECKING:
     from nczarr.ast import UserType
@@ -43,6 +44,8 @@ def declaring(what: str) -> Callable[[Callable[Parameters, Returned]], Callable[
     """Make a method of a builder raise its errors at the call, and leave the builder as it was before."""
 
     def wrap(method: Callable[Parameters, Returned]) -> Callable[Parameters, Returned]:
+        method = add_hints(method)
+
         @functools.wraps(method)
         def call(*positional: Parameters.args, **named: Parameters.kwargs) -> Returned:
             owner: Any = positional[0]
@@ -62,7 +65,7 @@ def declaring(what: str) -> Callable[[Callable[Parameters, Returned]], Callable[
     return wrap
 
 
-class VariableBuilder:
+class VariableBuilder(Hinting):
     """A declared variable, to which attributes can be added."""
 
     def __init__(self, site: Site, pending: PendingVariable) -> None:
@@ -101,7 +104,7 @@ class VariableBuilder:
         return self
 
 
-class GroupBuilder:
+class GroupBuilder(Hinting):
     """A group under construction. Types and dimensions are declared before they are used.
 
     A call with an error raises CompileError and declares nothing; the builder can go on.
@@ -206,7 +209,8 @@ class GroupBuilder:
         """
         name = self._site.name(name, "an enum")
         if base not in ATOMIC or not ATOMIC[base].is_integer:
-            self._site.error("bad-enum-base", f"the base of enum `{name}` is {base!r}, which is not an integer type")
+            text = f"the base of enum `{name}` is {base!r}, which is not an integer type"
+            self._site.error("bad-enum-base", text, helps=suggest(str(base), ATOMIC))
             base = "int64"
         members = []
         for key, value in dict(constants).items():

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from nczarr import names
+from nczarr.api.builder.dtypes import NAMES
 from nczarr.ast import ATOMIC, Dimension, Storage, UserType
 from nczarr.ast.frozen import frozen
 from nczarr.diagnostics.report import CompileError, Diagnostic, Label, Report, Severity, Source, Span, suggest
@@ -201,13 +202,14 @@ class Site:
     def require_type(self, written: str, group: str) -> None:
         """Report a type that is neither atomic nor declared so far."""
         if written not in ATOMIC:
-            self.require("undefined-type", "type", written, group)
+            self.require("undefined-type", "type", written, group, (*ATOMIC, *NAMES))
 
-    def require(self, code: str, what: str, written: str, group: str) -> None:
+    def require(self, code: str, what: str, written: str, group: str, others: Iterable[str] = ()) -> None:
         """Report a name or path that means nothing declared so far."""
         table = self.declared.get(what, {})
         if not self.collects and look_up(written, group, table) is None:
-            helps = suggest(written, [path if written.startswith("/") else names.split(path)[-1] for path in table])
+            known = [path if written.startswith("/") else names.split(path)[-1] for path in table]
+            helps = suggest(written, [*known, *others])
             self.report.error(code, f"{what} `{written}` is not declared", caller(), helps=helps)
 
     def error(self, code: str, message: str, span: Span | None = None, helps: Iterable[str] = ()) -> None:
@@ -227,7 +229,7 @@ class Site:
                 self.error(*wrong)
             return names.normal(name)
         self.error("bad-name", f"{name!r} is not a name for {what}" if name != "" else f"the name of {what} is empty")
-        return "_"
+        return f"_{self.report.errors}"  # no other name is this one, so no duplicate is reported
 
     def count(self, number: object, low: int, code: str, what: str) -> int:
         """Return an integer from `low` to 2**63 - 1; reports other values and returns a valid one."""

@@ -3,8 +3,6 @@
 Unknown names are left unchanged, and the check `resolve` reports them.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 

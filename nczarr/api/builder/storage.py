@@ -1,7 +1,5 @@
 """Conversion of keyword arguments to the `Storage` of a variable."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

@@ -9,8 +9,6 @@ folder no file of one node is a folder of another, and one that is a document of
 other stores gets one at its start.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Mapping
 

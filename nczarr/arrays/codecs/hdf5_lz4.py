@@ -1,7 +1,5 @@
 """LZ4 in filter 32004 of HDF5: blocks of a chunk, each behind its length, a big-endian number of four bytes."""
 
-from __future__ import annotations
-
 import struct
 from collections.abc import Iterator
 

@@ -1,7 +1,5 @@
 """LZF of liblzf, in filter 32000 of HDF5."""
 
-from __future__ import annotations
-
 from nczarr.arrays.codecs.lengths import EARLY
 from nczarr.arrays.codecs.table import TOO_MUCH, CodecKind, Config
 

@@ -1,7 +1,5 @@
 """Zstandard."""
 
-from __future__ import annotations
-
 import struct
 from typing import Any
 

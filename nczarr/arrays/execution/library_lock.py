@@ -5,8 +5,6 @@ it, which lazy arrays make in our threads: a thread with our lock has that one
 too.
 """
 
-from __future__ import annotations
-
 import sys
 from threading import RLock
 from typing import Any

@@ -5,8 +5,6 @@ To preserve both, a variable is declared with HDF5's value as `_FillValue`; once
 the dataset exists, the attribute gets its own value, or is deleted.
 """
 
-from __future__ import annotations
-
 import math
 from ctypes import c_char_p, c_void_p, cast
 

@@ -4,8 +4,6 @@ HDF5 finds filters by number: built-in, in plug-ins, or registered. Callers hold
 the library lock.
 """
 
-from __future__ import annotations
-
 import ctypes
 from collections.abc import Iterable
 from ctypes import CFUNCTYPE, POINTER, Structure, c_char_p, c_int, c_size_t, c_uint, c_void_p

@@ -6,8 +6,6 @@ gets them together. Its size is known before values are written: headers are
 measured in a file without values, and indexes follow from the numbers of chunks.
 """
 
-from __future__ import annotations
-
 import math
 import os
 import tempfile

@@ -16,7 +16,7 @@ TEXT = "base64:"
 
 FORMAT = Format(
     name="reference",
-    title="reference documents: keys of a Zarr store as byte ranges of other files",
+    title="references as of kerchunk: keys of a Zarr store as byte ranges of other files",
     suffixes=(".json", ".parq", ".parquet"),
     spec="https://fsspec.github.io/kerchunk/spec.html",
     detects=r'\s*\{(?:\s*"[^"]*"\s*:\s*\[\s*(?:"|null)'

@@ -1,7 +1,5 @@
 """Verification of a target: it is read again, and its values are compared with the source's."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import TypeAlias
 

@@ -363,7 +363,7 @@ class _Coordinate:
         helps = [f"its values go from {text(lowest)} to {text(highest)}"]
         if interval.low == interval.high and (index := self.nearest(interval.low)) is not None:
             value = text(float(self._values(range(index, index + 1))[0][0]))
-            helps.append(f"the nearest value is {value}; `~` instead of `=` selects it")
+            helps.append(f"the nearest value is {value}: `--sel {self.path.removeprefix('/')}~{value}`")
         return helps
 
 

@@ -19,6 +19,7 @@ import os
 from collections.abc import MutableMapping
 from typing import IO, TYPE_CHECKING, Any
 
+from nczarr.api.hints import add_hints
 from nczarr.plugins.awkward0.wire.limits import DEFAULT, Limits, Whitelist
 from nczarr.plugins.awkward0.write.compression import partner
 
@@ -31,6 +32,7 @@ _DEFAULT_POLICY: Any = object()
 """Marker of `serialize`'s default compression."""
 
 
+@add_hints
 def deserialize(
     storage: Any, name: str = "", whitelist: Whitelist = None, cache: Any = None, *, limits: Limits = DEFAULT
 ) -> Any:
@@ -74,6 +76,7 @@ def deserialize(
     return _arrays(columns(storage, name, whitelist, limits=limits))
 
 
+@add_hints
 def columns(storage: Any, name: str = "", whitelist: Whitelist = None, *, limits: Limits = DEFAULT) -> Any:
     """Return as `deserialize`, with a column in place of every array. Needs no other library than NumPy.
 
@@ -138,6 +141,7 @@ def items(column: Column, most: int = 100_000_000) -> list[Any]:
     return items.items(column, most)
 
 
+@add_hints
 def load(
     file: str | os.PathLike[str] | IO[bytes],
     *,
@@ -192,6 +196,7 @@ def load(
         return archive[""]
 
 
+@add_hints
 def hdf5(
     group: Any, *, whitelist: Whitelist = None, cache: Any = None, limits: Limits = DEFAULT, **options: Any
 ) -> MutableMapping[str, Any]:
@@ -223,6 +228,7 @@ def hdf5(
     return Hdf5Group(group, read, functools.partial(writing.put, **options), writing.remove, limits)
 
 
+@add_hints
 def serialize(
     obj: Any,
     storage: Any,
@@ -273,6 +279,7 @@ def serialize(
     return blobs
 
 
+@add_hints
 def save(
     file: str | os.PathLike[str] | IO[bytes],
     array: Any,

@@ -6,6 +6,7 @@ import os
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any, Literal
 
+from nczarr.api.hints import add_hints
 from nczarr.names import list_texts
 from nczarr.options import DEFAULT_MEMORY, FOLLOWING, Following
 
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
     from nczarr.plugins.combine.join.agreement import Join
 
 
+@add_hints
 def append(
     sources: Dataset | Iterable[Dataset],
     target: str | os.PathLike[str],

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping
 from errno import EEXIST
 from typing import TYPE_CHECKING, Any, Unpack, overload
 
+from nczarr.api.hints import add_hints
 from nczarr.api.options import ConvertOptions, takes
 from nczarr.names import list_texts
 from nczarr.options import FOLLOWING, WRITING, Following, Writing
@@ -177,6 +178,7 @@ def combine(
         return finish(ready.write(report), os.fspath(target), report)
 
 
+@add_hints
 def append(
     document: str | os.PathLike[str],
     sources: Iterable[Dataset],

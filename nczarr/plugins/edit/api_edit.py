@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
+
+from nczarr.api.hints import add_hints
 
 if TYPE_CHECKING:
     from nczarr.diagnostics.report import Report
     from nczarr.plugins.edit.edit_header import EditResult, Instruction
 
 
+@add_hints
 def edit(
     target: str | os.PathLike[str],
     header: str | None = None,
@@ -129,6 +133,12 @@ def _instructions(
     instructions = [parse_instruction("--delete", path, report) for path in delete]
     instructions += [parse_instruction("--rename", f"{path}={new}", report) for path, new in rename.items()]
     for path, value in attributes.items():
+        if "@" not in path:
+            found = re.search(r"[.:](\w+)$", path)
+            helps = [] if found is None else [f"did you mean `{path[: found.start()]}@{found[1]}`?"]
+            helps += ["the path of an attribute has an `@`: `/temp@units`, or `@title` for the root"]
+            report.error("bad-edit", f"`attributes` has the key {path!r}, which is not an attribute", helps=helps)
+            continue
         place = parse_instruction("--set", f"{path}=", report)
         if place is None:
             continue

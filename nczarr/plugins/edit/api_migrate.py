@@ -6,6 +6,8 @@ import os
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
+from nczarr.api.hints import add_hints
+
 if TYPE_CHECKING:
     from nczarr.diagnostics.report import Diagnostic
     from nczarr.plugins.edit.document_change import DocumentChange
@@ -32,6 +34,7 @@ class MigrationSummary(NamedTuple):
     """Warnings."""
 
 
+@add_hints
 def migrate(
     target: str | os.PathLike[str],
     to: str | None = None,

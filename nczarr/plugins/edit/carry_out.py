@@ -69,9 +69,9 @@ def _conclude(prepared: PreparedEdit, target: str, undo_file: str | None) -> Non
     try:
         prepared.conclude()
     except CommittedError as error:
-        error.add_note(f"complete it: nczarr edit {word(target)} --recover")
+        error.add_note(f"complete it: `nczarr edit {word(target)} --recover`")
         if undo_file is not None:
-            error.add_note(f"reverse it then: nczarr edit {word(target)} --undo {word(undo_file)}")
+            error.add_note(f"reverse it then: `nczarr edit {word(target)} --undo {word(undo_file)}`")
         raise
     except OSError:
         _remove(undo_file)

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from nczarr.api.hints import add_hints
 from nczarr.plugins.generate.languages import LANGUAGES, load
 from nczarr.sdk import CompileError, Dataset, DatasetHandle, Report, Unchecked, check, hint
 
 
+@add_hints
 def generate(language: str, schema: DatasetHandle | Dataset, *, name: str | None = None) -> Mapping[str, str]:
     """Return a program or a document of a schema.
 

@@ -12,6 +12,7 @@ import os
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any, Literal
 
+from nczarr.api.hints import add_hints
 from nczarr.diagnostics.report import CompileError, Diagnostic, Report, Source
 from nczarr.formats.reference.limits import DEFAULT
 from nczarr.formats.reference.limits import Limits as Limits
@@ -59,6 +60,7 @@ def _list_added() -> list[str]:
     return [name.removeprefix("refs.") for name in list_own("name") if name.startswith("refs.")]
 
 
+@add_hints
 def expand(
     document: Described, *, templates: Mapping[str, str] | None = None, limits: Limits = DEFAULT
 ) -> dict[str, Any]:
@@ -96,6 +98,7 @@ def expand(
     return expanded
 
 
+@add_hints
 def lines(
     document: Described, *, templates: Mapping[str, str] | None = None, limits: Limits = DEFAULT
 ) -> Iterator[bytes]:
@@ -125,6 +128,7 @@ def lines(
     yield from expand_source(_source(document), Report(), limits, templates or {})
 
 
+@add_hints
 def compact(document: Described, *, limits: Limits = DEFAULT) -> dict[str, Any]:
     """Return a reference document in version 1, with templates and generators. Its expansion is unchanged.
 
@@ -150,6 +154,7 @@ def compact(document: Described, *, limits: Limits = DEFAULT) -> dict[str, Any]:
     return compact_source(_source(document), Report(), limits)
 
 
+@add_hints
 def verify(
     document: Described,
     *,

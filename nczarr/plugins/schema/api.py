@@ -5,12 +5,14 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 
+from nczarr.api.hints import add_hints
 from nczarr.plugins.schema.evolution.changes import list_changes
 from nczarr.plugins.schema.evolution.rules import SchemaChange
 from nczarr.plugins.schema.layers import define, merge_layers
 from nczarr.sdk import CompileError, DatasetHandle, Report
 
 
+@add_hints
 def changes(
     old: str | os.PathLike[str] | DatasetHandle, new: str | os.PathLike[str] | DatasetHandle
 ) -> list[SchemaChange]:
@@ -45,6 +47,7 @@ def changes(
     return list(list_changes(_open(old).checked, _open(new).checked))
 
 
+@add_hints
 def layer(
     *schemas: str | os.PathLike[str] | DatasetHandle, definitions: Mapping[str, object] | None = None
 ) -> DatasetHandle:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from functools import partial
 from pathlib import PurePosixPath
 from typing import Any, ClassVar
@@ -177,7 +178,7 @@ class NczarrBackendEntrypoint(BackendEntrypoint):
         following: Following = FOLLOWING,
         aggregation: Aggregation = "expand",
     ) -> xarray.Dataset:
-        """Open one group.
+        r"""Open one group.
 
         Parameters
         ----------
@@ -189,8 +190,8 @@ class NczarrBackendEntrypoint(BackendEntrypoint):
         drop_variables : str or iterable of str, optional
             Variables to leave out.
         group : str, optional
-            Path of the group, below a given group; default: the root group, or the
-            given one.
+            Path of the group, below a given group, with names as they are (`/g r`) or
+            escaped as in a FQN (`/g\ r`); default: the root group, or the given one.
         kind : str, optional
             Kind of netCDF file that the dataset must fit, in any spelling of `ncgen -k`.
         storage_options : Mapping, optional
@@ -334,13 +335,18 @@ def _read(path: str, options: Options) -> DatasetHandle:
 
 
 def _group_path(opened: OpenedDataset, top: str, group: str | None) -> str:
-    """Return the FQN of a group below the group `top`. Raises OSError if it does not exist."""
+    """Return the FQN of a group below the group `top`: a path of names, or a FQN. Raises OSError for others."""
     groups = opened.handle.checked.groups
-    parts = [names.normal(part) for part in (group or "").strip("/").split("/") if part]
-    path = names.fqn([*names.split(top), *parts])
-    if path not in groups:
-        raise OSError(f"group not found: {group!r}{hint(path, groups)}")
-    return path
+    written = (group or "").strip("/")
+    parts = [part for part in written.split("/") if part]
+    paths = [names.fqn([*names.split(top), *map(names.normal, parts)])]
+    if "\\" in written:
+        with suppress(ValueError):  # a backslash that is part of a name, not an escape
+            paths.append(names.fqn([*names.split(top), *map(names.normal, names.split("/" + written))]))
+    for path in paths:
+        if path in groups:
+            return path
+    raise OSError(f"group not found: {group!r}{hint(paths[0], groups)}".replace("\\ ", " "))
 
 
 def _tree(

@@ -12,6 +12,11 @@ PLUGIN = Plugin(
         "xarray": "nczarr.plugins.xarray.objects:prepare_dataset",
         "pandas": "nczarr.plugins.xarray.objects:prepare_dataset",
     },
+    arrays={
+        "pandas": "nczarr.plugins.xarray.objects.builder_arrays:convert_array",
+        "pyarrow": "nczarr.plugins.xarray.objects.builder_arrays:convert_arrow",
+        "xarray": "nczarr.plugins.xarray.objects.builder_arrays:convert_array",
+    },
     codes=str(Path(__file__).with_name("codes")),
     extras={"xarray": "xarray"},
 )

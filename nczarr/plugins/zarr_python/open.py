@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from nczarr.api.handle import DatasetHandle, open_unchecked, warn_of_losses
+from nczarr.api.hints import add_hints
 from nczarr.diagnostics.report import DataWarning
 from nczarr.options import FOLLOWING, Following
 
@@ -18,6 +19,7 @@ LISTED = 5
 """Maximum losses that one warning lists."""
 
 
+@add_hints
 def zarr_store(
     source: str | os.PathLike[str] | DatasetHandle,
     zarr_format: int = 3,

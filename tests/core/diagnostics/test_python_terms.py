@@ -8,14 +8,13 @@ from pathlib import Path
 import pytest
 
 import nczarr
+from nczarr.api.hints import add_hints
 from nczarr.diagnostics.python_terms import KEYWORDS, in_python
+from nczarr.diagnostics.report import Diagnostic, Severity
 from nczarr.options import Following, Writing
 from tests.support import facts
 
 PACKAGE = Path(nczarr.__file__).parent
-
-COMMAND_LINE = {"char", "recover", "rename", "set", "verbose"}
-"""Options in remedies that no function takes, or takes in another form."""
 
 
 @pytest.mark.parametrize(
@@ -30,8 +29,26 @@ COMMAND_LINE = {"char", "recover", "rename", "set", "verbose"}
         ("read with `--storage-option order=big`", 'read with `storage_options={"order": "big"}`'),
         ("give `--base URL`", "give `writing=Writing(base=URL)`"),
         ("raise the limit with `--memory`", "raise the limit with `memory=`"),
-        ("convert it: `nczarr convert SRC DST --to zarr2`", "convert it: `nczarr convert SRC DST --to zarr2`"),
-        ("an unknown --option stays", "an unknown --option stays"),
+        ("convert it: `nczarr convert SRC DST --to zarr2`", 'convert it: `nczarr.convert(SRC, DST, format="zarr2")`'),
+        ("`nczarr convert a.nc NEW --header-pad 64KiB`", '`nczarr.convert("a.nc", NEW, header_pad=64 << 10)`'),
+        ("`nczarr edit 'a b.nc' --recover` restores it", '`nczarr.edit("a b.nc")` restores it'),
+        ("`nczarr edit a.nc --set '/v@_FillValue=…'`", '`nczarr.edit("a.nc", attributes={"/v@_FillValue": …})`'),
+        ("`nczarr refs combine … -o NEW`", "`nczarr.refs.combine(…, NEW)`"),
+        ("`nczarr combine … --along time --sort`", '`nczarr.combine(…, along="time", sort=True)`'),
+        ("see `nczarr explain lost-nil`", "see `nczarr explain lost-nil`"),
+        ("use --rename-illegal", "use rename_illegal=True"),
+        ("cut it: `--dim x=0:9`", 'cut it: `dims={"x": slice(0, 10)}`'),
+        ("cut it: `--dim x=0:-1:2`", 'cut it: `dims={"x": slice(0, None, 2)}`'),
+        ("the nearest: `--sel lat~45.3`", 'the nearest: `nearest={"lat": 45.3}`'),
+        ("the nearest: `--sel time~2000-01-31T12:00`", 'the nearest: `nearest={"time": "2000-01-31T12:00"}`'),
+        ("cut it: `--sel lat=-30:30`", 'cut it: `sel={"lat": (-30, 30)}`'),
+        ("give `--chunks time=100`, or `--chunks x=1,2`", 'give `chunks={"time": 100}`, or `chunks={"x": (1, 2)}`'),
+        ("state it: `--rename '/a b=c'`", 'state it: `rename={"/a b": "c"}`'),
+        ("remove it: `--delete dim:/x`, or not", 'remove it: `delete=["dim:/x"]`, or not'),
+        ("define it with `--set u=TEXT`", 'define it with `templates={"u": TEXT}`'),
+        ("follow it: `--source-root s3://a`", 'follow it: `following=Following(roots=["s3://a"])`'),
+        ("list them with `--verbose`", "list them with `option verbose`"),
+        ("a table of CDL -- or an em dash", "a table of CDL -- or an em dash"),
     ],
 )
 def test_an_option_becomes_a_keyword_argument(text: str, expected: str) -> None:
@@ -40,7 +57,7 @@ def test_an_option_becomes_a_keyword_argument(text: str, expected: str) -> None:
 
 def parameters() -> set[str]:
     functions = (nczarr.open, nczarr.convert, nczarr.append, nczarr.diff, nczarr.digest, nczarr.edit, nczarr.migrate)
-    more = (nczarr.refs.combine, nczarr.refs.append, nczarr.refs.expand)
+    more = (nczarr.refs.combine, nczarr.refs.append, nczarr.refs.expand, nczarr.rechunk, nczarr.check, nczarr.layer)
     return {name for function in (*functions, *more) for name in inspect.signature(function).parameters}
 
 
@@ -54,31 +71,85 @@ def test_every_keyword_is_an_argument_of_a_public_function(keyword) -> None:
     assert keyword.name in holders[keyword.holder]._fields
 
 
-def helps_of(path: Path) -> set[str]:
-    """Return the options in strings that a module passes as `helps`, or assigns to a name of it."""
-    options: set[str] = set()
+COMMANDS = re.compile(r"(command\w*|options|plugin|wrapper|render|help|git_files|source_comparison|schema_reader)\.py")
+"""Modules whose texts only the command line shows."""
+
+
+def texts_of(path: Path) -> set[str]:
+    """Return the texts of a module that name options, without docstrings; placeholders are `x`."""
     source = path.read_text(encoding="utf-8")
-    for node in ast.walk(facts.parse(source)) if "helps" in source and "--" in source else ():
-        values = [node.value] if isinstance(node, ast.keyword) and node.arg == "helps" else []
-        if isinstance(node, ast.Assign) and any(
-            isinstance(each, ast.Name) and each.id == "helps" for each in node.targets
-        ):
-            values.append(node.value)
-        for value in values:
-            for part in ast.walk(value):
-                if isinstance(part, ast.Constant) and isinstance(part.value, str):
-                    text = re.sub(r"`nczarr [^`]*`", "", part.value)
-                    options |= set(re.findall(r"--([a-z][a-z-]*)", text))
-    return options
+    if "--" not in source:
+        return set()
+    nodes = list(ast.walk(facts.parse(source)))
+    apart = {id(part) for node in nodes if isinstance(node, ast.JoinedStr) for part in node.values}
+    apart |= {id(node.value) for node in nodes if isinstance(node, ast.Expr)}
+    texts = set()
+    for node in nodes:
+        if id(node) in apart:
+            continue
+        parts = node.values if isinstance(node, ast.JoinedStr) else [node]
+        if all(isinstance(part, ast.Constant) and not isinstance(part.value, str) for part in parts):
+            continue
+        if isinstance(node, ast.JoinedStr | ast.Constant):
+            text = "".join(str(part.value) if isinstance(part, ast.Constant) else "x" for part in parts)
+            texts.add(text.replace("{}", "x"))
+    return {text for text in texts if re.search(r"(?<![\w-])--[a-z]+", text) and " " in text}
 
 
 @pytest.mark.long
-def test_every_option_of_a_remedy_has_a_keyword() -> None:
-    apart = {PACKAGE / "cli", PACKAGE / "plugins" / "serve", PACKAGE / "plugins" / "readers"}
-    rooms = [path for path in PACKAGE.rglob("*.py") if apart.isdisjoint(path.parents)]
-    options = {option for path in rooms for option in helps_of(path)}
-    assert {"overwrite", "allow-loss", "chunks"} <= options
-    assert options - KEYWORDS.keys() <= COMMAND_LINE
+def test_no_text_of_the_source_names_an_option_to_a_python_caller() -> None:
+    apart = {PACKAGE / "cli", PACKAGE / "plugins" / "serve"}
+    modules = [path for path in PACKAGE.rglob("*.py") if apart.isdisjoint(path.parents)]
+    texts = {text for path in modules if not COMMANDS.fullmatch(path.name) for text in texts_of(path)}
+    assert len(texts) > 100
+    assert {text: in_python(text) for text in texts if re.search(r"--[a-z]|-o ", in_python(text))} == {}
+    words = {text: in_python(text) for text in texts if re.search(r"\boption [a-z-]+", in_python(text))}
+    named = set(re.findall(r"\boption ([a-z-]+)", " ".join(words.values())))
+    assert named <= {"char", "verbose", "parser", "merge", "recover", "x"}  # only the command line has them
+
+
+def test_no_message_of_a_page_of_a_code_names_an_option_to_a_python_caller() -> None:
+    """The remedies of every page, as a Python caller reads them, are Python up to the last parenthesis."""
+    pages = PACKAGE.rglob("codes/*.md")
+    lines = {
+        line.strip()
+        for path in pages
+        for block in re.findall(r"```message\n(.*?)```", path.read_text(encoding="utf-8"), re.DOTALL)
+        for line in block.splitlines()
+        if re.search(r"= (help|note): |^(error|warning)\[", line.strip())
+    }
+    options = [line for line in lines if "--" in line]
+    assert len(options) > 50
+    for line in options:
+        text = in_python(line)
+        assert "--" not in text, text
+        for call in re.findall(r"`(nczarr\.\w[^`]*\))`", text):
+            ast.parse(call.replace("…", "..."))
+
+
+def test_representations_and_notes_are_in_terms_of_python(tmp_path: Path) -> None:
+    found = Diagnostic("many-files", Severity.WARNING, "with `--shards auto`", helps=("use --kind nc4",))
+    assert repr(found) == 'warning[many-files]: with `shards="auto"`'
+
+    @add_hints
+    def fail() -> None:
+        error = OSError("full")
+        error.add_note("continue with `--resume`")
+        raise error
+
+    with pytest.raises(OSError, match="full") as caught:
+        fail()
+    assert caught.value.__notes__ == ["continue with `resume=True`"]
+
+
+def test_selections_are_in_terms_of_python(tmp_path: Path) -> None:
+    text = "netcdf a { dimensions: lat = 2 ; variables: float lat(lat) ; int v(lat) ; data: lat = 10, 20 ; }"
+    dataset = nczarr.from_cdl(text)
+    with pytest.raises(nczarr.CompileError, match=r'nearest value is 20: `nearest=\{"lat": 20\}`') as caught:
+        nczarr.convert(dataset, tmp_path / "a.nc", sel={"lat": 17})
+    assert "~" not in str(caught.value)
+    nczarr.convert(dataset, tmp_path / "a.nc", nearest={"lat": 20})
+    assert nczarr.open(tmp_path / "a.nc")["lat"][:].tolist() == [20]
 
 
 def test_the_text_of_an_error_has_its_remedies() -> None:

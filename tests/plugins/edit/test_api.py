@@ -94,3 +94,21 @@ def test_refusals_are_exceptions(file: Path) -> None:
         with pytest.raises(nczarr.CompileError, match=code):
             nczarr.edit(file, **arguments)  # type: ignore[arg-type]
     assert file.read_bytes() == old
+
+
+def test_wrong_keywords_and_paths_are_answered_in_python(tmp_path: Path) -> None:
+    target = tmp_path / "a.nc"
+    nczarr.write(nczarr.from_cdl('netcdf a { variables: int temp ; temp:units = "K" ; data: temp = 1 ; }'), target)
+    for wrong, meant in (("set", "attributes"), ("attribute", "attributes"), ("renam", "rename")):
+        with pytest.raises(TypeError, match=rf"^edit\(\) got .* '{wrong}'; did you mean `{meant}`\?$"):
+            nczarr.edit(target, **{wrong: {}})
+    with pytest.raises(TypeError, match=r"^migrate\(\) got .* 'too'; did you mean `to`\?$"):
+        nczarr.migrate(target, too="zarr3")
+    for wrong, meant in (("temp.units", "temp@units"), ("/temp:units", "/temp@units"), ("/tmp@units", "/temp")):
+        with pytest.raises(nczarr.CompileError, match=f"did you mean `{meant}`") as caught:
+            nczarr.edit(target, attributes={wrong: "K"})
+        assert "--" not in str(caught.value)
+    for changes in ({"delete": ["/temp@unit"]}, {"rename": {"/temp@unit": "u"}}, {"delete": ["@"]}):
+        with pytest.raises(nczarr.CompileError) as caught:
+            nczarr.edit(target, **changes)
+        assert "--" not in str(caught.value)

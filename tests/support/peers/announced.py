@@ -17,6 +17,7 @@ from nczarr import names
 from nczarr.arrays.sources.source import little
 from nczarr.arrays.values.parts import is_fixed, parts
 from nczarr.ast import ATOMIC, Attribute, CompoundType, Constant, Dimension, EnumType, OpaqueType, Storage, Variable
+from nczarr.pipeline.select.indexing import read
 from nczarr.semantics.check_types import default_fill
 from nczarr.semantics.checked import Checked
 
@@ -217,10 +218,19 @@ class _Comparison:
                 text = f"{fqn}:{attribute.name} {attribute.value} became {there[attribute.name]}"
                 yield kind, fqn if kind != "unexplained" else text
         found = [each.name for each in seen]
+        if "_FillValue" in found and "_FillValue" not in kept:  # the fill value of an array, which xarray masks
+            found.remove("_FillValue")
+            if not self.are_all(fqn, there["_FillValue"]):
+                yield "masking-fill", fqn
         if kept != found and sorted(kept) == sorted(found):
             yield "definition-order", fqn
         elif kept != found:
             yield "unexplained", f"{fqn}: attributes {found} instead of {kept}"
+
+    def are_all(self, fqn: str, value: Constant) -> bool:
+        """Return whether all cells of a variable have one value: a mask of it changes nothing."""
+        cells = read(self.wanted, fqn, ...)
+        return bool((np.asarray(cells) == value.as_numbers()[0]).all())
 
 
 def _path(fqn: str, part: str) -> str:

@@ -5,8 +5,6 @@ conventions) define the conversion. ncgen silently stores the leading digits
 (the year); here the intended time is stored, with a warning.
 """
 
-from __future__ import annotations
-
 import re
 from fractions import Fraction
 

@@ -1,7 +1,5 @@
 """Numbers of `fill_value` members ↔ bytes, without wrapping, rounding or overflow."""
 
-from __future__ import annotations
-
 import base64
 import binascii
 import math

@@ -1,7 +1,5 @@
 """`nczarr`: plan → metadata of an NCZarr store: hidden attributes of netCDF-C with our extension."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from types import MappingProxyType
 

@@ -6,8 +6,6 @@ Deflate, shuffle, fletcher32 and bzip2 have only zarr-python's names, such as
 written as `gzip`, so that chunk bytes stay those of HDF5.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from nczarr.arrays.codecs import table

@@ -3,8 +3,6 @@
 A plugin reads the draft; without it, a root is read as that of released NCZarr.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from typing import Any, Protocol
 

@@ -1,8 +1,9 @@
 """Datasets, data arrays and data trees of xarray as typed datasets.
 
 `encode` applies xarray's own CF conventions, `storage` translates `encoding`
-to storage, and `declare` declares the results in a `DatasetBuilder`. xarray is
-imported only when such an object is given.
+to storage, and `declare` declares the results in a `DatasetBuilder`.
+`pandas_frames` makes datasets of data frames. xarray is imported only when such an
+object is given.
 """
 
 from __future__ import annotations
@@ -11,12 +12,16 @@ import os
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from nczarr import registry
+from nczarr import names, registry
 from nczarr.api.convert import Unlimited
 from nczarr.api.handle import DatasetHandle, PreparedObject
+from nczarr.api.hints import add_hints
+from nczarr.ast.dataset import KIND_SPELLINGS
 from nczarr.diagnostics.report import CompileError, Diagnostic, Report, Severity
 from nczarr.pipeline import endpoints
 from nczarr.plugins.xarray.objects.declare import DeclaredDataset, declare, is_xarray
+from nczarr.plugins.xarray.objects.pandas_frames import FrameDataset, is_frame, read_frame
+from nczarr.registry import NETCDF_KINDS
 from nczarr.stores.url import location
 
 if TYPE_CHECKING:
@@ -40,16 +45,17 @@ def prepare_dataset(
 ) -> PreparedObject | None:
     """Return an xarray object as a dataset for this target; None for other objects. Raises CompileError.
 
-    A data frame or series of pandas is what its `to_xarray` returns.
+    A data frame or series of pandas is the dataset that `read_frame` makes of it.
     With neither a path nor a format, the dataset is that of `from_xarray`.
     Where the target is a store, its format is Zarr v3, because xarray reads that back as it was.
     """
-    if type(data).__module__.partition(".")[0] == "pandas" and hasattr(data, "to_xarray"):
-        data = data.to_xarray()
-    if not is_xarray(data):
+    if not (is_xarray(data) or is_frame(data)):
         return None
     if not os.fspath(path) and format_name is None:
-        handle = from_xarray(data, encoding=encoding, unlimited_dims=unlimited, group=group)
+        frame = _as_dataset(data, encoding, None)
+        handle = from_xarray(frame.dataset, encoding=encoding, unlimited_dims=unlimited, group=group)
+        if frame.diagnostics:
+            handle = DatasetHandle(handle.checked, (*frame.diagnostics, *handle.diagnostics))
         return PreparedObject(handle, "", options, handle.diagnostics)
     report = Report()
     form = endpoints.target_format(os.fspath(path), format_name, report)
@@ -63,11 +69,24 @@ def prepare_dataset(
         kind = KIND if KIND in form.target.kinds else min(form.target.kinds)
         options = {**options, "kind": KIND} if kind == KIND else options
     lists = form.capabilities.json_attributes != "none"
-    declared = declare(data, "", encoding, unlimited, group, None, kind, lists=lists)
+    frame = _as_dataset(data, encoding, kind)
+    accepted = frozenset(names.list_texts(options.get("allow_loss", ())))
+    declared = declare(frame.dataset, "", encoding, unlimited, group, None, kind, lists=lists, accepted=accepted)
     options, lost = _with_shards(declared, form, options)
     if "dask" not in options and (address := _cluster(declared.handle, form, os.fspath(path))) is not None:
         options = {**options, "dask": address}
-    return PreparedObject(declared.handle, form.name, options, (*declared.handle.diagnostics, *lost))
+    return PreparedObject(
+        declared.handle, form.name, options, (*frame.diagnostics, *declared.handle.diagnostics, *lost)
+    )
+
+
+def _as_dataset(data: Any, encoding: Any, kind: object) -> FrameDataset:
+    """Return a data frame or series as a dataset for this kind of netCDF file; objects of xarray as they are."""
+    if is_xarray(data):
+        return FrameDataset(data, ())
+    netcdf_kind = KIND_SPELLINGS.get(str(kind))
+    is_classic = netcdf_kind is not None and "int64" not in NETCDF_KINDS[netcdf_kind].atomic
+    return read_frame(data, encoding, is_classic=is_classic)
 
 
 def _with_shards(
@@ -105,6 +124,7 @@ def _cluster(handle: DatasetHandle, form: Format, path: str) -> str | None:
     return lazy[0].scheduler
 
 
+@add_hints
 def from_xarray(
     data: Dataset | DataArray | DataTree,
     *,

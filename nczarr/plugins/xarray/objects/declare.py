@@ -49,6 +49,8 @@ class Requests(NamedTuple):
     """Unlimited dimensions, of a tree by group; None: those of the objects' encoding."""
     kind: Kind | None
     """Kind of netCDF file whose types to use; None: the widest."""
+    accepted: frozenset[str]
+    """Accepted losses."""
 
 
 class Shards(NamedTuple):
@@ -88,11 +90,13 @@ def declare(
     types_of: str | None = None,
     *,
     lists: bool = False,
+    accepted: frozenset[str] = frozenset(),
 ) -> DeclaredDataset:
     """Return the dataset of an xarray object. Raises CompileError with all diagnostics, TypeError for other objects.
 
     `kind`: kind of netCDF file that the dataset has. `types_of`: kind whose types
     it uses, if it has none of its own. `lists`: lists of one or no value are JSON.
+    `accepted`: accepted losses.
     """
     for what, value, expected in (("encoding", encoding, Mapping), ("group", group, str)):
         if value is not None and not isinstance(value, expected):
@@ -103,7 +107,7 @@ def declare(
     for part in names.split("/" + group.strip("/")) if group else ():
         root = root.group(part)
     types = kind if kind is not None else types_of
-    requests = Requests(encoding or {}, unlimited, None if types is None else KIND_SPELLINGS.get(str(types)))
+    requests = Requests(encoding or {}, unlimited, None if types is None else KIND_SPELLINGS.get(str(types)), accepted)
     work = _Declaration(builder._site, requests, lists=lists)
     if not is_xarray(data):
         raise TypeError(f"{type(data).__name__} is not a Dataset, DataArray or DataTree of xarray")
@@ -174,6 +178,8 @@ class _Declaration:
         types: dict[str, TypeHandle],
     ) -> None:
         """Declare a dataset in a group. `sizes`, `types`: dimensions and types in scope, which grow."""
+        if not self._check_names(dataset, where):
+            return
         for name, variable_encoding in encoding.items():
             if name not in dataset.variables:
                 text = f"{where}: `encoding` names {name!r}, which is not a variable"
@@ -184,7 +190,9 @@ class _Declaration:
             else:
                 check_keys(name, variable_encoding, self._site)
         encoding = {name: keys for name, keys in encoding.items() if isinstance(keys, Mapping)}
-        encoded_dataset = encode_dataset(dataset, encoding, self._site, where, kind=self._requests.kind)
+        encoded_dataset = encode_dataset(
+            dataset, encoding, self._site, where, self._requests.kind, self._requests.accepted
+        )
         growing = self._list_unlimited(dataset, where, unlimited)
         for name, value in encoded_dataset.attributes.items():
             self._attribute(group, name, value)
@@ -207,6 +215,15 @@ class _Declaration:
             path = self._declare_variable(group, name, variable, storage, types, encoded_dataset.enums.get(name))
             if path is not None and storage.shards is not None:
                 self.shards[path] = Shards(storage.shards, name in encoding)
+
+    def _check_names(self, dataset: Dataset, where: str) -> bool:
+        """Return whether all names are texts, or the None of one variable. Reports bad-name."""
+        roles = {**dict.fromkeys(dataset.dims, "dimension"), **dict.fromkeys(dataset.variables, "variable")}
+        wrong = {name: role for name, role in roles.items() if not isinstance(name, str | None)}
+        for name, role in wrong.items():
+            text = f"{where}: the name of {role} {name!r} is not a text"
+            self._site.error("bad-name", text, helps=[f"rename it: `data.rename({{{name!r}: {str(name)!r}}})`"])
+        return not wrong
 
     def _list_unlimited(self, dataset: Dataset, where: str, requested: Any) -> frozenset[Hashable]:
         """Return the unlimited dimensions. Reports undefined-dimension."""

@@ -7,14 +7,17 @@ lazy.
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Hashable, Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 from uuid import uuid4
 
-from nczarr.api.builder.pieces import Site, UnsuitedValueError, block_error
+from nczarr.api.builder.pieces import Site, UnsuitedValueError, block_error, caller
 from nczarr.arrays.lazy_numpy import NDArray, np
 from nczarr.ast.dataset import MISSING_MARKS
+from nczarr.diagnostics.report import CompileError, Diagnostic, Label, Severity
+from nczarr.plugins.xarray.objects.pandas_columns import TEXTS, convert_column, store_column
 from nczarr.registry import ALL_ATOMIC, NETCDF_KINDS
 
 if TYPE_CHECKING:
@@ -124,12 +127,17 @@ class EncodedDataset(NamedTuple):
 
 
 def encode_dataset(
-    dataset: Dataset, encoding: Mapping[Hashable, Mapping[Any, Any]], site: Site, where: str, *, kind: Kind | None
+    dataset: Dataset,
+    encoding: Mapping[Hashable, Mapping[Any, Any]],
+    site: Site,
+    where: str,
+    kind: Kind | None,
+    accepted: frozenset[str],
 ) -> EncodedDataset:
-    """Encode a dataset. Reports undefined-variable, unencodable-variable.
+    """Encode a dataset. Reports undefined-variable, unencodable-variable, lost-nil.
 
     `encoding` replaces the encoding of the variables that it names. `kind`: use
-    only the types of this kind of netCDF file.
+    only the types of this kind of netCDF file. `accepted`: accepted losses.
     """
     from xarray import conventions
 
@@ -142,8 +150,15 @@ def encode_dataset(
         if name in variables:
             variables[name].encoding = dict(variable_encoding)
     enums = {name: enum for name, variable in variables.items() if (enum := _enum(variable)) is not None}
-    originals = {name: _prepare(name, variable) for name, variable in variables.items()}
-    variables = originals
+    types = ALL_ATOMIC if kind is None else NETCDF_KINDS[kind].atomic
+    originals: dict[Hashable, Variable] = {}
+    for name, variable in variables.items():
+        try:
+            originals[name] = _prepare(name, variable, site, is_classic="int64" not in types)
+        except UnsuitedValueError as refused:
+            site.error(refused.code, f"{where}: {refused}", helps=(refused.remedy,) * bool(refused.remedy))
+    variables = dict(originals)
+    texts = _Texts(site, where, frozenset(types), bool(accepted & {"lost-nil", "all"}))
     try:
         variables, attributes = conventions.cf_encoder(variables, attributes)
     except Exception:  # of any library; the variables show which one
@@ -155,9 +170,12 @@ def encode_dataset(
     stored_variables = {}
     for name, variable in variables.items():
         try:
-            stored_variables[name] = _convert_stored(name, check_fits(str(name), originals[name], variable), kind=kind)
+            stored_variables[name] = _convert_stored(name, check_fits(str(name), originals[name], variable), texts)
         except UnsuitedValueError as refused:
             site.error(refused.code, f"{where}: {refused}", helps=(refused.remedy,) * bool(refused.remedy))
+        except CompileError as refused:  # of a block of dask that the coders computed
+            for found in refused.diagnostics:
+                site.error(found.code, f"{where}: {found.message}", helps=found.helps)
         except Exception as error:  # coders raise anything, and users' arrays as well
             _report(name, error, site, where)
     return EncodedDataset(stored_variables, dict(attributes), enums)
@@ -183,7 +201,11 @@ def _encode_variable(name: Hashable, variable: Variable, site: Site, where: str)
 
 
 def _report(name: Hashable, error: Exception, site: Site, where: str) -> None:
-    site.error("unencodable-variable", f"{where}: variable {name!r} cannot be encoded: {_error_text(error)}")
+    helps = ["convert the values to one type: numbers, times, or texts by `astype(str)`"] * (
+        "infer dtype" in str(error)
+    )
+    text = f"{where}: variable {name!r} cannot be encoded: {_error_text(error)}"
+    site.error("unencodable-variable", text, helps=helps)
 
 
 def _error_text(error: Exception) -> str:
@@ -191,20 +213,45 @@ def _error_text(error: Exception) -> str:
     return f"{type(error).__name__}: {text[:DETAIL]}{'…' if len(text) > DETAIL else ''}"
 
 
-def _prepare(name: Hashable, variable: Variable) -> Variable:
-    """Return a variable whose arrays stay lazy in xarray's coders, which load all but dask arrays of some types."""
-    if not variable._in_memory and variable.nbytes > LAZY and variable.dtype.kind in "iufcb" and _has_dask():
-        chunks = variable.encoding.get("preferred_chunks") or "auto"
-        variable = variable.chunk(chunks, name=f"{name}-{uuid4().hex}")
-    if variable.dtype.kind == "T" and hasattr(variable.data, "map_blocks"):  # NumPy's StringDType
-        dtype = np.dtype("O", metadata={"element_type": str})  # xarray's mark of texts
-        texts = variable.data.map_blocks(_without_nulls, dtype=dtype, meta=np.empty((0,) * variable.ndim, dtype))
-        variable = variable.copy(deep=False, data=texts)
-    if variable.dtype.kind == "O" and variable._in_memory and variable.size:
-        values = variable.values
-        if all(isinstance(item, bool | np.bool_) for item in values.flat):
-            variable = variable.copy(deep=False, data=values.astype(bool))
-    return variable
+def _prepare(name: Hashable, variable: Variable, site: Site, *, is_classic: bool) -> Variable:
+    """Return a variable whose arrays xarray's coders keep: large ones lazy, objects and pandas' arrays converted.
+
+    Raises UnsuitedValueError.
+    """
+    from xarray import SerializationWarning
+
+    if isinstance(variable.dtype, np.dtype) and variable.dtype.kind not in "OT":
+        if not variable._in_memory and variable.nbytes > LAZY and variable.dtype.kind in "iufcb" and _has_dask():
+            chunks = variable.encoding.get("preferred_chunks") or "auto"
+            variable = variable.chunk(chunks, name=f"{name}-{uuid4().hex}")
+        return variable
+    if hasattr(variable.data, "map_blocks") and (variable.dtype.kind == "T" or _is_of(str, variable.dtype)):
+        texts = variable.data.map_blocks(_with_nil, dtype=TEXTS, meta=np.empty((0,) * variable.ndim, TEXTS))
+        return variable.copy(deep=False, data=texts)
+    is_index = hasattr(variable, "to_index") and variable.ndim == 1
+    if is_index and variable.to_index().nlevels > 1:
+        return variable  # xarray's coders say what to do
+    if hasattr(variable.data, "map_blocks"):
+        warnings.warn(
+            f"variable {name!r} is a dask array with dtype=object, which is loaded", SerializationWarning, stacklevel=2
+        )
+        variable = variable.compute()
+    data = variable.data if isinstance(variable.dtype, np.dtype) or not is_index else variable.to_index()
+    what = f"variable {name!r}"
+    column = convert_column(data, what)
+    if column is None:
+        return variable
+    stored = store_column(column, variable.encoding, what, is_classic=is_classic)
+    for detail in column.lost:
+        site.report.warning("pandas-dtype", f"{what}: the dataset does not keep {detail}", caller())
+    base = variable.to_base_variable() if is_index else variable  # an index would convert the values
+    attributes, encoding = variable.attrs | stored.attributes, variable.encoding | stored.encoding
+    return base._replace(data=stored.values, attrs=attributes, encoding=encoding)
+
+
+def _is_of(element: type, dtype: np.dtype[Any]) -> bool:
+    """Return whether the metadata of a dtype of objects are xarray's mark of `str` or `bytes`."""
+    return dict(dtype.metadata or {}).get("element_type") is element
 
 
 def _has_dask() -> bool:
@@ -213,24 +260,80 @@ def _has_dask() -> bool:
     return find_spec("dask") is not None
 
 
-def _without_nulls(values: NDArray[Any]) -> NDArray[Any]:
-    """Return texts as `str`, empty for nulls; the shape of `values`, dtype object."""
+def _with_nil(values: NDArray[Any]) -> NDArray[Any]:
+    """Return texts as `str`, None for those that are missing; the shape of `values`, dtype object."""
     texts = np.array(values, object)
-    texts[~np.vectorize(lambda value: isinstance(value, str), otypes=[bool])(texts)] = ""
+    texts[~np.vectorize(lambda value: isinstance(value, str), otypes=[bool])(texts)] = None
     return texts
 
 
-def _convert_stored(name: Hashable, variable: Variable, *, kind: Kind | None) -> Variable:
+class _Texts(NamedTuple):
+    """Types for texts, and the accepted loss."""
+
+    site: Site
+    """Takes the diagnostics."""
+    where: str
+    """Dataset or group, for messages."""
+    types: frozenset[str]
+    """Atomic types that there are."""
+    accepts_nil: bool
+    """True: a missing text may become an empty one."""
+
+
+_NIL = "missing texts, which would become empty, because chars have no NIL"
+_NIL_REMEDY = "store texts (`str`) as strings of a netCDF-4 file, or write the rest with `--allow-loss lost-nil`"
+
+
+def _convert_stored(name: Hashable, variable: Variable, texts: _Texts) -> Variable:
     """Return a CF-encoded variable with texts and numbers of types that a netCDF file has."""
     from xarray.backends import netcdf3
     from xarray.backends.common import ensure_dtype_not_object
     from xarray.coding import strings
 
     coders: Any = strings
-    variable = ensure_dtype_not_object(variable, name=name)
-    types = ALL_ATOMIC if kind is None else NETCDF_KINDS[kind].atomic
-    if "int64" not in types:
+    objects, variable = variable, ensure_dtype_not_object(variable, name=name)
+    if objects is not variable and _is_of(bytes, variable.dtype):
+        _report_nil(name, np.asarray([not isinstance(one, bytes) for one in objects.values.flat]), texts)
+    if _is_of(str, variable.dtype):
+        if "string" in texts.types and variable.encoding.get("dtype") != "S1":
+            return variable  # xarray's coders would make NaN of None
+        variable = _without_nil(name, variable, texts)
+    if "int64" not in texts.types:
         encode: Any = netcdf3.encode_nc3_variable
         return cast("Variable", encode(variable, name=name))
-    variable = coders.EncodedStringCoder(allows_unicode="string" in types).encode(variable, name=name)
+    variable = coders.EncodedStringCoder(allows_unicode="string" in texts.types).encode(variable, name=name)
     return cast("Variable", coders.CharacterArrayCoder().encode(variable, name=name))
+
+
+def _without_nil(name: Hashable, variable: Variable, texts: _Texts) -> Variable:
+    """Return texts that become chars, empty where they are missing. Reports lost-nil; blocks of dask raise it."""
+    if hasattr(variable.data, "map_blocks"):
+        fill = partial(_fill_nil, name=name, accepts_nil=texts.accepts_nil)
+        return variable.copy(deep=False, data=variable.data.map_blocks(fill, dtype=TEXTS, meta=variable.data._meta))
+    _report_nil(name, _find_nil(variable.values), texts)
+    return variable.copy(deep=False, data=_fill_nil(variable.values, name=name, accepts_nil=True))
+
+
+def _report_nil(name: Hashable, missing: NDArray[np.bool_], texts: _Texts) -> None:
+    """Report lost-nil for missing texts that become chars."""
+    if not missing.any():
+        return
+    text = f"{texts.where}: variable {name!r} has {missing.sum()} {_NIL}"
+    severity, helps = (Severity.WARNING, ()) if texts.accepts_nil else (Severity.ERROR, (_NIL_REMEDY,))
+    texts.site.report.add(Diagnostic("lost-nil", severity, text, Label(caller()), helps=helps))
+
+
+def _find_nil(texts: NDArray[Any]) -> NDArray[np.bool_]:
+    """Return the cells that are None: bool, the shape of `texts`."""
+    return np.array([text is None for text in texts.flat], bool).reshape(texts.shape)
+
+
+def _fill_nil(block: NDArray[Any], *, name: Hashable, accepts_nil: bool) -> NDArray[Any]:
+    """Return texts with empty ones for None."""
+    missing = _find_nil(block)
+    if missing.any() and not accepts_nil:
+        text = f"variable {name!r} has {missing.sum()} {_NIL}"
+        raise block_error("lost-nil", text, _NIL_REMEDY)
+    filled = np.full(block.shape, "", TEXTS)
+    filled[~missing] = block[~missing]
+    return filled

@@ -187,7 +187,7 @@ def test_other_calendars_are_refused_with_what_to_do(calendar: str, start: str) 
     assert "join the sources of each calendar apart" in refused(
         day("days since 1300-01-01", [0]), odd, decode_times=True
     )
-    assert "correct it with `nczarr edit SRC --set`" in refused(day("days since 2000-01-02", [0]), odd)
+    assert "correct it with `nczarr.edit(SRC, attributes=)`" in refused(day("days since 2000-01-02", [0]), odd)
 
 
 MODERN = ["", "standard", "gregorian", "proleptic_gregorian"]

@@ -48,6 +48,7 @@ def written(given: Any, path: Any = None, mode: str = "w", form: str | None = No
         raise NotImplementedError("nczarr.write makes new targets, at once")
     more = {name: options.pop(name) for name in ("encoding", "unlimited_dims", "group") if name in options}
     kind = None if form else "nc4"
+    options.setdefault("allow_loss", ["lost-nil"])  # xarray writes missing texts as empty ones
     try:
         told = nczarr.write(given, os.fspath(path), form or "netcdf", kind=kind, overwrite=True, **more, **options)
         for each in told:

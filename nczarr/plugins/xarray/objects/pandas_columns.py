@@ -1,0 +1,239 @@
+"""Columns of pandas, and arrays of Python objects, as NumPy arrays that CF conventions can encode.
+
+Missing items are NIL among texts, NaN among floats, NaT among times, and a
+declared `_FillValue` among integers and booleans. What no dataset can have is
+refused with the remedy in pandas' own terms.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+from nczarr.api.builder.dtypes import CODES
+from nczarr.api.builder.pieces import UnsuitedValueError
+from nczarr.arrays.lazy_numpy import NDArray, np
+from nczarr.semantics.check_types import DEFAULT
+
+TEXTS = np.dtype("O", metadata={"element_type": str})
+"""Dtype of texts and None; the metadata are xarray's mark of texts."""
+
+NOT_A_TIME = int(np.iinfo(np.int64).min)
+"""Number that xarray's coders store for NaT."""
+
+PACKING = frozenset({"_FillValue", "missing_value", "scale_factor", "add_offset", "dtype"})
+"""Keys of an encoding with which xarray's coders store missing numbers."""
+
+CLASSIC = {"i8": ("i4",), "u8": ("i4",), "u4": ("i4",), "u2": ("i2", "i4"), "u1": ("i1", "i2")}
+"""Dtypes for the integers that classic files lack: the first that has all values."""
+
+
+class Column(NamedTuple):
+    """Values of one column."""
+
+    values: NDArray[Any]
+    """One value a cell; where `missing` is set, any value."""
+    missing: NDArray[np.bool_] | None = None
+    """Missing cells of integers and booleans; None without any, or if the values have a mark for them."""
+    lost: tuple[str, ...] = ()
+    """Details of the dtype that a dataset does not keep; the values are complete."""
+
+
+class StoredColumn(NamedTuple):
+    """A column as a variable of xarray has it."""
+
+    values: NDArray[Any]
+    """One value a cell."""
+    attributes: dict[str, Any]
+    """Attributes that give the values their meaning."""
+    encoding: dict[str, Any]
+    """Keys of the encoding that the values need."""
+
+
+def convert_column(data: Any, what: str) -> Column | None:
+    """Return an array of pandas or of objects as a column; None for objects that xarray's own coders take or refuse.
+
+    `data`: a series, index or array of pandas, one-dimensional, or a NumPy array of any
+    shape. `what` names it in messages. Raises UnsuitedValueError.
+    """
+    import pandas as pd
+
+    dtype = data.dtype
+    if isinstance(dtype, np.dtype):
+        return _convert_objects(np.array(data, object), what) if dtype.kind in "OT" else Column(np.asarray(data))
+    if isinstance(dtype, pd.CategoricalDtype):
+        return _convert_categories(pd.Categorical(data), what)
+    if isinstance(dtype, pd.SparseDtype):
+        return convert_column(np.asarray(data), what)
+    if isinstance(dtype, pd.DatetimeTZDtype):
+        return _to_utc(pd.DatetimeIndex(data), {str(dtype.tz)})
+    numbers = getattr(dtype, "numpy_dtype", None)
+    if numbers is not None and numbers.kind in "iufb":
+        missing = np.asarray(pd.isna(data))
+        values = np.zeros(len(missing), numbers)
+        values[~missing] = data[~missing].to_numpy(dtype=numbers)
+        return mark_missing(values, missing)
+    objects = np.array(data.to_numpy(dtype=object), object)
+    if getattr(dtype, "type", None) is str:  # also without a row, or without a text
+        return _make_texts(objects, np.asarray(pd.isna(objects)))
+    return _convert_objects(objects, what)
+
+
+def mark_missing(values: NDArray[Any], missing: NDArray[np.bool_]) -> Column:
+    """Return values, with the mark of their dtype in missing cells, or with these cells as `missing`."""
+    if not missing.any():
+        return Column(values)
+    if values.dtype.kind in "iub":
+        return Column(values, missing)
+    values[missing] = {"f": np.nan, "c": np.nan, "O": None}.get(values.dtype.kind, "NaT")
+    return Column(values)
+
+
+def store_column(column: Column, encoding: Mapping[Any, Any], what: str, *, is_classic: bool) -> StoredColumn:
+    """Return the values of a column with marks for missing ones. `is_classic`: no 64-bit or unsigned integers.
+
+    An encoding that packs, or names a fill value, has its own way: xarray's coders take
+    NaN. Raises UnsuitedValueError.
+    """
+    values, missing = column.values, column.missing
+    if missing is None:
+        is_marked = values.dtype.kind in "mM" and not encoding and not is_classic and bool(np.isnat(values).any())
+        return StoredColumn(values, {}, {"_FillValue": NOT_A_TIME, "dtype": "int64"} if is_marked else {})
+    if PACKING & set(encoding):
+        own = encoding.get("_FillValue")
+        if own is not None and not {"scale_factor", "add_offset"} & set(encoding) and (values[~missing] == own).any():
+            text = f"{what} has missing items, and the value {own}, which its encoding declares as `_FillValue`"
+            raise UnsuitedValueError("value-range", text, "choose a `_FillValue` that is not among the values")
+        floats = np.where(missing, np.nan, values.astype(float))
+        if values.dtype.kind in "iu" and any(
+            int(floats[i]) != values[i] for i in zip(*np.nonzero(~missing), strict=True)
+        ):
+            text = f"{what} has missing items, and integers that are not exact as the floats which an encoding needs"
+            raise UnsuitedValueError("value-range", text, "leave the column out of `encoding`")
+        return StoredColumn(floats, {}, {})
+    attributes: dict[str, Any] = {}
+    if values.dtype.kind == "b":
+        values = values.astype("i1")
+        attributes = {"flag_values": np.array([0, 1], "i1"), "flag_meanings": "false true"}
+    for narrow in CLASSIC.get(values.dtype.str[1:], ()) if is_classic else ():
+        if (values[~missing].astype(narrow) == values[~missing]).all():
+            values = values.astype(narrow)
+            break
+    values, fill = _fill(values, missing)
+    return StoredColumn(values, {"_FillValue": fill, **attributes}, {})
+
+
+def _fill(values: NDArray[Any], missing: NDArray[np.bool_]) -> tuple[NDArray[Any], Any]:
+    """Return integers with a fill value in the missing cells, and that value: netCDF's default, or an unused one."""
+    used = set(np.unique(values[~missing]).tolist())
+    limits = np.iinfo(values.dtype)
+    usual = DEFAULT[CODES[values.dtype.str[1:]]]
+    candidates = (usual, *range(limits.min, min(limits.max, limits.min + len(used)) + 1))
+    fill = next((free for free in candidates if free not in used), None)
+    if fill is None:  # every value of a type of one or two bytes occurs
+        return _fill(values.astype(f"i{2 * values.dtype.itemsize}"), missing)
+    filled = values.copy()
+    filled[missing] = fill
+    return filled, values.dtype.type(fill)
+
+
+def _convert_categories(categorical: Any, what: str) -> Column:
+    """Return the values that the categories stand for."""
+    missing = categorical.codes < 0
+    categories = convert_column(categorical.categories, what) or Column(np.array(categorical.categories, object))
+    values = np.full(missing.shape, None, TEXTS) if categories.values.dtype.kind == "O" else None
+    if values is None:
+        values = np.zeros(missing.shape, categories.values.dtype)
+    values[~missing] = categories.values[categorical.codes[~missing]]
+    unused = len(categories.values) - len(np.unique(categorical.codes[~missing]))
+    lost = categories.lost
+    lost += ("the order of its categories",) * bool(categorical.ordered)
+    lost += (f"{unused} of its categories, which no value has",) * bool(unused)
+    return mark_missing(values, missing)._replace(lost=lost)
+
+
+def _to_utc(times: Any, zones: set[str]) -> Column:
+    """Return times with a zone as times of UTC without one."""
+    lost = sorted(zones - {"UTC", "UTC+00:00"})
+    return Column(
+        times.tz_convert("UTC").tz_localize(None).to_numpy(),
+        lost=(f"its time zone {', '.join(lost)}: the times are those of UTC",) if lost else (),
+    )
+
+
+def _make_texts(objects: NDArray[Any], missing: NDArray[np.bool_]) -> Column:
+    texts = np.full(objects.shape, None, TEXTS)
+    texts[~missing] = objects[~missing]
+    return Column(texts)
+
+
+_REMEDIES = {
+    "decimal": ("decimal numbers", "`.astype(float)` makes floats, `.astype(str)` texts"),
+    "time": ("times without a date", "`.astype(str)` makes texts; a duration is a `timedelta64`"),
+    "period": ("periods", "`.dt.to_timestamp()` makes times, at which the periods begin"),
+    "interval": ("intervals", "write their bounds, `.array.left` and `.array.right`, as two columns"),
+    "mixed-integer": ("integers and other values", "`.astype(str)` makes texts of all"),
+}
+"""Values that no dataset has, by pandas' inferred type: what they are, and what to do."""
+
+
+def _convert_objects(objects: NDArray[Any], what: str) -> Column | None:
+    """Return Python objects as values of the one type that they have; None if xarray's coders know them as they are."""
+    import pandas as pd
+
+    flat = objects.reshape(-1)
+    missing = np.asarray(pd.isna(flat))
+    present = flat[~missing]
+    kind = pd.api.types.infer_dtype(present, skipna=False)
+    if kind in _REMEDIES:
+        refused, remedy = _REMEDIES[kind]
+        raise UnsuitedValueError("unencodable-variable", f"{what} has {refused}, which a dataset cannot have", remedy)
+    if kind == "string":
+        return _make_texts(objects, missing.reshape(objects.shape))
+    lost: tuple[str, ...] = ()
+    if kind == "boolean":
+        found = present.astype(bool)
+    elif kind in ("integer", "mixed-integer-float"):
+        found = _convert_numbers(present, kind, what)
+    elif kind in ("datetime", "datetime64", "date"):
+        found, _, lost = _convert_times(present, what)
+    elif kind == "empty" and flat.size:
+        found = np.zeros(0, "M8[s]" if any(one is pd.NaT for one in flat) else float)
+    elif kind in ("timedelta", "timedelta64"):
+        found = pd.to_timedelta(list(present)).to_numpy()
+    else:
+        return None
+    values = np.zeros(flat.shape, found.dtype)
+    values[~missing] = found
+    column = mark_missing(values, missing)
+    mask = None if column.missing is None else column.missing.reshape(objects.shape)
+    return Column(column.values.reshape(objects.shape), mask, lost)
+
+
+def _convert_numbers(numbers: NDArray[Any], kind: str, what: str) -> NDArray[Any]:
+    """Return Python numbers as integers, or as floats if some are. Raises UnsuitedValueError if one is not exact."""
+    values = np.array(numbers.tolist())
+    if kind == "integer" and values.dtype.kind not in "iu":
+        text = f"{what} has integers that no integer type of 64 bits has"
+        raise UnsuitedValueError("value-range", text, "`.astype(float)` rounds them")
+    if kind != "integer":
+        values = values.astype(float)
+        if any(isinstance(one, int) and int(stored) != one for one, stored in zip(numbers, values, strict=True)):
+            text = f"{what} has floats, and integers that are not exact as floats"
+            raise UnsuitedValueError("value-range", text, "`.astype(float)` rounds them")
+    return values
+
+
+def _convert_times(times: NDArray[Any], what: str) -> Column:
+    """Return dates and times as those of UTC."""
+    import pandas as pd
+
+    zones = {getattr(one, "tzinfo", None) for one in times}
+    if None in zones and len(zones) > 1:
+        text = f"{what} has times with a time zone and times without one"
+        raise UnsuitedValueError("unencodable-variable", text, "`pandas.to_datetime(column, utc=True)` makes all UTC")
+    try:
+        index = pd.DatetimeIndex(pd.to_datetime(list(times), utc=None not in zones))
+    except (ValueError, OverflowError) as error:
+        raise UnsuitedValueError("value-range", f"{what} has a time that pandas cannot store: {error}") from error
+    return Column(index.to_numpy()) if None in zones else _to_utc(index, set(map(str, zones)))
