@@ -33,6 +33,7 @@ PROVOKED = {
     "kept-aggregation",
     "out-of-memory",
     "many-files",
+    "mismatched-dimension",
     "mismatched-scale",
     "plugin-error",
     "plugin-note",

@@ -127,13 +127,11 @@ def read(
 def _expand(checked: Checked, source: Source | Store, report: Report, options: Options) -> Checked | None:
     """Return a dataset with what its marked members stand for; None after an error. Reports kept-aggregation."""
     nodes: tuple[Group | Variable, ...] = (*checked.groups.values(), *checked.variables.values())
-    marks = {attribute.name for node in nodes for attribute in node.attributes}
-    marks.update(group.name for group in checked.dataset.groups)
+    marks = {group.name for group in checked.dataset.groups} | {one.name for node in nodes for one in node.attributes}
     expanded: Checked | None = checked
     for mark in dict.fromkeys((AGGREGATED, *plugin_index.list_offered("expansion"))):
         if mark in marks and expanded is not None:
-            place = plugin_index.find_place("expansion", mark)
-            if place is None:
+            if (place := plugin_index.find_place("expansion", mark)) is None:
                 text = "no plugin of this installation reads aggregation variables as the arrays that they stand for: "
                 report.warning("kept-aggregation", text + "they are kept as they are stored")
             else:

@@ -13,7 +13,7 @@ from itertools import zip_longest
 from typing import Any
 
 from nczarr.ast.rectilinear import varies
-from nczarr.plugins.hdfeos.struct_metadata import Structure, read_structures
+from nczarr.plugins.hdfeos.struct_metadata import EosStructure, read_structures
 from nczarr.sdk import (
     Checked,
     CompileError,
@@ -102,7 +102,7 @@ class _Renaming:
         self._new: dict[str, int] = {}
         """Length of each new dimension by FQN."""
 
-    def add(self, structure: Structure) -> None:
+    def add(self, structure: EosStructure) -> None:
         """Name the dimensions of the fields of a structure."""
         scope = names.fqn(structure.path)
         if scope not in self._checked.groups:
@@ -119,7 +119,7 @@ class _Renaming:
             text = f"dimensions of `{scope}` do not fit StructMetadata: {names.list_first(places, LISTED)}"
             self._report.warning(CODE, text, helps=["these axes keep the names of the netCDF library"])
 
-    def _list_levels(self, structure: Structure) -> Iterator[tuple[str, tuple[str, ...]]]:
+    def _list_levels(self, structure: EosStructure) -> Iterator[tuple[str, tuple[str, ...]]]:
         """Yield the tables of a point with a name of their dimension, that of the level; and pointers of records."""
         of_records = [f"{level}_records" for level in structure.levels]
         for level, name in zip(structure.levels, of_records, strict=True):

@@ -31,7 +31,7 @@ class FieldDimensions(NamedTuple):
     """Name of each dimension."""
 
 
-class Structure(NamedTuple):
+class EosStructure(NamedTuple):
     """A swath, grid, point or zonal average."""
 
     path: tuple[str, ...]
@@ -39,7 +39,7 @@ class Structure(NamedTuple):
     lengths: dict[str, int]
     """Length of each dimension; 0 or less for an unlimited one."""
     fields: list[FieldDimensions]
-    """Its fields."""
+    """Fields with names of dimensions, in the order of the text."""
     levels: list[str]
     """Levels of a point, whose records have no dimension in the text."""
 
@@ -54,7 +54,7 @@ class Statement(NamedTuple):
     """Value without quotes; a list as it is written."""
 
 
-def read_structures(text: str) -> list[Structure]:
+def read_structures(text: str) -> list[EosStructure]:
     """Return the structures that a text describes, in its order. Parts that are no ODL are skipped.
 
     Examples
@@ -72,14 +72,14 @@ def read_structures(text: str) -> list[Structure]:
     >>> grid.lengths, grid.fields[0].path
     ({'XDim': 360}, ('HDFEOS', 'GRIDS', 'Ozone', 'Data Fields', 'O3'))
     """
-    structures: dict[tuple[str, ...], Structure] = {}
+    structures: dict[tuple[str, ...], EosStructure] = {}
     names: dict[tuple[str, ...], str] = {}
     for scope, key, value in _read_statements(text):
         kind = scope[0].removesuffix("Structure") if scope else ""
         if kind not in FOLDERS or len(scope) < 2:
             continue
         if len(scope) == 2 and key == f"{kind}Name":
-            structures[scope] = Structure(("HDFEOS", FOLDERS[kind], value), {}, [], [])
+            structures[scope] = EosStructure(("HDFEOS", FOLDERS[kind], value), {}, [], [])
         structure = structures.get(scope[:2])
         if structure is None:
             continue
@@ -97,7 +97,7 @@ def read_structures(text: str) -> list[Structure]:
     return list(structures.values())
 
 
-def _add_length(structure: Structure, name: str, value: str) -> None:
+def _add_length(structure: EosStructure, name: str, value: str) -> None:
     if name and re.fullmatch(r"-?\d{1,18}", value, re.ASCII):
         structure.lengths.setdefault(name, int(value))
 

@@ -109,7 +109,7 @@ def read_workspace(checked: Checked, source: Source | Store, report: Report, opt
         return None
 
 
-class _Members:
+class _WorkspaceGroup:
     """Members of a group of the workspace."""
 
     def __init__(self, path: str) -> None:
@@ -154,7 +154,7 @@ class _WorkspaceReader:
 
     def read(self, report: Report) -> Checked | None:
         """Return the workspace. Raises OSError, CompileError."""
-        root = _Members("/")
+        root = _WorkspaceGroup("/")
         for name in self._objects.members["/"]:
             if name not in OWN_GROUPS:
                 self._add(root, name, names.fqn((name,)), 0)
@@ -166,7 +166,7 @@ class _WorkspaceReader:
         kept = [one for one in self._checked.omitted if one.path not in known and not one.path.startswith(own)]
         return check(Unchecked(dataset, parts=self._parts, omitted=[*kept, *self._omitted]), report)
 
-    def _add(self, target: _Members, name: str, path: str, depth: int) -> None:
+    def _add(self, target: _WorkspaceGroup, name: str, path: str, depth: int) -> None:
         """Add an object of the file to a group, under a name."""
         place = names.join(target.path, name)
         self._count += 1
@@ -210,9 +210,9 @@ class _WorkspaceReader:
         self._omitted.append(Omission(code, place, f"`{place}` {reason}"))
 
     # ---- structs and cells ----------------------------------------------------------------------------------------
-    def _add_group(self, target: _Members, name: str, path: str, node: Group, depth: int) -> None:
+    def _add_group(self, target: _WorkspaceGroup, name: str, path: str, node: Group, depth: int) -> None:
         """Add a struct, an array of structs, or a sparse matrix."""
-        below = _Members(names.join(target.path, name))
+        below = _WorkspaceGroup(names.join(target.path, name))
         members, fields = self._objects.members.get(path, []), list_fields(node.attributes)
         ordered = [field for field in fields if field in members]
         for member in (*ordered, *(member for member in members if member not in fields)):
@@ -227,14 +227,14 @@ class _WorkspaceReader:
         """Return whether the fields of a group are those of an array of structs: references without a class."""
         return all(self._objects.class_of(array) is None for array in arrays)
 
-    def _add_cells(self, target: _Members, name: str, path: str, depth: int) -> None:
+    def _add_cells(self, target: _WorkspaceGroup, name: str, path: str, depth: int) -> None:
         """Add a cell, or a field of an array of structs: as an array if all cells fit, else as a group."""
         references = self._objects.read_references(path)
         class_name = self._objects.class_of(path)
         attributes = [] if class_name is None else [text_attribute("MATLAB_class", class_name)]
         if self._gather(target, name, references.shape, references.paths, attributes):
             return
-        below = _Members(names.join(target.path, name))
+        below = _WorkspaceGroup(names.join(target.path, name))
         self._above.append(path)
         for number, element in enumerate(references.paths, 1):
             if element is None:
@@ -245,7 +245,12 @@ class _WorkspaceReader:
         target.groups.append(below.to_group([*attributes, size_attribute(references.shape)]))
 
     def _gather(
-        self, target: _Members, name: str, shape: tuple[int, ...], paths: list[str | None], attributes: list[Attribute]
+        self,
+        target: _WorkspaceGroup,
+        name: str,
+        shape: tuple[int, ...],
+        paths: list[str | None],
+        attributes: list[Attribute],
     ) -> bool:
         """Add cells as one array, if each is a row of text, or each a single number of one class."""
         classes, cells, element = set[str | None](), list[ArraySource | None](), None
@@ -280,7 +285,7 @@ class _WorkspaceReader:
         return True
 
     # ---- arrays ---------------------------------------------------------------------------------------------------
-    def _add_empty(self, target: _Members, name: str, path: str, node: Variable, class_name: str | None) -> None:
+    def _add_empty(self, target: _WorkspaceGroup, name: str, path: str, node: Variable, class_name: str | None) -> None:
         """Add an array without elements, of which the file has the shape."""
         parts = self._checked.parts[path][""]
         shape = tuple(int(length) for length in parts.read((slice(0, parts.layout.shape[0]),)).tolist())
@@ -292,10 +297,10 @@ class _WorkspaceReader:
             self._append(target, variable, shape, attributes)
         else:  # a cell or struct; its fields have no values
             fields = fields_attribute(list_fields(node.attributes))
-            below = _Members(names.join(target.path, name))
+            below = _WorkspaceGroup(names.join(target.path, name))
             target.groups.append(below.to_group([*attributes, size_attribute(shape), *fields]))
 
-    def _add_array(self, target: _Members, name: str, path: str, node: Variable, class_name: str | None) -> None:
+    def _add_array(self, target: _WorkspaceGroup, name: str, path: str, node: Variable, class_name: str | None) -> None:
         """Add an array of numbers or characters."""
         source, shape = self._checked.parts.get(path, {}).get(""), self._checked.shapes[path]
         attributes = self._keep(node.attributes)
@@ -326,7 +331,7 @@ class _WorkspaceReader:
 
     def _append(
         self,
-        target: _Members,
+        target: _WorkspaceGroup,
         variable: Variable,
         shape: tuple[int, ...],
         attributes: Iterable[Attribute],
