@@ -126,7 +126,7 @@ class _Renaming:
             path = names.fqn((*structure.path, "Data", level))
             if path in self._checked.variables:
                 yield path, (name,)
-        for path in self._checked.variables:
+        for path in self._checked.variables if structure.levels else ():
             found = _POINTER.fullmatch(names.last(path))
             if found and names.parent(path) == names.fqn((*structure.path, "Linkage")):
                 number = int(found[1]) if len(found[1]) < 4 else len(of_records)
