@@ -100,7 +100,8 @@ OFFERS: dict[str, tuple[str, ...]] = {
         "codes",
     ),
     "refs": (
-        *("command refs verify", "command refs expand", "command refs compact", "name refs"),
+        *("command refs verify", "command refs expand", "command refs compact"),
+        *("command refs ls", "command refs cat", "name refs"),
         *("template reference", "codes"),
     ),
     "remote": ("place *",),
