@@ -15,6 +15,7 @@ import os
 import sys
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
+from functools import partial
 from importlib import import_module
 from typing import TYPE_CHECKING, TextIO
 
@@ -156,8 +157,10 @@ def _dispatch(arguments: list[str]) -> int:
     except SystemExit as done:
         return int(done.code or 0)
     call = import_module(place.partition(":")[0]).run
-    wrapper = import_module("nczarr.cli.parser").find_wrapper(name)
-    status = call(options) if wrapper is None else wrapper.run(options, call, arguments)
+    for wrapper in map(import_module("nczarr.cli.parser").find_wrapper, (name, "*")):
+        if wrapper is not None:
+            call = partial(lambda run, inner, given: run(given, inner, arguments), wrapper.run, call)
+    status = call(options)
     return status
 
 
