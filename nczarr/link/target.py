@@ -112,12 +112,9 @@ def _add_references(
 
 def _leave_members(columns: PlaceColumns) -> PlaceColumns:
     """Return places in members of archives as places in the archives."""
-    files = [remote_file.at(path) for path in columns.sources]
-    places = [(file and file.inside) or Range(path, 0, 0) for file, path in zip(files, columns.sources, strict=True)]
-    begins = np.array([place.offset for place in places] or [0], np.int64)
-    return columns._replace(
-        sources=tuple(place.path for place in places), offset=columns.offset + begins[columns.source]
-    )
+    places = [((file := remote_file.at(path)) and file.inside) or Range(path, 0, 0) for path in columns.sources]
+    begins = np.array([place.offset for place in places] or [0], np.int64)[columns.source]
+    return columns._replace(sources=tuple(place.path for place in places), offset=columns.offset + begins)
 
 
 def _without(indices: Iterable[Index], grid: tuple[int, ...], columns: PlaceColumns) -> list[Index]:

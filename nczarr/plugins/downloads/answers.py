@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import re
 
+from nczarr.stores.places import is_page
+
 LONGEST = 200
 """Characters of a service's own words in a message."""
 
@@ -22,6 +24,8 @@ _XML_WORDS = re.compile(rb"<(?:\w+:)?(?:Message|ExceptionText|ServiceException)\
 
 def explain_answer(head: bytes) -> str | None:
     """Return what a file of unknown format is by its first bytes, and what to do; None for other files."""
+    if is_page(head):
+        return "it is a web page: is the URL right, or does the server need the storage option `login`?"
     if pointer := _POINTER.match(head):
         size = pointer[1].decode()
         return f"it is a pointer of Git LFS to a file of {size} bytes: fetch that one with `git lfs pull`"

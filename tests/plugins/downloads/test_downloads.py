@@ -353,6 +353,7 @@ def test_from_a_web_server(days: list[Path], tmp_path: Path) -> None:
         ('{"error": {"code": 401, "message": "Unauthorized"}}', "(“Unauthorized”)"),
         ("<?xml version='1.0'?>\n<Error><Code>NoSuchKey</Code><Message>No key.</Message></Error>", "(“No key.”)"),
         ('Error {\n code = 404;\n message = "Not found";\n};', "(“Not found”)"),
+        ("<!DOCTYPE html><html><head><title>Log in</title></head>", "a web page"),
         ("\0" * 100, "begins with zeros"),
     ],
 )
