@@ -240,7 +240,7 @@ def _fingerprint(request: AppendRequest) -> str | None:
             return None
         try:
             source_identity = identity(source.name, request.options.run.storage.of("source"))
-        except BadURLError:  # the reader of the source reports it
+        except (BadURLError, NotADirectoryError):  # the reader reports it, or it is a member of an archive
             return None
         if source_identity is None:
             return None
