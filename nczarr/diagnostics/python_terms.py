@@ -51,7 +51,7 @@ CALLS = frozenset({"append", "check", "combine", "convert", "diff", "digest", "e
 
 _VALUE = r"(?!--|\(|(?:or|and|for|of|to|says)\b)(?:'[^'`]*'|(?:[^\s`;',]|,(?=\S))*[^\s`;:.?!)',])(?: or nc\d)?"
 _OPTION = rf"(?<![\w-])--(?P<name>[a-z][a-z-]*)(?P<value>[ =]{_VALUE})?(?P<next> (?=--))?"
-_COMMAND = r"`nczarr (?P<verb>(?:refs )?[a-z]+)(?P<rest>(?: [^`]*)?)`"
+_COMMAND = r"`nczarr (?P<verb>(?:refs )?[a-z]+)(?P<rest> [^`]+)`"
 
 
 def in_python(text: str) -> str:

@@ -35,6 +35,7 @@ PACKAGE = Path(nczarr.__file__).parent
         ("`nczarr edit a.nc --set '/v@_FillValue=…'`", '`nczarr.edit("a.nc", attributes={"/v@_FillValue": …})`'),
         ("`nczarr refs combine … -o NEW`", "`nczarr.refs.combine(…, NEW)`"),
         ("`nczarr combine … --along time --sort`", '`nczarr.combine(…, along="time", sort=True)`'),
+        ("`nczarr append` was interrupted", "`nczarr append` was interrupted"),
         ("see `nczarr explain lost-nil`", "see `nczarr explain lost-nil`"),
         ("use --rename-illegal", "use rename_illegal=True"),
         ("cut it: `--dim x=0:9`", 'cut it: `dims={"x": slice(0, 10)}`'),
