@@ -26,9 +26,9 @@ _OPTIONS = {
     "relative=writing.relative resume sort source-jinja=following.jinja tables unsorted update verify virtual",
     "False": "no-coordinates=coordinates",
     "text": "access aggregation along author base=writing.base boundary codec=codecs convention dask declare "
-    "duplicates for=readers from=from_format grid header join kind layout message metadata=writing.metadata new-dim order "
-    "region schema scratch separator shards source-base=following.base source-target=following.target to=format undo "
-    "undo-file units zarr-names",
+    "duplicates for=readers from=from_format grid header join kind layout message metadata=writing.metadata new-dim "
+    "order region schema scratch separator shards source-base=following.base source-target=following.target to=format "
+    "undo undo-file units zarr-names",
     "number": "chunks embed=writing.embed header-pad inline=writing.inline max-entries=limits.entries "
     "levels max-output=limits.output max-size memory workers",
     "list": "allow-loss delete group=groups ignore keep pass=passes section=sections select var=variables "
