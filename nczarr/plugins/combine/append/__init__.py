@@ -8,8 +8,6 @@ are written (`changes.py`, `store.py`), in the order of `stores/extension.py`; a
 file is written again, beside its place.
 """
 
-from __future__ import annotations
-
 import os
 from collections.abc import Callable, Sequence
 from contextlib import suppress
