@@ -329,7 +329,7 @@ class Option(NamedTuple):
 _WRITE = ("convert", "compile", "rechunk")
 _LINK = ("convert", "rechunk")
 _COMPARE = ("diff", "digest")
-_READ = ("dump", "info", "check", *_COMPARE, "refs verify", "refs expand", "refs compact")
+_READ = ("dump", "info", "check", *_COMPARE, "refs verify", "refs expand", "refs compact", "refs ls", "refs cat")
 _OPEN = (*_WRITE, *_READ)
 _FOLLOW = tuple(command for command in _OPEN if command not in ("refs expand", "refs compact"))
 _REPORT = (*_OPEN, "fmt", "explain", "formats", "plugins", "completion")

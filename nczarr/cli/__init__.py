@@ -15,6 +15,7 @@ import os
 import sys
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
+from functools import partial
 from importlib import import_module
 from typing import TYPE_CHECKING, TextIO
 
@@ -159,8 +160,10 @@ def _dispatch(arguments: list[str]) -> int:
     if isinstance(target, str) and target.startswith("memory:"):
         return misuse(name, f"`{target}`: memory ends with the command; write a file or folder")
     call = import_module(place.partition(":")[0]).run
-    wrapper = import_module("nczarr.cli.parser").find_wrapper(name)
-    status = call(options) if wrapper is None else wrapper.run(options, call, arguments)
+    for wrapper in map(import_module("nczarr.cli.parser").find_wrapper, (name, "*")):
+        if wrapper is not None:
+            call = partial(lambda run, inner, given: run(given, inner, arguments), wrapper.run, call)
+    status = call(options)
     return status
 
 

@@ -23,17 +23,17 @@ class Keyword(NamedTuple):
 
 _OPTIONS = {
     "True": "combine consolidated data decode-times discard dry-run mask-fill narrow overwrite rename-illegal repack "
-    "relative=writing.relative resume sort source-jinja=following.jinja tables unsorted verify virtual",
+    "relative=writing.relative resume sort source-jinja=following.jinja tables unsorted update verify virtual",
     "False": "no-coordinates=coordinates",
-    "text": "access aggregation along author base=writing.base codec=codecs dask declare duplicates for=readers "
-    "from=from_format grid header join kind layout message metadata=writing.metadata new-dim order region schema "
-    "scratch separator shards source-base=following.base source-target=following.target to=format undo undo-file units "
-    "zarr-names",
+    "text": "access aggregation along author base=writing.base boundary codec=codecs convention dask declare "
+    "duplicates for=readers from=from_format grid header join kind layout message metadata=writing.metadata new-dim "
+    "order region schema scratch separator shards source-base=following.base source-target=following.target to=format "
+    "undo undo-file units zarr-names",
     "number": "chunks embed=writing.embed header-pad inline=writing.inline max-entries=limits.entries "
-    "max-output=limits.output max-size memory workers",
+    "levels max-output=limits.output max-size memory workers",
     "list": "allow-loss delete group=groups ignore keep pass=passes section=sections select var=variables "
     "source-root=following.roots",
-    "mapping": "define=definitions rename set=attributes storage-option=storage_options",
+    "mapping": "define=definitions method rename set=attributes storage-option=storage_options",
     "slices": "dim=dims",
     "values": "sel",
 }
@@ -46,12 +46,14 @@ KEYWORDS = {
 }
 """Keyword arguments by option."""
 
-CALLS = frozenset({"append", "check", "combine", "convert", "diff", "digest", "edit", "info", "migrate", "rechunk"})
+CALLS = frozenset(
+    {"append", "check", "combine", "convert", "diff", "digest", "edit", "info", "migrate", "pyramid", "rechunk"}
+)
 """Commands that are functions of the same name."""
 
 _VALUE = r"(?!--|\(|(?:or|and|for|of|to|says)\b)(?:'[^'`]*'|(?:[^\s`;',]|,(?=\S))*[^\s`;:.?!)',])(?: or nc\d)?"
 _OPTION = rf"(?<![\w-])--(?P<name>[a-z][a-z-]*)(?P<value>[ =]{_VALUE})?(?P<next> (?=--))?"
-_COMMAND = r"`nczarr (?P<verb>(?:refs )?[a-z]+)(?P<rest>(?: [^`]*)?)`"
+_COMMAND = r"`nczarr (?P<verb>(?:refs )?[a-z]+)(?P<rest> [^`]+)`"
 
 
 def in_python(text: str) -> str:

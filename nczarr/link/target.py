@@ -14,7 +14,7 @@ from nczarr import __version__
 from nczarr.arrays.chunks.manifest import ChunkPlace, PlaceColumns, Referred, columns_from, some
 from nczarr.arrays.execution.counts import Counts
 from nczarr.arrays.execution.thread_pool import DISTANT_WORKERS, Crew, Task
-from nczarr.arrays.lazy_numpy import NDArray
+from nczarr.arrays.lazy_numpy import NDArray, np
 from nczarr.arrays.regions import Index, grid_of, index_of, number_of
 from nczarr.arrays.sources.source import itemsize
 from nczarr.arrays.sources.windows import choose_route
@@ -24,8 +24,10 @@ from nczarr.link.run import link
 from nczarr.link.tasks import WrittenPart, arrays
 from nczarr.plan.plans import StorePlan
 from nczarr.registry import Format, load
+from nczarr.stores import remote_file
 from nczarr.stores.base import Store
 from nczarr.stores.places import find_places
+from nczarr.stores.ranges import Range
 from nczarr.stores.store_journal import StoreJournal
 from nczarr.stores.url import is_remote
 
@@ -58,6 +60,7 @@ def refer(
         if columns is None:
             yield number, array
             continue
+        columns = _leave_members(columns)
         if not store.accepts(columns.sources):
             assert array.source is not None
             yield number, array._replace(route=choose_route(array.source, array.target.layout))
@@ -87,7 +90,7 @@ def refer_added(
             grid = grid_of(array.target.layout.shape, array.unit)
             places = ((number_of(index, grid), source.place(index)) for index in sorted(rest))
             least = 0 if source.distant else inline + 1
-            columns = columns_from((chunk, place) for chunk, place in places if _is_referable(place, least))
+            columns = _leave_members(columns_from(pair for pair in places if _is_referable(pair[1], least)))
             if len(columns.chunk) and store.accepts(columns.sources):
                 written.update(_add_references(array, grid, columns, store, counts).keys())
                 rest = _without(rest, grid, columns)
@@ -105,6 +108,13 @@ def _add_references(
     size = int(columns.length.clip(min=0).sum())
     counts.add("reference", number, size, number * array.chunk_size * array.element)
     return referred
+
+
+def _leave_members(columns: PlaceColumns) -> PlaceColumns:
+    """Return places in members of archives as places in the archives."""
+    places = [((file := remote_file.at(path)) and file.inside) or Range(path, 0, 0) for path in columns.sources]
+    begins = np.array([place.offset for place in places] or [0], np.int64)[columns.source]
+    return columns._replace(sources=tuple(place.path for place in places), offset=columns.offset + begins)
 
 
 def _without(indices: Iterable[Index], grid: tuple[int, ...], columns: PlaceColumns) -> list[Index]:

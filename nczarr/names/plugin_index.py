@@ -174,6 +174,8 @@ class Plugin(NamedTuple):
 
     `module:attribute` of a `LazyArrays`. Only those of built-in plugins are asked, for all data of variables.
     """
+    containers: Mapping[str, str] = NOTHING
+    """Openers of archives: `file` of (first bytes, path, name), None for others; `member` of a path, `era.nc/a.nc`."""
     executors: Mapping[str, str] = NOTHING
     """Executors of tasks, by the option that names their address: `module:attribute` of an `ExecutorKind`."""
     objects: Mapping[str, str] = NOTHING
@@ -181,7 +183,7 @@ class Plugin(NamedTuple):
     verifications: Mapping[str, str] = NOTHING
     """Functions of `--verify`: `verify` asks another library for a target, `share` is the block for several targets."""
     wrappers: Mapping[str, str] = NOTHING
-    """Options around the run of a command, by its name: `module:attribute` of a `RunWrapper`."""
+    """Options around the run of a command, by its name, or every command (`*`): a `RunWrapper`."""
     schema_readers: Mapping[str, str] = NOTHING
     """Reader of several schemas as one, for `compile`: `module:attribute` of a `SchemaReader`."""
     representations: Mapping[str, str] = NOTHING

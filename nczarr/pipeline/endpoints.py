@@ -77,9 +77,10 @@ def _parse(path: str, parser: str, report: Report, options: Options) -> Store | 
 def _is_fetched(source: Source | Store) -> bool:
     """Return whether a file from a URL is local, though files of its format are read by ranges."""
     from nczarr.stores.ranges import remote
+    from nczarr.stores.spool import origin
 
     if isinstance(source, Source):
-        return remote(source.path) is None and _is_ranged(bytes(source.data[:HEAD]))
+        return remote(source.path) is None and bool(origin(source.path)) and _is_ranged(bytes(source.data[:HEAD]))
     return source.archive and not source.distant
 
 

@@ -10,15 +10,11 @@ from nczarr.stores.base import ROOT_KEYS, Store
 
 def report_unknown_format(source: Source | Store, report: Report) -> None:
     """Report unknown-format for a file or store."""
-    from nczarr.stores.places import is_page
-
     readable = ", ".join(row.name for row in registry.formats() if row.readable)
     helps = [f"formats that can be read: {readable}; CDL starts with `netcdf`"]
     head = bytes(source.data[:HEAD]) if isinstance(source, Source) else b""
     if isinstance(source, Source) and not head:
         helps = ["the file is empty"]
-    elif is_page(head):
-        helps = ["it is a web page: is the URL right, or does the server need the storage option `login`?"]
     elif hints := _find_hints(head):
         helps = hints
     elif not isinstance(source, Source) and (inner := _find_inner_stores(source)):

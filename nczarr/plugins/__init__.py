@@ -13,6 +13,7 @@ if TYPE_CHECKING:  # public names of `nczarr`, for type checkers
     from nczarr.plugins.awkward0 import api as awkward0  # noqa: TC004
     from nczarr.plugins.combine.api_append import append as append  # noqa: TC004
     from nczarr.plugins.combine.api_combine import combine as combine  # noqa: TC004
+    from nczarr.plugins.downloads.members import members as members  # noqa: TC004
     from nczarr.plugins.edit.api_edit import edit as edit  # noqa: TC004
     from nczarr.plugins.edit.api_migrate import migrate as migrate  # noqa: TC004
     from nczarr.plugins.fmt.api_reformat import reformat as reformat  # noqa: TC004
@@ -37,6 +38,7 @@ if TYPE_CHECKING:  # public names of `nczarr`, for type checkers
         "from_xarray",
         "generate",
         "layer",
+        "members",
         "migrate",
         "ncstream",
         "pyramid",
@@ -61,6 +63,7 @@ OFFERS: dict[str, tuple[str, ...]] = {
     ),
     "damage": ("data_check data", "wrapper check", "codes"),
     "dask": ("lazy_array __dask_graph__", "executor dask"),
+    "downloads": (*("container file", "container member", "hint answer", "name members", "wrapper *", "codes"),),
     "edit": (
         *("command edit", "command migrate", "name edit", "name migrate", "codes"),
         *("edit netcdf4", "edit netcdf3", "edit reference", "edit nczarr", "edit zarr2", "edit zarr3", "edit nczarr3"),
@@ -102,7 +105,8 @@ OFFERS: dict[str, tuple[str, ...]] = {
         "codes",
     ),
     "refs": (
-        *("command refs verify", "command refs expand", "command refs compact", "name refs"),
+        *("command refs verify", "command refs expand", "command refs compact"),
+        *("command refs ls", "command refs cat", "name refs"),
         *("template reference", "codes"),
     ),
     "remote": ("place *",),

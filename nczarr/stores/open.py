@@ -10,7 +10,7 @@ from contextlib import contextmanager, suppress
 from threading import Event
 from typing import TYPE_CHECKING, cast
 
-from nczarr.diagnostics.report import Buffer, Source
+from nczarr.diagnostics.report import HEAD, Buffer, Source
 from nczarr.diagnostics.secrets import NO_OPTIONS, StorageOptions
 from nczarr.names.plugin_index import find_place, list_offered, load_part
 from nczarr.stores.base import Store
@@ -101,7 +101,12 @@ def open_path(
     path = place.path
     if is_folder(path):
         return _open_folder(path, storage)
-    return open_file(path, path)
+    try:
+        return open_file(path, path)
+    except NotADirectoryError:
+        if (inner := find_place("container", "member")) is None:
+            raise
+        return cast("Source | Store", load_part(inner)(path))
 
 
 def _open_folder(path: str, storage: StorageOptions) -> Source | Store:
@@ -128,20 +133,22 @@ def find_repository(folder: str) -> Repository | None:
 def open_file(path: str, name: str) -> Source | Store:
     """Open an archive or file; `name` is its display name."""
     source = open_source(path, name)
-    if not source.data[:4].startswith(ZIP):
-        return source
+    return open_container(bytes(source.data[:HEAD]), path, name) or source
+
+
+def open_container(head: bytes, path: str, name: str) -> Source | Store | None:
+    """Open an archive, or a compressed file by a plugin; None for other first bytes."""
+    if (opener := find_place("container", "file")) is not None:
+        return cast("Source | Store | None", load_part(opener)(head, path, name))
     from nczarr.stores.zip import ZipStore
 
-    return ZipStore(path, name)
+    return ZipStore(path, name) if head.startswith(ZIP) else None
 
 
 def open_ranged(file: RemoteFile) -> Source | Store:
     """Return the archive or source of a file that is read by ranges."""
-    if not file[:4].startswith(ZIP):
-        return Source(file.name, cast("Buffer", file), binary=True, path=file.path)  # its reader slices it alone
-    from nczarr.stores.zip import ZipStore
-
-    return ZipStore(file.path, file.name)
+    opened = open_container(file[:HEAD], file.path, file.name) if file[:4].startswith(ZIP) else None
+    return opened or Source(file.name, cast("Buffer", file), binary=True, path=file.path)  # its reader slices it alone
 
 
 def is_store(path: str, storage: StorageOptions = NO_OPTIONS) -> bool:

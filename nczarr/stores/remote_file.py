@@ -12,7 +12,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
 from typing import Any, Protocol, overload
 
-from nczarr.stores.ranges import remote
+from nczarr.stores.ranges import Range, remote
 
 BLOCK = 1 << 12
 """Bytes of a block: a page of memory. Blocks are requested and kept as a whole."""
@@ -77,6 +77,8 @@ class RemoteFile(ABC):
     """Its path in this process."""
     indexes: list[tuple[int, int]]
     """Places (offset, length) of the first parts of all chunk indexes, if known."""
+    inside: Range | None = None
+    """Its bytes in another file, such as an archive, that has them in one piece."""
     requests: int
     """Requests that were sent for this file."""
     received: int

@@ -80,13 +80,13 @@ def origin(path: str) -> tuple[str, dict[str, Any]] | None:
     """Return the URL and listed properties of a fetched or remote file; None for other files."""
     remote = at(path)
     if remote is not None:
-        return remote.connection.url, remote.info
+        return None if remote.inside else (remote.connection.url, remote.info)
     return _origins.get(os.path.dirname(path))
 
 
 def is_from_pipe(path: str) -> bool:
-    """Return whether a file came through a pipe and is temporary."""
-    return _folders.get(os.path.dirname(path)) == STREAM
+    """Return whether a file is temporary and no place has its bytes: it came through a pipe, or was unpacked."""
+    return (os.path.dirname(path) in _folders or at(path) is not None) and origin(path) is None
 
 
 def clear() -> None:
@@ -95,11 +95,11 @@ def clear() -> None:
 
 
 @contextmanager
-def remove_fetched_files() -> Iterator[None]:
-    """Remove the files that this thread fetched in the block at its end."""
+def remove_fetched_files() -> Iterator[list[str]]:
+    """Remove the files that this thread fetched in the block at its end; provide the list of their folders."""
     before, _own.folders = getattr(_own, "folders", None), []
     try:
-        yield
+        yield _own.folders
     finally:
         _remove_folders(_own.folders)
         _own.folders = before

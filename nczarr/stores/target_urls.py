@@ -62,7 +62,7 @@ class UrlNaming:
         """Return the URL of a target in the document. Raises UnnamedTargetError."""
         self.check(place)
         if not is_remote(place) and is_from_pipe(place):
-            raise UnnamedTargetError("it was read from a pipe and is not stored")
+            raise UnnamedTargetError("its bytes came through a pipe or were unpacked, and are not stored")
         fetched = None if is_remote(place) else origin(place)
         place = place if fetched is None else fetched[0]
         if self._writing.base is not None:

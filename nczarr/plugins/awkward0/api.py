@@ -196,7 +196,6 @@ def load(
         return archive[""]
 
 
-@add_hints
 def hdf5(
     group: Any, *, whitelist: Whitelist = None, cache: Any = None, limits: Limits = DEFAULT, **options: Any
 ) -> MutableMapping[str, Any]:
@@ -228,7 +227,6 @@ def hdf5(
     return Hdf5Group(group, read, functools.partial(writing.put, **options), writing.remove, limits)
 
 
-@add_hints
 def serialize(
     obj: Any,
     storage: Any,
@@ -279,7 +277,6 @@ def serialize(
     return blobs
 
 
-@add_hints
 def save(
     file: str | os.PathLike[str] | IO[bytes],
     array: Any,

@@ -1,4 +1,4 @@
-"""Operations on reference documents: `nczarr.refs.expand`, `compact` and `verify`, and those that plugins add.
+"""Operations on reference documents: `nczarr.refs.expand`, `compact`, `mapping`, `verify`, and those of plugins.
 
 A document is a mapping, its text (str, bytes), or the path of a file or of a
 folder of Parquet references. Raises CompileError with all faults of a document,
@@ -23,12 +23,13 @@ from nczarr.stores.base import Store
 
 if TYPE_CHECKING:
     from nczarr.plugins.names_of_refs import *  # noqa: F403
+    from nczarr.plugins.refs.mapping import ReferenceMapping
 
 Described = Mapping[str, Any] | str | bytes | os.PathLike[str]
 """A document; a str that begins with a brace is its text, any other a path."""
 
 
-_OWN = ("Following", "Limits", "Writing", "compact", "expand", "lines", "verify")
+_OWN = ("Following", "Limits", "Writing", "compact", "expand", "lines", "mapping", "verify")
 """Public names of the compiler; plugins add others."""
 
 
@@ -205,6 +206,52 @@ def verify(
             for diagnostic in error.diagnostics:
                 report.add(diagnostic)
     return tuple(report.list_sorted())
+
+
+@add_hints
+def mapping(
+    document: Described, *, following: Following = FOLLOWING, storage_options: Mapping[str, Any] | None = None
+) -> ReferenceMapping:
+    """Return the keys of a reference document with their bytes: the reference file system, whatever its keys mean.
+
+    Parameters
+    ----------
+    document : Mapping, str, bytes or os.PathLike
+        A document, as for `expand`.
+    following : nczarr.refs.Following
+        Options for following references.
+    storage_options : Mapping, optional
+        Options of a URL's protocol, as fsspec takes them.
+
+    Returns
+    -------
+    ReferenceMapping
+        Bytes by key, with `list(folder)`, `locate(key)` and `measure(key)`. Bytes are read on use.
+
+    Raises
+    ------
+    CompileError
+        If the document has errors, or leads to forbidden targets.
+    OSError
+        If the document is unreadable.
+
+    Examples
+    --------
+    >>> import nczarr.refs
+    >>> refs = nczarr.refs.mapping({"a/b": "text", "c": ["data.bin", 8, 4]})
+    >>> refs["a/b"], refs.locate("c").offset, refs.measure("c")
+    (b'text', 8, 4)
+    """
+    from nczarr.diagnostics.secrets import StorageOptions
+    from nczarr.plugins.refs.mapping import open_mapping
+
+    report = Report()
+    options = Options.of(storage=StorageOptions(storage_options), following=following)
+    source = _open(document, report, options)
+    refs = None if source is None else open_mapping(source, report, options)
+    if refs is None or report.errors:
+        raise CompileError(report.list_sorted())
+    return refs
 
 
 def expand_source(

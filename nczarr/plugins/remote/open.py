@@ -17,7 +17,7 @@ from nczarr.plugins.remote.remote_store import RemoteStore
 from nczarr.plugins.remote.transfer import fetch_file, send
 from nczarr.stores.base import Store
 from nczarr.stores.commitment import note_commit
-from nczarr.stores.open import ZIP, open_file, open_ranged
+from nczarr.stores.open import ZIP, open_container, open_file, open_ranged
 from nczarr.stores.places import Unfinished, is_page
 
 SERVICES = {"dap2": "dap2", "dodsC": "dap2", "griddap": "dap2", "opendap": "dap2", "dap4": "dap4"}
@@ -68,15 +68,15 @@ def _raise_for_service(url: str, cause: OSError | None = None) -> None:
         raise FileNotFoundError(errno.ENOENT, text, path) from cause
 
 
-def _open_archive(connection: FileConnection) -> Store | None:
+def _open_archive(connection: FileConnection) -> Source | Store | None:
     """Return an archive from its last bytes; None for other files, and if the server does not send them."""
-    from nczarr.stores.zip import ZipStore, ends_as_archive
+    from nczarr.stores.zip import ends_as_archive
 
     try:
         file = RangedFile.of(connection, tail=True)
     except OSError:  # which the first bytes tell better
         return None
-    return ZipStore(file.path, file.name) if ends_as_archive(file) else None
+    return open_container(ZIP[0], file.path, file.name) if ends_as_archive(file) else None
 
 
 def _open_by_ranges(connection: FileConnection, *, missing: bool = False) -> RangedFile | None:

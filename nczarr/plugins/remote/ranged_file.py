@@ -65,7 +65,7 @@ class RangedFile(RemoteFile):
         self.requests = 0
         self.received = 0
         described = copy(connection)  # with the connection itself, each file ever opened would keep its sockets
-        announce(self.path, self, partial(RangedFile, described, info, self.path))
+        announce(self.path, self, partial(type(self), described, info, self.path))
 
     @classmethod
     def of(cls, connection: FileConnection, *, tail: bool = False) -> RangedFile:
@@ -83,7 +83,7 @@ class RangedFile(RemoteFile):
         return f"{type(self).__name__}({self.name!r}, {self.size} bytes)"
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _again, (self.connection, self.info, self.path)
+        return _again, (type(self), self.connection, self.info, self.path)
 
     # ---- blocks ------------------------------------------------------------------------------------------------
     def read(self, offset: int, length: int) -> bytes:
@@ -271,13 +271,13 @@ class _RemoteFileObject(SeekableFile):
         return len(data)
 
 
-def _again(connection: FileConnection, info: dict[str, Any], path: str) -> RangedFile:
+def _again(kind: type[RangedFile], connection: FileConnection, info: dict[str, Any], path: str) -> RangedFile:
     """Return a file that this or another process opened."""
     with suppress(OSError):
         file = at(path)
         if isinstance(file, RangedFile):
             return file
-    return RangedFile(connection, info, path)
+    return kind(connection, info, path)
 
 
 def _each(do: Callable[[Any], T], items: Sequence[Any]) -> list[T]:

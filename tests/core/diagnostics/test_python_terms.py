@@ -35,6 +35,8 @@ PACKAGE = Path(nczarr.__file__).parent
         ("`nczarr edit a.nc --set '/v@_FillValue=…'`", '`nczarr.edit("a.nc", attributes={"/v@_FillValue": …})`'),
         ("`nczarr refs combine … -o NEW`", "`nczarr.refs.combine(…, NEW)`"),
         ("`nczarr combine … --along time --sort`", '`nczarr.combine(…, along="time", sort=True)`'),
+        ("`nczarr append` was interrupted", "`nczarr append` was interrupted"),
+        ("`nczarr pyramid s.zarr --update` adds them", '`nczarr.pyramid("s.zarr", update=True)` adds them'),
         ("see `nczarr explain lost-nil`", "see `nczarr explain lost-nil`"),
         ("use --rename-illegal", "use rename_illegal=True"),
         ("cut it: `--dim x=0:9`", 'cut it: `dims={"x": slice(0, 10)}`'),
@@ -57,7 +59,15 @@ def test_an_option_becomes_a_keyword_argument(text: str, expected: str) -> None:
 
 def parameters() -> set[str]:
     functions = (nczarr.open, nczarr.convert, nczarr.append, nczarr.diff, nczarr.digest, nczarr.edit, nczarr.migrate)
-    more = (nczarr.refs.combine, nczarr.refs.append, nczarr.refs.expand, nczarr.rechunk, nczarr.check, nczarr.layer)
+    more = (
+        nczarr.refs.combine,
+        nczarr.refs.append,
+        nczarr.refs.expand,
+        nczarr.rechunk,
+        nczarr.check,
+        nczarr.layer,
+        nczarr.pyramid,
+    )
     return {name for function in (*functions, *more) for name in inspect.signature(function).parameters}
 
 

@@ -7,8 +7,6 @@ form of the aggregation variable (`canonical_form.py`). The variables that descr
 them are metadata and left out, as cfdm does.
 """
 
-from __future__ import annotations
-
 import itertools
 import math
 from collections.abc import Mapping, Sequence

@@ -8,8 +8,6 @@ are written (`changes.py`, `store.py`), in the order of `stores/extension.py`; a
 file is written again, beside its place.
 """
 
-from __future__ import annotations
-
 import os
 from collections.abc import Callable, Sequence
 from contextlib import suppress
@@ -240,7 +238,7 @@ def _fingerprint(request: AppendRequest) -> str | None:
             return None
         try:
             source_identity = identity(source.name, request.options.run.storage.of("source"))
-        except BadURLError:  # the reader of the source reports it
+        except (BadURLError, NotADirectoryError):  # the reader reports it, or it is a member of an archive
             return None
         if source_identity is None:
             return None

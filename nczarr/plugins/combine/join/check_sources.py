@@ -6,8 +6,6 @@
 Sources are read one by one; of each one its differences stay.
 """
 
-from __future__ import annotations
-
 import statistics
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple

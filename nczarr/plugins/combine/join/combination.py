@@ -1,7 +1,5 @@
 """State of a combination: the sources so far, and their conflicts."""
 
-from __future__ import annotations
-
 import math
 from array import array
 from collections.abc import Callable, Iterable, Sequence

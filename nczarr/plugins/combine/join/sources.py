@@ -24,7 +24,7 @@ from nczarr.plugins.combine.join.agreement import CombineSpec
 from nczarr.plugins.combine.join.contribution import Contribution, Model, contribution_of, in_model_units, model_of
 from nczarr.semantics.checked import Checked, open_fragments
 from nczarr.stores import local_paths
-from nczarr.stores.spool import remove_fetched_files
+from nczarr.stores.spool import is_from_pipe, remove_fetched_files
 from nczarr.stores.url import is_remote
 
 T = TypeVar("T")
@@ -155,12 +155,14 @@ def examine_source(source: Input, job: Job, model: Model, *, here: bool) -> Sour
     fetched = is_remote(source.name) and not here
     source_identity = identity_of(source.name, job.storage) if job.identified and source.portable else None
     try:
-        with remove_fetched_files() if fetched else nullcontext():
+        with nullcontext() if here else remove_fetched_files() as folders:
             checked, source_report = open_source(source, job)
             contribution = None
             if checked is not None:
                 checked = in_model_units(show(source.name), checked, model, source_report)
                 contribution = None if source_report.errors else contribution_of(show(source.name), checked, model)
+            if any(is_from_pipe(f"{folder}/") for folder in folders or ()):  # unpacked, and gone with the block
+                return SourceResult(None)
     except (OSError, CompileError) as failure:
         return SourceResult(None, (), failure.with_traceback(None))
     if not here and _needs_source(contribution, source_report, fetched=fetched):

@@ -1,0 +1,291 @@
+"""Opening of compressed files and archives as the dataset in them.
+
+    file ─┬─ stream (gzip, bzip2, xz, zstd) ── temporary file ─┐
+          └─ archive (ZIP, tar) ── member ─┬─ in place ────────┼─> a container again, up to `DEEPEST`, or the source
+                                           └─ temporary file ──┘
+
+What a file is, its first bytes say, never its name. The content of streams and of compressed members goes to
+temporary files piece by piece; members that are stored as they are stay where they are. A ZIP archive that is a
+store of keys is returned as such.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+from collections.abc import Sequence
+from threading import get_ident
+from typing import TYPE_CHECKING, NamedTuple, cast
+
+from nczarr import registry
+from nczarr.plugins.downloads.archives import ArchiveMember, list_tar, list_zip, open_bytes
+from nczarr.plugins.downloads.faults import AGAIN, fault
+from nczarr.plugins.downloads.kinds import ARCHIVES, HEAD, SUFFIXES, Kind, find_kind
+from nczarr.plugins.downloads.member_file import MemberConnection, MemberFile, copy_member
+from nczarr.plugins.downloads.streams import check_size, open_stream, read_piece, refuse_in_servers, unpack
+from nczarr.sdk import CompileError, Source, Store, show
+from nczarr.stores import local_paths, remote_file
+from nczarr.stores.base import NODES, ROOT_KEYS
+from nczarr.stores.open import open_source
+from nczarr.stores.ranges import Range
+from nczarr.stores.spool import origin
+from nczarr.stores.zip import ZipStore
+
+if TYPE_CHECKING:
+    from nczarr.diagnostics.report import Buffer
+
+DEEPEST = 2
+"""Archives in each other that are opened, and streams in each other."""
+
+LISTED = 8
+"""Members in a message."""
+
+MOST_UNPACKED = 256
+"""Unpacked files that a process remembers."""
+
+Key = tuple[object, ...]
+
+
+class Content(NamedTuple):
+    """Bytes that may be a container."""
+
+    path: str
+    """Path of a local file, or that of a remote file or of a member in this process."""
+    name: str
+    """Name in messages, which opens it as well if it is local."""
+    key: Key
+    """Identity of the bytes."""
+    streams: int = 0
+    """Streams from which it was unpacked."""
+    archives: int = 0
+    """Archives that it is a member of."""
+    is_unpacked: bool = False
+    """True for a temporary file."""
+
+    def read_head(self) -> bytes:
+        """Return the first bytes. Raises OSError."""
+        with open_bytes(self.path) as file:
+            return file.read(HEAD)
+
+
+_unpacked: dict[Key, Content] = {}
+"""Contents by key, step and thread: a thread removes what it unpacked (`remove_fetched_files`), and other threads
+must not have read it from there."""
+
+
+def open_file(head: bytes, path: str, name: str) -> Source | Store:
+    """Open a compressed file or archive with these first bytes. Raises CompileError, OSError, MissingProtocolError."""
+    return _open(locate(path, name), "", head)
+
+
+def open_member(path: str) -> Source | Store:
+    """Open a member by the path of its archive and its own, `era.nc/instant.nc`.
+
+    Raises CompileError, MissingProtocolError, and OSError if no archive is above it.
+    """
+    outer, inner = split_member(path)
+    return _open(locate(outer, outer), inner)
+
+
+def split_member(path: str) -> tuple[str, str]:
+    """Return the file above a path that is below a file, and the rest of the path. Raises NotADirectoryError."""
+    outer = path
+    while outer and not os.path.lexists(outer):
+        outer = local_paths.parent_of(outer)
+    if outer == path or not os.path.isfile(outer):
+        raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR), path)
+    return outer, path[len(outer) :].strip("/")
+
+
+def locate(path: str, name: str) -> Content:
+    """Return a file that was not opened yet. Raises OSError."""
+    if remote_file.at(path) is not None:
+        return Content(path, name, (path,))
+    status = os.stat(path)
+    return Content(path, name, (path, status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns))
+
+
+def _open(content: Content, inner: str, head: bytes | None = None) -> Source | Store:
+    """Open what is in a content; `inner`: path of a member in it, empty for the only one; `head`: its first bytes."""
+    kind = find_kind(content.read_head() if head is None else head)
+    if kind is None:
+        if inner:
+            raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR), f"{content.name}/{inner}")
+        return _open_source(content)
+    if kind not in ARCHIVES:
+        unpacked, stem = unpack_stream(content, kind), find_stem(content.name)
+        if (
+            find_kind(unpacked.read_head()) not in ARCHIVES
+        ):  # a file has a name of its own, an archive that of the stream
+            unpacked = unpacked._replace(name=f"{content.name}/{stem}")
+            inner = "" if inner == stem else inner
+        return _open(unpacked, inner)
+    members = list_members(content, kind)
+    if members is None:
+        if inner:
+            raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR), f"{content.name}/{inner}")
+        return ZipStore(content.path, content.name)
+    member, inner = find_member(content, members, inner)
+    return _open(take(content, kind, member), inner)
+
+
+def _open_source(content: Content) -> Source:
+    """Return a file that is no container: in place if its format is read by ranges, else from a temporary file."""
+    file = remote_file.at(content.path)
+    if file is None:
+        return open_source(content.path, content.name)
+    form = registry.detect("", file[: 1 << 16])
+    if form is not None and form.reading.ranged:
+        return Source(content.name, cast("Buffer", file), binary=True, path=file.path)
+    return open_source(copy_member(file, content.name, "data"), content.name)
+
+
+def list_places(content: Content) -> list[str]:
+    """Return the places of the datasets in an archive; that of the content itself for one dataset."""
+    kind, archive = find_kind(content.read_head()), content
+    while kind is not None and kind not in ARCHIVES:
+        archive = unpack_stream(archive, kind)
+        kind = find_kind(archive.read_head())
+    found = None if kind is None else list_members(archive, kind)
+    datasets = [] if found is None else list_datasets(found)
+    return [place_of(archive, member) for member in datasets] if len(datasets) > 1 else [content.name]
+
+
+def find_stem(name: str) -> str:
+    """Return the name of the content of a stream: without the suffix that names the compression."""
+    base = name.rstrip("/").rpartition("/")[2]
+    return next((base.removesuffix(suffix) for suffix in SUFFIXES if base.endswith(suffix) and base != suffix), base)
+
+
+def unpack_stream(content: Content, kind: Kind) -> Content:
+    """Return the content of a stream as a temporary file. Raises CompileError, OSError, MissingProtocolError."""
+    if content.streams == DEEPEST:
+        raise fault("nested-archive", content.name, f"is compressed more than {DEEPEST} times", "unpack it yourself")
+    known = _recall(content, kind)
+    if known is not None:
+        return known
+    refuse_in_servers(content.name)
+    with open_bytes(content.path) as file:
+        packed = file.seek(0, os.SEEK_END)
+        file.seek(0)
+        with open_stream(file, kind, content.name) as stream:
+            path = unpack(stream, content.name, packed, find_stem(content.name))
+    return _note(content, kind, content._replace(path=path, streams=content.streams + 1, is_unpacked=True))
+
+
+def list_members(content: Content, kind: Kind) -> list[ArchiveMember] | None:
+    """Return the members of an archive; None if it is a ZIP archive that is a store of keys.
+
+    Raises CompileError with `nested-archive`, `damaged-archive` or `empty-archive`, OSError.
+    """
+    if kind == "tar":
+        members = list_tar(content.path, content.name)
+    else:
+        store = ZipStore(content.path, content.name)
+        try:
+            if _is_store(store):
+                return None
+        except OSError as error:
+            if error.errno != errno.EINVAL:
+                raise
+            text = f"is a ZIP archive without a directory at its end: {error.strerror}"
+            raise fault("damaged-archive", content.name, text, AGAIN) from None
+        members = list_zip(store, content.path, content.name)
+    if content.archives == DEEPEST:
+        raise fault("nested-archive", content.name, f"is in {DEEPEST} other archives", "unpack the outer ones")
+    if not members:
+        raise fault("empty-archive", content.name, f"is a {kind} archive without files", AGAIN)
+    return members
+
+
+def _is_store(store: ZipStore) -> bool:
+    """Return whether a ZIP archive has documents of a store, at its root or below, or is a store of another format."""
+    if any(next(iter(store.keys(key)), None) == key for key in ROOT_KEYS):
+        return True
+    ends = (*NODES, *ROOT_KEYS)
+    return any(key.endswith(ends) for key in store.keys("")) or registry.detect_store(store) is not None
+
+
+def list_datasets(members: Sequence[ArchiveMember]) -> list[ArchiveMember]:
+    """Return the members whose first bytes are those of a readable format or a container; without any, all."""
+    if len(members) == 1:
+        return list(members)
+    return [member for member in members if _is_dataset(member)] or list(members)
+
+
+def _is_dataset(member: ArchiveMember) -> bool:
+    """Return whether a member may be a dataset, by its first bytes."""
+    try:
+        with member.open() as file:
+            head = read_piece(file, member.name, 1 << 12)
+    except CompileError:  # which its own opening reports
+        return True
+    form = registry.detect(member.name, head)
+    return find_kind(head) is not None or (form is not None and form.readable)
+
+
+def find_member(content: Content, members: Sequence[ArchiveMember], inner: str) -> tuple[ArchiveMember, str]:
+    """Return the member that a path begins with, and the rest of the path; without a path the only dataset.
+
+    Raises CompileError with `several-members` or `absent-member`.
+    """
+    if inner:
+        for member in members:
+            if inner == member.name or inner.startswith(f"{member.name}/"):
+                return member, inner[len(member.name) + 1 :]
+        text = f"has no member `{inner}`"
+        raise fault("absent-member", content.name, text, f"its members: {_name(content, members)}")
+    datasets = list_datasets(members)
+    if len(datasets) > 1:
+        text = f"is an archive of {len(datasets)} files"
+        helps = f"name one of them: {_name(content, datasets)}", "`nczarr combine` joins all of them"
+        raise fault("several-members", content.name, text, *helps)
+    return datasets[0], ""
+
+
+def _name(content: Content, members: Sequence[ArchiveMember]) -> str:
+    """Return the places of members for a message, the first ones of many."""
+    places = [f"`{show(place_of(content, member))}`" for member in members[:LISTED]]
+    more = len(members) - len(places)
+    return ", ".join(places) + (f", and {more} more" if more else "")
+
+
+def place_of(content: Content, member: ArchiveMember) -> str:
+    """Return the path or URL that opens a member."""
+    fetched = origin(content.path)
+    return f"{content.name}/{member.name}" if fetched is None else f"zip://{member.name}::{fetched[0]}"
+
+
+def take(content: Content, kind: Kind, member: ArchiveMember) -> Content:
+    """Return a member: in place, or as a temporary file. Raises CompileError, OSError."""
+    known = _recall(content, member.name)
+    if known is not None:
+        return known
+    name, stem = f"{content.name}/{member.name}", member.name.rpartition("/")[2]
+    taken = content._replace(name=name, archives=content.archives + 1)
+    if member.offset is not None and not content.is_unpacked:
+        place = Range(content.path, member.offset, member.size)
+        connection = MemberConnection(place, stem, name)
+        return _note(content, member.name, taken._replace(path=MemberFile.of(connection).path))
+    refuse_in_servers(name)
+    check_size(name, member.packed, member.size)
+    with member.open() as file:
+        path = unpack(file, name, member.packed, stem)
+    return _note(content, member.name, taken._replace(path=path, is_unpacked=True))
+
+
+def _recall(content: Content, step: str) -> Content | None:
+    """Return what this thread made of a content before, if it still exists."""
+    known = _unpacked.get((get_ident(), content.key, step))
+    if known is None or (known.is_unpacked and not os.path.exists(known.path)):
+        return None
+    return known
+
+
+def _note(content: Content, step: str, made: Content) -> Content:
+    """Remember what this thread made of a content, and return it."""
+    made = made._replace(key=(*content.key, step))
+    while len(_unpacked) >= MOST_UNPACKED:
+        _unpacked.pop(next(iter(_unpacked)), None)
+    _unpacked[get_ident(), content.key, step] = made
+    return made

@@ -1,0 +1,19 @@
+"""Row of the plugin `downloads`."""
+
+from pathlib import Path
+
+from nczarr.names.plugin_index import Plugin
+
+PLUGIN = Plugin(
+    "downloads",
+    "files as services send them: compressed ones, ZIP and tar archives, answers that are no datasets",
+    containers={
+        "file": "nczarr.plugins.downloads.containers:open_container",
+        "member": "nczarr.plugins.downloads.open:open_member",
+    },
+    hints={"answer": "nczarr.plugins.downloads.answers:explain_answer"},
+    names={"members": "nczarr.plugins.downloads.members:members"},
+    wrappers={"*": "nczarr.plugins.downloads.members:WRAPPER"},
+    codes=str(Path(__file__).with_name("codes")),
+    requires=("remote",),
+)
