@@ -94,8 +94,9 @@ def lay(
         is_kept = storage.element is not None and bool((source_fill or b"").strip(b"\0"))
         states_fill = bool(own_fills) or differs or is_kept
         lengths = _find_declared_length(variable), 1 if part.path else find_usual_length(checked)
-        mask = elements[part.path][0] if own_fills and pad != elements[part.path][0] else None
-        one = _One(part, source, part_shape, pad, has_fill, states_fill, mask, *lengths)
+        is_own = pad == elements[part.path][0]
+        mask = elements[part.path][0] if own_fills and not is_own else None
+        one = _One(part, source, part_shape, pad, has_fill, states_fill, is_own, mask, *lengths)
         target, lying = _target(one, variable, checked, arrays, options, storage, shape, shards)
         targets[part.path] = target._replace(separator=_separator(path, checked, arrays, options.layout))
         if lying is not None:
@@ -116,6 +117,8 @@ class _One(NamedTuple):
     """True if `pad` may be declared as a fill value."""
     states_fill: bool
     """True if the variable has a `_FillValue`, or its source a fill value other than netCDF's default."""
+    is_own: bool
+    """True if unwritten cells have the fill value of the variable: they are missing ones."""
     mask: bytes | None
     """Its `_FillValue`, if unwritten cells of the source have another value."""
     declared_length: int | None
@@ -273,13 +276,14 @@ def _would_mask(one: _One, dtype: Descr) -> bool:
 def _has_all_chunks(one: _One, dtype: Descr, chunks: tuple[int, ...], itemsize: int) -> bool:
     """Return whether all chunks of an array are written: it has no cells yet, or they all exist, or it is small.
 
-    An array without values has no chunks, except one of big-endian numbers (`_fill`).
+    An array without values has no chunks, except one of big-endian numbers (`_fill`), and one whose source leaves out
+    chunks of a value that is not missing.
     """
     if 0 in one.shape:
         return True
     small, source = math.prod(one.shape) * itemsize <= WHOLE, one.source
     if source is None or next(iter(source.list_occupied(chunks)), None) is None:
-        return small and str(dtype)[0] == ">"
+        return small and (str(dtype)[0] == ">" or not one.is_own)
     return small or is_complete(source, chunks)
 
 

@@ -11,7 +11,8 @@ from nczarr import names
 from nczarr.arrays.codecs import chain as codecs
 from nczarr.arrays.codecs import table
 from nczarr.arrays.codecs.chain import register_chain
-from nczarr.arrays.sources.source import ArraySource, Parts, is_number, itemsize
+from nczarr.arrays.sources.memory import patterns
+from nczarr.arrays.sources.source import ArraySource, Parts, fill_of, is_number, itemsize
 from nczarr.arrays.values.elements import convert_to_stored
 from nczarr.arrays.values.parts import is_fixed, size
 from nczarr.ast import Codec, Storage, Variable
@@ -273,7 +274,9 @@ def _check_masking(
     masked = [convert_to_stored(cast("bytes", fill.data), whole.layout.dtype) for fill in stated if is_finite(fill)]
     if len(stated) > len(masked) or whole.layout.fill in masked:
         return
-    if next(iter(source.list_occupied(whole.layout.chunks)), None) is None:  # all cells have the value that is masked
+    own = dict(patterns(checked.fills[path], variable.type, checked.types))[""][0]
+    is_empty = next(iter(source.list_occupied(whole.layout.chunks)), None) is None
+    if is_empty and (fill_of(source) or own) == own:  # all cells are missing
         return
     lacks = "has another `_FillValue`" if stated else "has no `_FillValue`"
     text = f"`{path}` {lacks}, but its unwritten cells need a fill value, which xarray masks in all cells"
