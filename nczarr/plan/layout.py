@@ -95,7 +95,10 @@ def lay(
         states_fill = bool(own_fills) or differs or is_kept
         lengths = _find_declared_length(variable), 1 if part.path else find_usual_length(checked)
         is_own = pad == elements[part.path][0]
-        mask = elements[part.path][0] if own_fills and not is_own else None
+        # NCZarr keeps the fill value of an HDF5 dataset: xarray masks that one then, as the planner warns
+        is_of_hdf5 = source is not None and source.stored is not None and source.keys is None
+        masks = bool(own_fills) and not is_own and (arrays.elements or not is_of_hdf5)
+        mask = elements[part.path][0] if masks else None
         one = _One(part, source, part_shape, pad, has_fill, states_fill, is_own, mask, *lengths)
         target, lying = _target(one, variable, checked, arrays, options, storage, shape, shards)
         targets[part.path] = target._replace(separator=_separator(path, checked, arrays, options.layout))

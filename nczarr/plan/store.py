@@ -278,8 +278,13 @@ def _check_masking(
     is_empty = next(iter(source.list_occupied(whole.layout.chunks)), None) is None
     if is_empty and (fill_of(source) or own) == own:  # all cells are missing
         return
-    lacks = "has another `_FillValue`" if stated else "has no `_FillValue`"
-    text = f"`{path}` {lacks}, but its unwritten cells need a fill value, which xarray masks in all cells"
+    need = "but its unwritten cells need a fill value"
+    lacks = (
+        "has a fill value for unwritten cells that is not its `_FillValue`"
+        if stated
+        else f"has no `_FillValue`, {need}"
+    )
+    text = f"`{path}` {lacks}, which xarray masks in all cells"
     helps = ["give it a `_FillValue`, or open the store with `mask_and_scale=False`"]
     report.warning("masking-fill", text, variable.span, helps=helps)
 

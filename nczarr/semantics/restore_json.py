@@ -1,7 +1,5 @@
 """JSON of attributes in files that lack it: `note_json` states it in an attribute, the pass `restore_json` reads it."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

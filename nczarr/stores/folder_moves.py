@@ -4,8 +4,6 @@ Moves apply in order, each to the names that those before it have left. A reader
 finds a key before, between and after them.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Sequence
 
 from nczarr.stores.base import Reference, Store

@@ -5,8 +5,6 @@ that shorten such texts without looking at the disk (`os.path.abspath`, `normpat
 is shortened only where that changes nothing. Links keep their names, which users and documents use, except in `real`.
 """
 
-from __future__ import annotations
-
 import errno
 import os
 import stat

@@ -1,7 +1,5 @@
 """In-memory stores: complete, or with metadata and chunk sizes only; and the text form of a store."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any

@@ -1,7 +1,5 @@
 """Python objects as sources: open binary files, bytes, mappings of keys, and stores of zarr-python."""
 
-from __future__ import annotations
-
 import io
 import os
 import sys

@@ -4,8 +4,6 @@ The state exists before it is published: an extended store is planned with it,
 and a store whose extension was interrupted after its commit is read with it.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Mapping
 from types import MappingProxyType
 from typing import Any

@@ -6,8 +6,6 @@ base, and only protocols of data storage are allowed. The reader may give roots
 instead; then nothing else is allowed.
 """
 
-from __future__ import annotations
-
 import os
 import posixpath
 import re

@@ -3,8 +3,6 @@
 Each is in its own temporary folder (`TMPDIR`) while the process needs it.
 """
 
-from __future__ import annotations
-
 import atexit
 import os
 import tempfile

@@ -1,7 +1,5 @@
 """URLs of targets in a reference document, and recorded properties that detect changes."""
 
-from __future__ import annotations
-
 import os
 import posixpath
 from datetime import UTC, datetime

@@ -5,8 +5,6 @@ rejects repeated members, and checks that constants of user types have valid
 data.
 """
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Iterator

@@ -4,8 +4,6 @@ From a JSON text and a path of keys and indices to JSON pointer, line and column
 of the value.
 """
 
-from __future__ import annotations
-
 import functools
 import json
 import re

@@ -6,8 +6,6 @@ of lone surrogates. Accepted
 silently: a byte order mark, bare NaN, infinities, raw control bytes.
 """
 
-from __future__ import annotations
-
 import functools
 import json
 import re
