@@ -275,10 +275,13 @@ def parse(source: Source, report: Report) -> dict[str, Digest]:
         name = re.sub(rb"\\.", lambda special: _ESCAPED[special[0]], parsed[3]) if parsed[1] else parsed[3]
         words, digest = name.decode("utf-8", "surrogateescape"), parsed[2].decode().lower()
         if last and words.startswith(last + "#/"):
-            datasets[last].parts[words[len(last) + 1 :]] = digest
+            known = datasets[last].parts.setdefault(words[len(last) + 1 :], digest)
         else:
-            datasets[words] = Digest(digest, {})
-            last = words
+            known, last = datasets.setdefault(words, Digest(digest, {})).whole, words
+        if known != digest:
+            report.error(
+                "bad-digest-line", f"the line has another digest of `{names.readable(words)}` than one before", span
+            )
     if not datasets and not report.errors:
         report.error("bad-digest-line", f"`{source.name}` has no line `DIGEST  NAME`")
     return datasets

@@ -26,6 +26,7 @@ from nczarr.plugins.downloads.streams import check_size, open_stream, read_piece
 from nczarr.sdk import CompileError, Source, Store, show
 from nczarr.stores import local_paths, remote_file
 from nczarr.stores.base import NODES, ROOT_KEYS
+from nczarr.stores.finish import is_edit_unfinished
 from nczarr.stores.open import open_source
 from nczarr.stores.ranges import Range
 from nczarr.stores.spool import origin
@@ -188,6 +189,8 @@ def list_members(content: Content, kind: Kind) -> list[ArchiveMember] | None:
         except OSError as error:
             if error.errno != errno.EINVAL:
                 raise
+            if is_edit_unfinished(content.path):  # said by those who open it, with the remedy
+                return None
             text = f"is a ZIP archive without a directory at its end: {error.strerror}"
             raise fault("damaged-archive", content.name, text, AGAIN) from None
         members = list_zip(store, content.path, content.name)

@@ -19,7 +19,7 @@ from nczarr.ast import CompoundType, Dataset, Field, Storage, Variable, VlenType
 from nczarr.options import Options, RunOptions
 from nczarr.pipeline.compare import digest_ragged, digest_values
 from nczarr.pipeline.compare.digest import digest
-from tests.conftest import Ran
+from tests.conftest import Ran, run_command
 from tests.support.making import checked
 from tests.support.peers import digest_reference
 
@@ -224,3 +224,15 @@ def test_a_store_far_away_has_the_same_digest() -> None:
     one = nczarr.from_cdl('netcdf t { dimensions: x = 3; variables: int a(x); string b; data: a = 1, 2, 3; b = "x"; }')
     nczarr.write(one, "memory://digest/a.zarr", format="nczarr3", chunks={"/a": (1,)}, shards="auto", overwrite=True)
     assert nczarr.digest("memory://digest/a.zarr") == nczarr.digest(one)
+
+
+def test_a_list_with_two_digests_of_one_dataset_is_wrong(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The later line does not hide that the earlier one is not that of the dataset."""
+    monkeypatch.chdir(tmp_path)
+    Path("a.cdl").write_text("netcdf a { dimensions: x = 1 ; }")
+    line = run_command("digest", "a.cdl").text
+    for text, status in ((line * 2, 0), ("f" * 64 + "  a.cdl\n" + line, 1), (line + "f" * 64 + "  a.cdl\n", 1)):
+        Path("list").write_text(text)
+        ran = run_command("digest", "--check", "list")
+        assert (ran.status, "has another digest of `a.cdl`" in ran.err) == (status, bool(status))
+        assert ran.text.startswith("a.cdl: OK" if text.startswith(line) else "a.cdl: FAILED")
