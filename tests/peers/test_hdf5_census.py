@@ -113,7 +113,7 @@ def test_every_object_is_in_the_tree_or_named(peer: Callable[[str], ModuleType])
 def test_a_file_with_omissions_is_not_converted(tmp_path: Path, peer: Callable[[str], ModuleType]) -> None:
     peer("h5py")
     count = 0
-    for path in list_files()[:: 1 if os.environ.get("NCZARR_RANDOM") else 6]:
+    for path in list_files()[:: 1 if os.environ.get("NCZARR_RANDOM") else 3]:
         checked = phases.read(open_source(str(path)), Report(), Options.of(aggregation="expand"))
         if checked is None or not checked.omitted:
             continue
