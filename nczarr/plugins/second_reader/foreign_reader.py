@@ -83,6 +83,8 @@ def _pack(values: NDArray[Any], dtype: np.dtype[Any]) -> NDArray[Any]:
         values = np.ascontiguousarray(values).view([("r", part), ("i", part)])
     if values.dtype.kind == "b":
         values = values.view(dtype.base if dtype.base.itemsize == 1 else "u1")
+    if values.dtype.kind in "mM":
+        values = values.view(values.dtype.str[0] + "i8")
     if values.dtype.kind == "V" and values.dtype.names is None and values.dtype.itemsize == dtype.itemsize:
         whole = np.ascontiguousarray(values).reshape(-1).view(dtype.base)
         return whole.reshape(values.shape + dtype.shape)

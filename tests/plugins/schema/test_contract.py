@@ -268,3 +268,16 @@ def test_a_draft_tells_a_dimension_from_its_coordinate() -> None:
     texts = [f"netcdf d {{ dimensions: x = {n} ; variables: double x(x) ; }}" for n in ("2", "UNLIMITED")]
     report = Report()
     assert "= 2 ; // nczarr: any-length" in draft([nczarr.from_cdl(each).checked for each in texts], "d", report)
+
+
+def test_missing_members_of_enums_are_not_judged(tmp_path: Path) -> None:
+    text = """netcdf e { types: byte enum q { good = 0, bad = 1, missing = -1 } ; dimensions: x = 3 ;
+variables: q a(x) ; // nczarr: one-of good, bad
+  q a:_FillValue = missing ; data: a = good, missing, VALUE ; }"""
+    (tmp_path / "e.cdl").write_text(text.replace("VALUE", "bad"))
+    schema = str(tmp_path / "e.cdl")
+    assert run_command("check", schema, "--schema", schema, "--data").status == 0
+    (tmp_path / "other.cdl").write_text(text.replace("VALUE", "bad").replace("bad = 1", "bad = 1, poor = 2"))
+    (tmp_path / "data.cdl").write_text(text.replace("VALUE", "poor").replace("bad = 1", "bad = 1, poor = 2"))
+    ran = run_command("check", str(tmp_path / "data.cdl"), "--schema", str(tmp_path / "other.cdl"), "--data")
+    assert (ran.status, "is `poor`, which is not among" in ran.err) == (1, True)

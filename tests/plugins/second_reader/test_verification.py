@@ -223,9 +223,10 @@ def test_samples_are_found_equal(sample: Path, tmp_path: Path, peer: Callable[[s
 
 
 @pytest.mark.parametrize("form", ["zarr2", "zarr3"])
-def test_booleans_of_zarr_are_read(form: str, tmp_path: Path, peer: Callable[[str], ModuleType]) -> None:
+def test_booleans_and_times_of_zarr_are_read(form: str, tmp_path: Path, peer: Callable[[str], ModuleType]) -> None:
     store = peer("zarr").open_group(tmp_path / "a.zarr", mode="w")
     store.create_array("b", shape=(3,), chunks=(2,), dtype="bool")[:] = [True, False, True]
+    store.create_array("t", shape=(2,), chunks=(2,), dtype="M8[ns]", fill_value=0)[:] = [1, 2]
     done = nczarr.convert(tmp_path / "a.zarr", tmp_path / "t.zarr", form, verify=True, allow_loss=["all"])
     assert done.verified_with[1].startswith("zarr-python 3")
     assert [each for each in done.diagnostics if each.code == "unread-variable"] == []

@@ -182,8 +182,10 @@ def _is_missing(flat: NDArray[Any], checked: Checked, path: str) -> NDArray[Any]
     constants = [attribute.value for attribute in variable.attributes if attribute.name in MISSING]
     fill = checked.fills[path]
     for constant in (*constants, *(() if fill is None else (fill,))):
-        if constant.type in ATOMIC and constant.type not in ("char", "string"):
-            missing |= np.isin(flat, constant.as_numbers())
+        declared = checked.types.get(constant.type)
+        base = declared.base if isinstance(declared, EnumType) else constant.type
+        if base in ATOMIC and base not in ("char", "string"):
+            missing |= np.isin(flat, Constant(type=base, count=constant.count, data=constant.data).as_numbers())
     return missing
 
 
