@@ -161,6 +161,15 @@ def _to_utc(times: Any, zones: set[str]) -> Column:
     )
 
 
+def find_texts(objects: NDArray[Any]) -> NDArray[Any] | None:
+    """Return texts, with None for those that are missing, of the shape of `objects`; None for other objects."""
+    import pandas as pd
+
+    missing = np.asarray(pd.isna(objects))
+    is_text = pd.api.types.infer_dtype(objects[~missing], skipna=False) == "string"
+    return _make_texts(objects, missing).values if is_text else None
+
+
 def _make_texts(objects: NDArray[Any], missing: NDArray[np.bool_]) -> Column:
     texts = np.full(objects.shape, None, TEXTS)
     texts[~missing] = objects[~missing]
