@@ -17,7 +17,7 @@ from nczarr.api.builder.pieces import Site, UnsuitedValueError, block_error, cal
 from nczarr.arrays.lazy_numpy import NDArray, np
 from nczarr.ast.dataset import MISSING_MARKS
 from nczarr.diagnostics.report import CompileError, Diagnostic, Label, Severity
-from nczarr.plugins.xarray.objects.pandas_columns import TEXTS, convert_column, find_texts, store_column
+from nczarr.plugins.xarray.objects.pandas_columns import TEXTS, convert_column, find_texts, refuse_nested, store_column
 from nczarr.registry import ALL_ATOMIC, NETCDF_KINDS
 
 if TYPE_CHECKING:
@@ -238,9 +238,11 @@ def _prepare(name: Hashable, variable: Variable, site: Site, *, is_classic: bool
 
 
 def _prepare_objects(name: Hashable, variable: Variable) -> Variable:
-    """Return an array of objects with texts as `str` or None, or with booleans; others as they are."""
+    """Return an array of objects with texts as `str` or None, or with booleans; others as they are.
+
+    Raises UnsuitedValueError for lists.
+    """
     from xarray import SerializationWarning
-    from xarray.core.common import contains_cftime_datetimes
 
     is_lazy = hasattr(variable.data, "map_blocks")
     if variable.dtype.kind == "T" or _is_of(str, variable.dtype):
@@ -249,14 +251,18 @@ def _prepare_objects(name: Hashable, variable: Variable) -> Variable:
         texts = variable.data.map_blocks(_with_nil, dtype=TEXTS, meta=np.empty((0,) * variable.ndim, TEXTS))
         return variable.copy(deep=False, data=texts)
     is_index = hasattr(variable, "to_index") and variable.ndim == 1
-    if contains_cftime_datetimes(variable) or (is_index and variable.to_index().nlevels > 1):
-        return variable
+    if is_index and variable.to_index().nlevels > 1:
+        return variable  # xarray's coders say what to do
+    first = next(iter(variable[(slice(0, 1),) * variable.ndim].values.flat), None)
+    if type(first).__module__.partition(".")[0] == "cftime":
+        return variable  # xarray encodes times of dask block by block
     if is_lazy:
         warnings.warn(
             f"variable {name!r} is a dask array with dtype=object, which is loaded", SerializationWarning, stacklevel=2
         )
         variable = variable.compute()
     values = variable.values
+    refuse_nested(values, f"variable {name!r}")
     if values.size and all(isinstance(item, bool | np.bool_) for item in values.flat):
         return _with_data(variable, values.astype(bool))
     found = find_texts(values)
