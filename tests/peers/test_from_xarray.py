@@ -189,7 +189,7 @@ def test_every_format_holds_the_same(
             np.testing.assert_array_equal(handle[path][...], want[path][...])
         expected = np.asarray(handle[path][...])
         if form in WITHOUT_NIL and expected.dtype == object:
-            expected = np.array(["" if text is None else text for text in expected.flat], object).reshape(expected.shape)
+            expected = np.where(np.equal(expected, None), "", expected)
         np.testing.assert_array_equal(found[path][...], expected, err_msg=path)
 
 

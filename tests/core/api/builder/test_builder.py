@@ -200,7 +200,7 @@ def test_a_repeated_attribute_is_raised_at_its_call(name: str) -> None:
         with pytest.raises(nczarr.CompileError, match="duplicate-name: attribute `/@"):
             b.attribute(unicodedata.normalize("NFD", name), 5)
     for other in (name, unicodedata.normalize("NFD", name)):
-        with pytest.raises(nczarr.CompileError, match="duplicate-name: attribute `/v@.*already declared") as caught:
+        with pytest.raises(nczarr.CompileError, match=r"duplicate-name: attribute `/v@.*already declared") as caught:
             v.attribute(other, 5)
         (found,) = caught.value.diagnostics
         assert found.primary.span.source is not None

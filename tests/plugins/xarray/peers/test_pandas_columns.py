@@ -270,7 +270,7 @@ def test_lists_in_objects_of_xarray_name_the_variable_and_the_remedy() -> None:
     lists[:] = [[1, 2], [3]]
     dask = pytest.importorskip("dask.array")
     for data in (lists, dask.from_array(lists, chunks=1)):
-        with pytest.raises(nczarr.CompileError, match="unencodable-variable: .*'l' has values of class `list`"):
+        with pytest.raises(nczarr.CompileError, match=r"unencodable-variable: .*'l' has values of class `list`"):
             nczarr.from_xarray(xr.Dataset({"l": ("x", data)}))
     builder = nczarr.DatasetBuilder()
     builder.variable("l", builder.vlen("lists", "int64"), [2])
@@ -308,11 +308,11 @@ def test_attributes_that_no_dataset_has_are_errors_with_their_name(tmp_path: Pat
         nczarr.write(frame, tmp_path / "a.nc")
     series = pd.Series(pd.array([1, None], dtype="Int64"), name="v")
     series.attrs = {"_FillValue": 1}
-    with pytest.raises(nczarr.CompileError, match="duplicate-name: column 'v' .* `_FillValue`"):
+    with pytest.raises(nczarr.CompileError, match=r"duplicate-name: column 'v' .* `_FillValue`"):
         nczarr.write(series, tmp_path / "a.nc")
     times = pd.Series(pd.date_range("2000", periods=2), name="t")
     times.attrs = {"units": "K"}
-    with pytest.raises(nczarr.CompileError, match="variable 't' cannot be encoded: .*units"):
+    with pytest.raises(nczarr.CompileError, match=r"variable 't' cannot be encoded: .*units"):
         nczarr.write(times, tmp_path / "a.nc")
     assert list(tmp_path.iterdir()) == []
 
@@ -335,5 +335,5 @@ def test_objects_of_xarray_are_encoded_as_xarray_encodes_them(tmp_path: Path) ->
         xr.testing.assert_identical(ours, theirs)
         assert {name: each.dtype for name, each in ours.items()} == {name: each.dtype for name, each in theirs.items()}
     for refused in ([decimal.Decimal(1)], ["a", 1], [1, 1.5], [datetime.date(2000, 1, 1)]):
-        with pytest.raises(nczarr.CompileError, match="unencodable-variable: .*'v'"):
+        with pytest.raises(nczarr.CompileError, match=r"unencodable-variable: .*'v'"):
             nczarr.from_xarray(xr.Dataset({"v": ("x", np.array(refused, object))}))
