@@ -214,7 +214,7 @@ def _error_text(error: Exception) -> str:
 
 
 def _prepare(name: Hashable, variable: Variable, site: Site, *, is_classic: bool) -> Variable:
-    """Return a variable whose arrays xarray's coders keep: large ones lazy, missing texts None, pandas' arrays converted.
+    """Return a variable whose arrays xarray's coders keep: large ones lazy, missing texts None, no arrays of pandas.
 
     xarray's coders take or refuse other objects. Raises UnsuitedValueError.
     """
