@@ -228,7 +228,9 @@ def test_unlimited_dimensions_grow_and_the_rest_is_fill(da: Any) -> None:
 
 MEMORY = """
 import sys
+import dask.array as da
 import numpy as np
+import xarray as xr
 import nczarr
 x = da.random.default_rng(1).integers(0, 100, size=(256, 1024, 1024), chunks=(8, 1024, 256), dtype="i8").astype("f8")
 encoding = {"a": {"chunks": (256, 64, 64)}} if sys.argv[2] == "rechunk" else None

@@ -37,7 +37,7 @@ Returned = TypeVar("Returned")
 
 
 def _path_of(owner: str, what: str, name: str) -> str:
-    return f"{owner}@{name}" if what == "attribute" else names.join(owner, names.normal(name))
+    return f"{owner}@{names.normal(name)}" if what == "attribute" else names.join(owner, names.normal(name))
 
 
 def declaring(what: str) -> Callable[[Callable[Parameters, Returned]], Callable[Parameters, Returned]]:
@@ -412,6 +412,8 @@ class GroupBuilder(Hinting):
                 for each in references
             ]
             check_storage(pending, shape, {}, self._site.report)  # type: ignore[arg-type]
+            if fill_value is not None and self._site.judges:
+                self._site.declared.setdefault("attribute", {})[f"{pending.path}@_FillValue"] = pending.span
         return VariableBuilder(self._site, pending)
 
 

@@ -10,6 +10,7 @@ from typing import Any
 from nczarr.api.builder.foreign_arrays import DATES, ArrayData
 from nczarr.api.builder.pieces import UnsuitedValueError
 from nczarr.arrays.lazy_numpy import np
+from nczarr.plugins.xarray.objects.pandas_columns import find_texts
 
 
 def convert_array(data: Any) -> ArrayData | Any:
@@ -19,10 +20,13 @@ def convert_array(data: Any) -> ArrayData | Any:
     """
     import pandas as pd
 
-    if hasattr(data, "dims") and hasattr(data, "data"):
-        data = data.data
-        if hasattr(data, "__dask_graph__"):
-            return data
+    if type(data).__module__.partition(".")[0] == "xarray":
+        data = getattr(data, "data", data)  # a dataset has none
+        if isinstance(data, np.ndarray) and data.dtype.kind in "OT":
+            texts = find_texts(data)
+            return data if texts is None else ArrayData(texts)
+    if type(data).__module__.partition(".")[0] != "pandas":
+        return data
     dtypes = [data.dtype] if hasattr(data, "dtype") else list(getattr(data, "dtypes", ()))
     if all(isinstance(dtype, np.dtype) and dtype.kind not in "OT" for dtype in dtypes):
         return data
@@ -31,14 +35,14 @@ def convert_array(data: Any) -> ArrayData | Any:
             raise UnsuitedValueError("type-mismatch", f"{dtype} is not a netCDF type", DATES)
     missing = np.asarray(pd.isna(data), dtype=bool)
     filled = np.array(data, dtype=object)
-    texts = any(getattr(dtype, "type", None) is str for dtype in dtypes)
-    texts = texts or any(isinstance(text, str | bytes) for text in filled[~missing])
-    if not texts and all(isinstance(dtype, np.dtype) for dtype in dtypes) and (missing.all() or not missing.any()):
+    has_texts = any(getattr(dtype, "type", None) is str for dtype in dtypes)
+    has_texts = has_texts or any(isinstance(text, str | bytes) for text in filled[~missing])
+    if not has_texts and all(isinstance(dtype, np.dtype) for dtype in dtypes) and (missing.all() or not missing.any()):
         return data
-    filled[missing] = None if texts else 0
+    filled[missing] = None if has_texts else 0
     if filled.size and set(map(type, filled.reshape(-1))) <= {int, float}:
         filled = np.array(filled.tolist())
-    return ArrayData(filled, None if texts or not missing.any() else missing)
+    return ArrayData(filled, None if has_texts or not missing.any() else missing)
 
 
 def convert_arrow(data: Any) -> Any:

@@ -178,8 +178,7 @@ class _Declaration:
         types: dict[str, TypeHandle],
     ) -> None:
         """Declare a dataset in a group. `sizes`, `types`: dimensions and types in scope, which grow."""
-        if not self._check_names(dataset, where):
-            return
+        wrong = self._check_names(dataset, where)
         for name, variable_encoding in encoding.items():
             if name not in dataset.variables:
                 text = f"{where}: `encoding` names {name!r}, which is not a variable"
@@ -190,9 +189,12 @@ class _Declaration:
             else:
                 check_keys(name, variable_encoding, self._site)
         encoding = {name: keys for name, keys in encoding.items() if isinstance(keys, Mapping)}
+        named = dataset.drop_vars([name for name in wrong if name in dataset.variables])
         encoded_dataset = encode_dataset(
-            dataset, encoding, self._site, where, self._requests.kind, self._requests.accepted
+            named, encoding, self._site, where, self._requests.kind, self._requests.accepted
         )
+        if wrong:
+            return
         growing = self._list_unlimited(dataset, where, unlimited)
         for name, value in encoded_dataset.attributes.items():
             self._attribute(group, name, value)
@@ -216,14 +218,14 @@ class _Declaration:
             if path is not None and storage.shards is not None:
                 self.shards[path] = Shards(storage.shards, name in encoding)
 
-    def _check_names(self, dataset: Dataset, where: str) -> bool:
-        """Return whether all names are texts, or the None of one variable. Reports bad-name."""
+    def _check_names(self, dataset: Dataset, where: str) -> list[Hashable]:
+        """Return names that are neither texts nor the None of one variable. Reports bad-name."""
         roles = {**dict.fromkeys(dataset.dims, "dimension"), **dict.fromkeys(dataset.variables, "variable")}
         wrong = {name: role for name, role in roles.items() if not isinstance(name, str | None)}
         for name, role in wrong.items():
             text = f"{where}: the name of {role} {name!r} is not a text"
             self._site.error("bad-name", text, helps=[f"rename it: `data.rename({{{name!r}: {str(name)!r}}})`"])
-        return not wrong
+        return list(wrong)
 
     def _list_unlimited(self, dataset: Dataset, where: str, requested: Any) -> frozenset[Hashable]:
         """Return the unlimited dimensions. Reports undefined-dimension."""

@@ -17,7 +17,7 @@ from nczarr.api.builder.pieces import Site, UnsuitedValueError, block_error, cal
 from nczarr.arrays.lazy_numpy import NDArray, np
 from nczarr.ast.dataset import MISSING_MARKS
 from nczarr.diagnostics.report import CompileError, Diagnostic, Label, Severity
-from nczarr.plugins.xarray.objects.pandas_columns import TEXTS, convert_column, store_column
+from nczarr.plugins.xarray.objects.pandas_columns import TEXTS, convert_column, find_texts, refuse_nested, store_column
 from nczarr.registry import ALL_ATOMIC, NETCDF_KINDS
 
 if TYPE_CHECKING:
@@ -214,39 +214,65 @@ def _error_text(error: Exception) -> str:
 
 
 def _prepare(name: Hashable, variable: Variable, site: Site, *, is_classic: bool) -> Variable:
-    """Return a variable whose arrays xarray's coders keep: large ones lazy, objects and pandas' arrays converted.
+    """Return a variable whose arrays xarray's coders keep: large ones lazy, missing texts None, no arrays of pandas.
 
-    Raises UnsuitedValueError.
+    xarray's coders take or refuse other objects. Raises UnsuitedValueError.
     """
-    from xarray import SerializationWarning
-
-    if isinstance(variable.dtype, np.dtype) and variable.dtype.kind not in "OT":
+    if isinstance(variable.dtype, np.dtype):
+        if variable.dtype.kind in "OT":
+            return _prepare_objects(name, variable)
         if not variable._in_memory and variable.nbytes > LAZY and variable.dtype.kind in "iufcb" and _has_dask():
             chunks = variable.encoding.get("preferred_chunks") or "auto"
             variable = variable.chunk(chunks, name=f"{name}-{uuid4().hex}")
         return variable
-    if hasattr(variable.data, "map_blocks") and (variable.dtype.kind == "T" or _is_of(str, variable.dtype)):
-        texts = variable.data.map_blocks(_with_nil, dtype=TEXTS, meta=np.empty((0,) * variable.ndim, TEXTS))
-        return variable.copy(deep=False, data=texts)
     is_index = hasattr(variable, "to_index") and variable.ndim == 1
-    if is_index and variable.to_index().nlevels > 1:
-        return variable  # xarray's coders say what to do
-    if hasattr(variable.data, "map_blocks"):
-        warnings.warn(
-            f"variable {name!r} is a dask array with dtype=object, which is loaded", SerializationWarning, stacklevel=2
-        )
-        variable = variable.compute()
-    data = variable.data if isinstance(variable.dtype, np.dtype) or not is_index else variable.to_index()
     what = f"variable {name!r}"
-    column = convert_column(data, what)
+    column = convert_column(variable.to_index() if is_index else variable.data, what)
     if column is None:
         return variable
     stored = store_column(column, variable.encoding, what, is_classic=is_classic)
     for detail in column.lost:
         site.report.warning("pandas-dtype", f"{what}: the dataset does not keep {detail}", caller())
-    base = variable.to_base_variable() if is_index else variable  # an index would convert the values
     attributes, encoding = variable.attrs | stored.attributes, variable.encoding | stored.encoding
-    return base._replace(data=stored.values, attrs=attributes, encoding=encoding)
+    return _with_data(variable, stored.values)._replace(attrs=attributes, encoding=encoding)
+
+
+def _prepare_objects(name: Hashable, variable: Variable) -> Variable:
+    """Return an array of objects with texts as `str` or None, or with booleans; others as they are.
+
+    Raises UnsuitedValueError for lists.
+    """
+    from xarray import SerializationWarning
+
+    is_lazy = hasattr(variable.data, "map_blocks")
+    if variable.dtype.kind == "T" or _is_of(str, variable.dtype):
+        if not is_lazy:
+            return _with_data(variable, _with_nil(variable.values))
+        texts = variable.data.map_blocks(_with_nil, dtype=TEXTS, meta=np.empty((0,) * variable.ndim, TEXTS))
+        return variable.copy(deep=False, data=texts)
+    is_index = hasattr(variable, "to_index") and variable.ndim == 1
+    if is_index and variable.to_index().nlevels > 1:
+        return variable  # xarray's coders say what to do
+    first = next(iter(variable[(slice(0, 1),) * variable.ndim].values.flat), None)
+    if type(first).__module__.partition(".")[0] == "cftime":
+        return variable  # xarray encodes times of dask block by block
+    if is_lazy:
+        warnings.warn(
+            f"variable {name!r} is a dask array with dtype=object, which is loaded", SerializationWarning, stacklevel=2
+        )
+        variable = variable.compute()
+    values = variable.values
+    refuse_nested(values, f"variable {name!r}")
+    if values.size and all(isinstance(item, bool | np.bool_) for item in values.flat):
+        return _with_data(variable, values.astype(bool))
+    found = find_texts(values)
+    return variable if found is None else _with_data(variable, found)
+
+
+def _with_data(variable: Variable, values: NDArray[Any]) -> Variable:
+    """Return a variable with other values; an index would convert them."""
+    base = variable.to_base_variable() if hasattr(variable, "to_index") else variable
+    return base._replace(data=values)
 
 
 def _is_of(element: type, dtype: np.dtype[Any]) -> bool:

@@ -161,11 +161,36 @@ def _to_utc(times: Any, zones: set[str]) -> Column:
     )
 
 
+def refuse_nested(objects: NDArray[Any], what: str) -> None:
+    """Raise UnsuitedValueError for an array of objects that has lists, arrays, sets or mappings."""
+    nested = next((one for one in objects.flat if isinstance(one, _NESTED)), None)
+    if nested is not None:
+        text = f"{what} has values of class `{type(nested).__name__}`, which are more than one value for a cell"
+        raise UnsuitedValueError("unencodable-variable", text, _VLEN)
+
+
+def find_texts(objects: NDArray[Any]) -> NDArray[Any] | None:
+    """Return texts, with None for those that are missing, of the shape of `objects`; None for other objects."""
+    import pandas as pd
+
+    missing = np.asarray(pd.isna(objects))
+    is_text = pd.api.types.infer_dtype(objects[~missing], skipna=False) == "string"
+    return _make_texts(objects, missing).values if is_text else None
+
+
 def _make_texts(objects: NDArray[Any], missing: NDArray[np.bool_]) -> Column:
     texts = np.full(objects.shape, None, TEXTS)
     texts[~missing] = objects[~missing]
     return Column(texts)
 
+
+_NESTED = (list, tuple, set, dict, np.ndarray)
+"""Classes of Python and NumPy that hold several values."""
+
+_VLEN = (
+    "declare a vlen type for lists: `builder = nczarr.DatasetBuilder()`, "
+    '`builder.variable("name", builder.vlen("lists", "int64"), [length])`, `builder.finish({"name": lists})`'
+)
 
 _REMEDIES = {
     "decimal": ("decimal numbers", "`.astype(float)` makes floats, `.astype(str)` texts"),
@@ -181,6 +206,7 @@ def _convert_objects(objects: NDArray[Any], what: str) -> Column | None:
     """Return Python objects as values of the one type that they have; None if xarray's coders know them as they are."""
     import pandas as pd
 
+    refuse_nested(objects, what)
     flat = objects.reshape(-1)
     missing = np.asarray(pd.isna(flat))
     present = flat[~missing]

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from nczarr.api.builder.pieces import UnsuitedValueError, caller
 from nczarr.arrays.lazy_numpy import NDArray, np
 from nczarr.diagnostics.report import CompileError, Diagnostic, Report
-from nczarr.plugins.xarray.objects.declare import NAME, UNNAMED
+from nczarr.plugins.xarray.objects.declare import UNNAMED
 from nczarr.plugins.xarray.objects.pandas_columns import Column, convert_column, mark_missing, store_column
 
 if TYPE_CHECKING:
@@ -59,15 +59,15 @@ def read_frame(data: Any, encoding: Mapping[Any, Any] | None, *, is_classic: boo
     import xarray
 
     report = Report()
-    attributes: dict[str, str] = {}
-    if not hasattr(data, "columns"):
-        if data.name is not None and data.name in data.index.names:
-            attributes = {NAME: data.name}
-        data = data.to_frame(UNNAMED if data.name is None or attributes else data.name)
+    is_series = not hasattr(data, "columns")
+    if is_series:
+        data = data.to_frame(UNNAMED if data.name is None else data.name)
     _check_columns(data, report)
     grid = _read_index(data, report)
     if grid is None or report.errors:
         raise CompileError(report.list_sorted())
+    attributes = {} if is_series else dict(data.attrs)
+    own = {name: _own_attributes(data[name], attributes) for name in data.columns}
     dimensions, shape = tuple(grid.levels), tuple(map(len, grid.levels.values()))
     columns = {name: (dimensions, data[name], "column") for name in data.columns if name not in grid.levels}
     indexes = {name: ((name,), index, "index") for name, index in grid.levels.items()}
@@ -80,17 +80,34 @@ def read_frame(data: Any, encoding: Mapping[Any, Any] | None, *, is_classic: boo
             if role == "column" and grid.cells is not None:
                 column = _scatter(column, grid.cells, shape)
             stored = store_column(column, requested, what, is_classic=is_classic)
+            given = own.get(name, {})
+            _check_attributes(given, stored.attributes, what)
         except UnsuitedValueError as refused:
             helps = [refused.remedy] if refused.remedy else []
             report.error(refused.code, str(refused), caller(), helps=helps)
             continue
         for detail in column.lost:
             report.warning("pandas-dtype", f"{what}: the dataset does not keep {detail}", caller())
-        variables[name] = xarray.Variable(axes, stored.values, stored.attributes, stored.encoding)
+        variables[name] = xarray.Variable(axes, stored.values, given | stored.attributes, stored.encoding)
     if report.errors:
         raise CompileError(report.list_sorted())
     coordinates = xarray.Coordinates({name: variables.pop(name) for name in grid.levels}, indexes={})
     return FrameDataset(xarray.Dataset(variables, coordinates, attributes), tuple(report.list_sorted()))
+
+
+def _own_attributes(column: Any, shared: Mapping[Hashable, Any]) -> dict[Hashable, Any]:
+    """Return the attributes of a column; pandas gives it those of its frame as well, which are `shared`."""
+    return {name: value for name, value in column.attrs.items() if name not in shared}
+
+
+def _check_attributes(given: Mapping[Hashable, Any], needed: Mapping[str, Any], what: str) -> None:
+    """Raise UnsuitedValueError for a given attribute whose name the marks of missing items need."""
+    for name in needed:
+        if name in given:
+            text = f"{what} has missing items, which need the attribute `{name}`, and `attrs` has another"
+            raise UnsuitedValueError(
+                "duplicate-name", text, f"remove it: `attrs.pop({name!r})`; `encoding` takes a `_FillValue`"
+            )
 
 
 def _check_columns(frame: Any, report: Report) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import unicodedata
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -186,6 +187,36 @@ def test_a_mistake_is_raised_at_its_call_and_the_builder_goes_on() -> None:
     made = b.finish({"/g/v": [1, 2], "/v": [3, 4]})
     assert (list(made), dict(made.attributes), dict(made["v"].attributes)) == (["/v", "/g/v"], {}, {"k": 1})
     assert made["/g/v"][:].tolist() == [1, 2]
+
+
+@pytest.mark.parametrize("name", ["_FillValue", "é", "_Storage", "_ChunkSizes", "_DeflateLevel", "_NCProperties"])
+def test_a_repeated_attribute_is_raised_at_its_call(name: str) -> None:
+    b = nczarr.DatasetBuilder("t")
+    if name == "_FillValue":
+        v = b.variable("v", "int", [2], fill_value=-1)
+    else:
+        v = b.variable("v", "int", [2]).attribute(name, -1)
+        b.attribute(name, 1)
+        with pytest.raises(nczarr.CompileError, match="duplicate-name: attribute `/@"):
+            b.attribute(unicodedata.normalize("NFD", name), 5)
+    for other in (name, unicodedata.normalize("NFD", name)):
+        with pytest.raises(nczarr.CompileError, match=r"duplicate-name: attribute `/v@.*already declared") as caught:
+            v.attribute(other, 5)
+        (found,) = caught.value.diagnostics
+        assert found.primary.span.source is not None
+        assert found.primary.span.source.name == __file__
+    v.attribute("more", 2)
+    for _ in range(2):
+        assert dict(b.finish()["v"].attributes) == {name: -1, "more": 2}
+
+
+def test_a_fill_value_of_a_refused_variable_does_not_count() -> None:
+    b = nczarr.DatasetBuilder("t")
+    for chunks, dimensions in (([1, 1], [2]), ([1], ["none"])):
+        with pytest.raises(nczarr.CompileError):
+            b.variable("v", "int", dimensions, fill_value=-1, chunks=chunks)
+    b.variable("v", "int", [2]).attribute("_FillValue", 5)
+    assert b.finish()["v"][:].tolist() == [5, 5]
 
 
 def test_mistakes_in_data_have_the_line_of_the_caller() -> None:

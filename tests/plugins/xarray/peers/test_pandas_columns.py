@@ -223,6 +223,10 @@ REFUSED: dict[str, tuple[Any, str, str]] = {
     "duplicates": (pd.DataFrame([[1, 2, 3]], columns=["a", "b", "a"]), "2 columns have the name 'a'", "frame.columns"),
     "index and column": (pd.DataFrame({"a": [1]}, index=pd.Index([5], name="a")), "have the name 'a'", "rename_axis"),
     "index name": (pd.DataFrame({"a": [1]}, index=pd.Index([5], name=3)), "index 3 is not a text", "rename_axis"),
+    "index and series": (pd.Series([5, 6], pd.Index([10, 20], name="s"), name="s"), "have the name 's'", "rename_axis"),
+    "lists": (pd.DataFrame({"l": [[1, 2], [3]]}), "column 'l' has values of class `list`", "vlen"),
+    "list among numbers": (pd.DataFrame({"l": [1, [3]]}), "column 'l' has values of class `list`", "vlen"),
+    "arrays": (pd.DataFrame({"l": [np.arange(2), None]}), "column 'l' has values of class `ndarray`", "vlen"),
     "repeated rows": (pd.DataFrame({"a": [1, 2]}, index=TWICE), r"the index \('x'", "reset_index"),
     "missing level": (pd.DataFrame({"a": [1, 2]}, index=HOLE), "index 'k' has missing", "reset_index"),
     "sparse grid": (pd.DataFrame({"a": range(5000)}, index=WIDE), "25000000 cells for 5000 rows", "reset_index"),
@@ -259,3 +263,77 @@ def test_names_of_xarray_that_are_not_texts_are_errors_of_their_own() -> None:
     builder = nczarr.DatasetBuilder()
     with pytest.raises(nczarr.CompileError, match="bad-name: 0 is not a name for a dimension"):
         builder.dimension(0, 1)  # type: ignore[arg-type]
+
+
+def test_lists_in_objects_of_xarray_name_the_variable_and_the_remedy() -> None:
+    lists = np.empty(2, object)
+    lists[:] = [[1, 2], [3]]
+    dask = pytest.importorskip("dask.array")
+    for data in (lists, dask.from_array(lists, chunks=1)):
+        with pytest.raises(nczarr.CompileError, match=r"unencodable-variable: .*'l' has values of class `list`"):
+            nczarr.from_xarray(xr.Dataset({"l": ("x", data)}))
+    builder = nczarr.DatasetBuilder()
+    builder.variable("l", builder.vlen("lists", "int64"), [2])
+    found = builder.finish({"l": list(lists)})["l"][:]
+    assert [each.tolist() for each in found] == [[1, 2], [3]]
+
+
+def test_attributes_of_frames_and_series_are_kept(tmp_path: Path) -> None:
+    frame = pd.DataFrame({"a": [1, 2]})
+    frame.attrs = {"title": "T", "levels": [1, 2]}
+    nczarr.write(frame, tmp_path / "frame.nc")
+    with xr.open_dataset(tmp_path / "frame.nc", engine="netcdf4") as peer:
+        assert (peer.attrs["title"], list(peer.attrs["levels"]), peer["a"].attrs) == ("T", [1, 2], {})
+    for index in (pd.RangeIndex(2, name="x"), pd.Index([1, None], name="a", dtype="Int64")):
+        series = pd.Series(pd.array([1, None], dtype="Int64"), index=index, name="a")
+        series.attrs = {"units": "K", "valid_max": 9}
+        nczarr.write(series, tmp_path / "series.nc", overwrite=True)
+        with xr.open_dataset(tmp_path / "series.nc", engine="netcdf4", decode_cf=False) as peer:
+            assert peer["a"].attrs.items() >= {"units": "K", "valid_max": 9, "_FillValue": -(2**63) + 2}.items()
+            assert peer.attrs == {}
+
+
+def test_attributes_that_no_dataset_has_are_errors_with_their_name(tmp_path: Path) -> None:
+    frame = pd.DataFrame({"a": [1, 2]})
+    for value in (object(), datetime.date(2000, 1, 1), pd.Timestamp("2000"), {1, 2}, 1 + 2j):
+        frame.attrs = {"odd": value}
+        with pytest.raises(nczarr.CompileError, match="attribute `odd` of group `/`"):
+            nczarr.write(frame, tmp_path / "a.nc")
+        series = pd.Series([1, 2], name="v")
+        series.attrs = {"odd": value}
+        with pytest.raises(nczarr.CompileError, match="attribute `odd` of variable `/v`"):
+            nczarr.write(series, tmp_path / "a.nc")
+    frame.attrs = {3: "x"}
+    with pytest.raises(nczarr.CompileError, match="bad-name: 3 is not a name for an attribute"):
+        nczarr.write(frame, tmp_path / "a.nc")
+    series = pd.Series(pd.array([1, None], dtype="Int64"), name="v")
+    series.attrs = {"_FillValue": 1}
+    with pytest.raises(nczarr.CompileError, match=r"duplicate-name: column 'v' .* `_FillValue`"):
+        nczarr.write(series, tmp_path / "a.nc")
+    times = pd.Series(pd.date_range("2000", periods=2), name="t")
+    times.attrs = {"units": "K"}
+    with pytest.raises(nczarr.CompileError, match=r"variable 't' cannot be encoded: .*units"):
+        nczarr.write(times, tmp_path / "a.nc")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_objects_of_xarray_are_encoded_as_xarray_encodes_them(tmp_path: Path) -> None:
+    columns = {
+        "numbers": [BIG, 2, None],
+        "booleans": [True, None, False],
+        "none": [None, None, None],
+        "bytes": [b"a", b"bc", b""],
+        "texts": ["a", "", "bc"],
+    }
+    data = xr.Dataset({name: ("x", np.array(values, object)) for name, values in columns.items()})
+    data.to_netcdf(tmp_path / "theirs.nc", engine="netcdf4")
+    nczarr.write(data, tmp_path / "ours.nc")
+    with (
+        xr.open_dataset(tmp_path / "theirs.nc", engine="netcdf4", decode_cf=False) as theirs,
+        xr.open_dataset(tmp_path / "ours.nc", engine="netcdf4", decode_cf=False) as ours,
+    ):
+        xr.testing.assert_identical(ours, theirs)
+        assert {name: each.dtype for name, each in ours.items()} == {name: each.dtype for name, each in theirs.items()}
+    for refused in ([decimal.Decimal(1)], ["a", 1], [1, 1.5], [datetime.date(2000, 1, 1)]):
+        with pytest.raises(nczarr.CompileError, match=r"unencodable-variable: .*'v'"):
+            nczarr.from_xarray(xr.Dataset({"v": ("x", np.array(refused, object))}))
