@@ -13,6 +13,7 @@ from nczarr.cli.options import inputs_of, options_of, standard_input
 from nczarr.cli.parser import Command
 from nczarr.cli.progress import counting
 from nczarr.cli.shared import Messages
+from nczarr.diagnostics.secrets import show
 from nczarr.names.plugin_index import list_own
 from nczarr.options import ARGUMENTS, TARGET, Option
 from nczarr.registry import load
@@ -197,6 +198,8 @@ def run(arguments: argparse.Namespace) -> int:
             codes,
         )
         faults += check(request, messages.report)
+        if len(sources) > 1:
+            messages.report.annotate(f"of `{show(path)}`")
         codes = codes._replace(ignore=(*codes.ignore, *once))
 
     status = messages.guard(*(partial(check_one, path) for path in sources))

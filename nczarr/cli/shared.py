@@ -263,7 +263,7 @@ class Messages:
             yield from (f"{one.severity.value}[{one.code}]: {readable(one.message)}\n" for one in diagnostics)
             return
         if self._format == "json":
-            yield from render.json_lines(diagnostics)
+            yield from render.json_lines(diagnostics, self.report.subject)
             return
         if self._format == "gcc":
             yield from render.gcc_lines(diagnostics)

@@ -93,10 +93,14 @@ def summary(diagnostics: Sequence[Diagnostic], dropped: int = 0) -> str:
     return ", ".join(parts)
 
 
-def json_lines(diagnostics: Iterable[Diagnostic]) -> Iterator[str]:
-    """Yield one JSON object per line, with fixed members (`offset` only in binary files)."""
+def json_lines(diagnostics: Iterable[Diagnostic], subject: str = "") -> Iterator[str]:
+    """Yield one JSON object per line, with fixed members (`offset` only in binary files).
+
+    `subject`: file of diagnostics without a place.
+    """
     for diagnostic in diagnostics:
-        yield json.dumps(json_record(diagnostic), ensure_ascii=True) + "\n"
+        record = json_record(diagnostic)
+        yield json.dumps({**record, "file": record["file"] or subject or None}, ensure_ascii=True) + "\n"
 
 
 def json_record(diagnostic: Diagnostic) -> dict[str, Any]:

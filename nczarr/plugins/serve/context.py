@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator
 from functools import wraps
 from typing import Any, NamedTuple, TypeAlias
@@ -66,9 +67,13 @@ class ServerContext(NamedTuple):
     searched: SearchIndex
 
     def place(self, segments: tuple[str, ...]) -> ServedPlace:
-        """Return the place of path segments. Raises RefusedRequestError."""
+        """Return the place of path segments. Raises RefusedRequestError: 503 if the served folder is lost."""
         place = self.root.find(segments)
         if place is None:
+            try:
+                os.stat(self.root.real)
+            except OSError as error:
+                raise RefusedRequestError(503, f"the served folder is lost: {error.strerror}") from None
             raise RefusedRequestError(404, "there is no such dataset")
         return place
 

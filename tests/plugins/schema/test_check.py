@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+import nczarr
 from tests.conftest import Ran, run_command
 
 SCHEMA = """netcdf s {
@@ -116,3 +117,17 @@ def test_sarif_has_both_places(tmp_path: Path) -> None:
     result = json.loads(ran.err)["runs"][0]["results"][0]
     assert result["ruleId"] == "different-element"
     assert len(result["relatedLocations"]) == 1
+
+
+def test_findings_in_files_of_hdf5_name_their_file(tmp_path: Path) -> None:
+    """Their nodes have no place."""
+    text = 'netcdf s { dimensions: x = 2 ; variables: int a(x) ; a:units = "UNIT" ; }'
+    (tmp_path / "schema.cdl").write_text(text.replace("UNIT", "K"))
+    for name in ("one.nc", "two.nc"):
+        nczarr.write(nczarr.from_cdl(text.replace("UNIT", "C")), tmp_path / name, "netcdf4")
+    names = [str(tmp_path / "one.nc"), str(tmp_path / "two.nc")]
+    schema = ("--schema", str(tmp_path / "schema.cdl"))
+    said = run_command("check", *names, *schema).err
+    assert [f"of `{name}`" in said for name in names] == [True, True]
+    lines = run_command("check", *names, *schema, "--message-format", "json").err.splitlines()
+    assert [json.loads(line)["file"] for line in lines] == names

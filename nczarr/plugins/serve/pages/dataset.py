@@ -9,7 +9,7 @@ import shlex
 from collections.abc import Iterator, Mapping
 from functools import partial
 from typing import Any, NamedTuple
-from urllib.parse import urlencode
+from urllib.parse import unquote, urlencode
 
 from nczarr import names
 from nczarr.api.brief import brief
@@ -293,7 +293,8 @@ def _commands(links: Mapping[str, str], name: str, *, dap2: bool) -> Iterator[Sn
     zarr, remote = links[VERSIONS[-1]], f"cdmremote:{links['cdmremote']}"
     target = shlex.quote(f"{names.stem(name) or 'data'}.nc")
     yield Snippet("xarray, as Zarr", f"import xarray as xr\nds = xr.open_zarr({json.dumps(zarr)})")
-    dap, note = (links["dap2"], BY_DAP2) if dap2 else (links["dap4"] + "#dap4", BY_DAP4)
+    # libnetcdf 4.10.1 encodes a DAP4 URL once more
+    dap, note = (links["dap2"], BY_DAP2) if dap2 else (unquote(links["dap4"]) + "#dap4", BY_DAP4)
     yield Snippet(
         "xarray, by OPeNDAP", f'import xarray as xr\nds = xr.open_dataset({json.dumps(dap)}, engine="netcdf4")', note
     )

@@ -6,6 +6,7 @@ At most one chunk of a dataset is made at a time per request.
 from __future__ import annotations
 
 import os
+import re
 from functools import partial
 
 from nczarr import __version__
@@ -18,10 +19,14 @@ from nczarr.plugins.serve.context import Answer, DatasetToOpen, ServerContext, t
 from nczarr.plugins.serve.dataset_cache import CachedDataset, refuse_if_replaced
 from nczarr.plugins.serve.delivery import resolve
 from nczarr.plugins.serve.pages.dataset import dataset_page
+from nczarr.plugins.serve.places import ServedPlace
 from nczarr.plugins.serve.refusals import RefusedRequestError
 from nczarr.plugins.serve.request import Request
 from nczarr.plugins.serve.resources import Limits
 from nczarr.stores.ranges import Range
+
+_CHUNK = re.compile(r"c|[0-9]+(?:\.[0-9]+)*", re.ASCII)
+"""Last segment of the key of a chunk."""
 
 TIMES = 3
 """Copies of a chunk in memory while it is made."""
@@ -30,9 +35,7 @@ TIMES = 3
 def answer(context: ServerContext, asked: Request, at_hand: CachedDataset | None) -> Answer:
     """Answer `/zarr2/PATH/KEY` or `/zarr3/PATH/KEY` by a document or chunk, without a key by the dataset's page."""
     version, segments = asked.segments[0], asked.segments[1:]
-    place = context.place(trim(segments))
-    if place.folder:
-        raise RefusedRequestError(404, "there is no such dataset")
+    place = _find_place(context, segments)
     opened = context.find_open(place, at_hand)
     if opened is None or version not in opened.views:
         return DatasetToOpen(place, version)
@@ -52,6 +55,22 @@ def answer(context: ServerContext, asked: Request, at_hand: CachedDataset | None
         _check_size(f"a chunk of `{array.path}`", size, context.limits)
         work = partial(_chunk, context, opened, asked, key, array, index)
         return context.now_or_later(opened, work, size * TIMES)
+
+
+def _find_place(context: ServerContext, segments: tuple[str, ...]) -> ServedPlace:
+    """Return the dataset of path segments. Raises RefusedRequestError.
+
+    Clients take 404 for a chunk that was never written, and read fill values: chunks of a lost dataset are 410.
+    """
+    try:
+        place = context.place(trim(segments))
+        if place.folder:
+            raise RefusedRequestError(404, "there is no such dataset")
+    except RefusedRequestError as error:
+        if error.status == 404 and segments and _CHUNK.fullmatch(segments[-1]):
+            raise RefusedRequestError(410, "the dataset of this chunk is not there any more") from None
+        raise
+    return place
 
 
 def _chunk(

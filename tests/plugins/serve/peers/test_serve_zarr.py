@@ -17,6 +17,7 @@ from typing import Any
 
 import pytest
 
+import nczarr
 from tests.conftest import missing_peer
 from tests.support.peers import SCRIPTS
 from tests.support.peers.served_files import FILES, REAL, SMALL, needs_files, same, truth
@@ -152,3 +153,26 @@ def test_values_through_zarrita(served: Served, zarrita: Node) -> None:
 def test_all_values(path: Path, served: Served, zarrita: Node) -> None:
     check_python(path, served)
     check_zarrita(path, served, zarrita)
+
+
+@pytest.mark.parametrize("version", ["zarr2", "zarr3"])
+@pytest.mark.parametrize("lost", ["root", "dataset", "emptied"])
+def test_chunks_of_a_lost_dataset_are_no_fill_values(lost: str, version: str, tmp_path: Path, peer: Any) -> None:
+    """A client takes 404 for a chunk that was never written."""
+    zarr = peer("zarr")
+    root = tmp_path / "root"
+    root.mkdir()
+    text = "netcdf a { dimensions: x = 4 ; variables: int v(x) ; v:_ChunkSizes = 2 ; data: v = 1, 2, 3, 4 ; }"
+    nczarr.write(nczarr.from_cdl(text), root / "a.nc", "netcdf4")
+    with serving(root) as served:
+        array = zarr.open_group(f"{served.url}{version}/a.nc", mode="r")["v"]
+        assert array[:2].tolist() == [1, 2]
+        if lost == "dataset":
+            (root / "a.nc").unlink()
+        else:
+            root.rename(tmp_path / "gone")
+        if lost == "emptied":
+            root.mkdir()
+        with pytest.raises(Exception, match=r"503|410"):
+            array[2:]
+        assert served.get(f"/{version}/none.nc/.zgroup").status == (503 if lost == "root" else 404)
