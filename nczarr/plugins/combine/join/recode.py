@@ -273,7 +273,7 @@ def _recode_parts(name: str, path: str, checked: Checked, times: _Times, report:
     return {"": ArrayInMemory(layout, recoded_values.astype(numpy_dtype(element)))}
 
 
-FINER_UNITS = "give finer units with `--units`"
+FINER_UNITS = "give finer units with `--units`; an extended target keeps its own: combine both into a new one"
 
 
 def _advise(values: NDArray[Any], missing: NDArray[np.bool_], units: Units) -> str:
