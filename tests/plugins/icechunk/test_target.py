@@ -264,3 +264,12 @@ def test_xarray_objects(tmp_path: Path, peer: Any) -> None:
     found = xarray.open_dataset(f"icechunk:{tmp_path / 'r'}").load()
     xarray.testing.assert_identical(found, given)
     assert history(tmp_path / "r") == [("from xarray", {})]
+
+
+def test_a_store_extends_a_repository(tmp_path: Path) -> None:
+    head, path = "netcdf e { dimensions: t = UNLIMITED ; variables: int t(t) ;", tmp_path / "r"
+    for name, data in (("a.zarr", "1, 2"), ("b.zarr", "3")):
+        nczarr.write(nczarr.from_cdl(f"{head} data: t = {data} ; }}"), tmp_path / name, "zarr3")
+    assert run_command("convert", str(tmp_path / "a.zarr"), f"icechunk:{path}").status == 0
+    ran = run_command("append", str(tmp_path / "b.zarr"), f"icechunk:{path}", "--along", "t")
+    assert (ran.status, "/t 2 → 3" in ran.err) == (0, True)

@@ -43,7 +43,7 @@ from nczarr.stores.lock import Lock, NoLock
 from nczarr.stores.memory import MemoryStore
 from nczarr.stores.open import find_repository
 from nczarr.stores.stat import identity
-from nczarr.stores.url import BadURLError, is_remote, real, trim
+from nczarr.stores.url import BadURLError, is_remote, location, real, trim
 
 
 def _rewrite_target(work: Extension) -> Appended | None:
@@ -200,8 +200,13 @@ def _is_reversed(request: AppendRequest, report: Report) -> bool:
 
 def _is_store(path: str) -> bool:
     """Return whether a path or URL looks like that of a store or reference document."""
-    form = registry.for_target(path.partition("#")[0].rstrip("/"))
-    return os.path.isdir(path) if form is None else bool(form.emit or form.store.inner)
+    try:
+        place = location(path)
+    except BadURLError:
+        return False
+    form = None if place.repository else registry.for_target(place.path.rstrip("/"))
+    is_folder = bool(place.repository) or os.path.isdir(place.path)
+    return is_folder if form is None else bool(form.emit or form.store.inner)
 
 
 def _extend(request: AppendRequest, report: Report, watch: Watcher | None, lock: Lock) -> Appended | None:

@@ -5,8 +5,6 @@ change computed values or their interpretation must be equal; others may differ.
 All attributes of variables named by `grid_mapping` must be equal.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from enum import StrEnum
