@@ -94,13 +94,14 @@ class PyramidBuilder:
         members = describe_pyramid(self.facts, grids, report)
         record = Attribute(name=RECORD, value=Constant.text(self.plan.record().encode()))
         root, below = self.checked.dataset, self._place(self.base)
+        kind = root.kind and "nc4"  # classic files have no groups
         zero = map_groups(below, lambda path, group: self._with_grids(path, group, grids, 0)) if self.base else below
         if self.base:
             content = {name: getattr(zero, name) for name in ("types", "dimensions", "variables", "attributes")}
             groups = (Group(name="0", groups=zero.groups, **content), *groups)
-            tree = Dataset(name=root.name, version=root.version, kind=root.kind, groups=groups)
+            tree = Dataset(name=root.name, version=root.version, kind=kind, groups=groups)
         else:
-            tree = zero.model_copy(update={"groups": (*zero.groups, *groups)})
+            tree = zero.model_copy(update={"groups": (*zero.groups, *groups), "kind": kind})
         attributes = (*_join_attributes(without_metadata(tree.attributes), members), record)
         tree = tree.model_copy(update={"attributes": attributes})
         work = rename_arrays(self.checked, tree, {path: self.base + path for path in self.checked.variables})

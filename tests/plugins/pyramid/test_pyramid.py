@@ -241,3 +241,17 @@ def test_an_interrupted_run_leaves_nothing(tmp_path: Path) -> None:
     run.communicate(timeout=60)
     left = [path for path in (tmp_path / "out").rglob("*") if path.is_file()]
     assert run.returncode == 0 or not [path for path in left if not re.search(r"lock", path.name)]
+
+
+def test_a_classic_source_has_levels(tmp_path: Path) -> None:
+    """Its kind of file has no groups."""
+    text = "netcdf c { dimensions: y = 4 ; x = 4 ; variables: float v(y, x) ; data: v = 16*2 ; }".replace(
+        "16*2", ", ".join(map(str, range(16)))
+    )
+    nczarr.write(nczarr.from_cdl(text), tmp_path / "c.nc", "netcdf3")
+    for target in ("new.zarr", "beside.zarr"):
+        nczarr.convert(tmp_path / "c.nc", tmp_path / "beside.zarr", "zarr3", overwrite=True, allow_loss=["all"])
+        asked = [str(tmp_path / "c.nc")] if target == "new.zarr" else []
+        ran = run_command("pyramid", *asked, str(tmp_path / target), "--along", "y,x", "--levels", "1")
+        assert ran.status == 0, ran.err
+        assert nczarr.open(tmp_path / target)["/1/v"][...].tolist() == [[2.5, 4.5], [10.5, 12.5]]
