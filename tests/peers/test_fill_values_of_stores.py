@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 import nczarr
+from nczarr.stores.references import ReferenceStore
 from tests.conftest import run_command
 
 VALUES: dict[str, tuple[np.ndarray[Any, Any], dict[str, Any]]] = {
@@ -107,3 +108,19 @@ def test_fill_values_of_references(stated: Any, found: Any, tmp_path: Path) -> N
     (tmp_path / "refs.json").write_text(json.dumps({"version": 1, "refs": documents}))
     with nczarr.open(tmp_path / "refs.json") as opened:
         assert [opened[f"/{name}"].attributes.get("_FillValue") for name in "abc"] == found
+
+
+def test_masks_of_references_list_no_keys_of_chunks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A generator makes millions of them from few bytes."""
+    array = '{"zarr_format": 2, "shape": [3], "chunks": [1], "dtype": "<i4", "fill_value": 7, "order": "C",'
+    refs = {".zgroup": '{"zarr_format": 2}', "g/.zgroup": '{"zarr_format": 2}'}
+    refs["g/a/.zarray"] = array + ' "filters": null, "compressor": null}'
+    refs["g/a/.zattrs"] = '{"_ARRAY_DIMENSIONS": ["x"]}'
+    (tmp_path / "refs.json").write_text(json.dumps({"version": 1, "refs": refs}))
+
+    def refuse(*arguments: Any) -> Any:
+        raise AssertionError("all keys are listed")
+
+    monkeypatch.setattr(ReferenceStore, "keys", refuse)
+    with nczarr.open(tmp_path / "refs.json") as opened:
+        assert opened["/g/a"].attributes["_FillValue"] == 7

@@ -243,15 +243,15 @@ def mapping(
     (b'text', 8, 4)
     """
     from nczarr.diagnostics.secrets import StorageOptions
-    from nczarr.plugins.refs.mapping import open_mapping
+    from nczarr.plugins.refs.mapping import ReferenceMapping, open_keys
 
     report = Report()
     options = Options.of(storage=StorageOptions(storage_options), following=following)
     source = _open(document, report, options)
-    refs = None if source is None else open_mapping(source, report, options)
-    if refs is None or report.errors:
+    store = None if source is None else open_keys(source, report, options)
+    if store is None or report.errors:
         raise CompileError(report.list_sorted())
-    return refs
+    return ReferenceMapping(store)
 
 
 def expand_source(

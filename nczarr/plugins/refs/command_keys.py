@@ -78,13 +78,13 @@ def _open(
 ) -> None:
     """Open the document, and do the work of a command. Raises OSError, CompileError."""
     from nczarr.pipeline import endpoints
-    from nczarr.plugins.refs.mapping import open_mapping
+    from nczarr.plugins.refs.mapping import ReferenceMapping, open_keys
 
     options, path = options_of(arguments), arguments.source
     source = standard_input() if path == "-" else endpoints.open_source(path, messages.report, options)
-    refs = None if source is None else open_mapping(source, messages.report, options)
-    if refs is not None:
-        work(arguments, messages, refs)
+    store = None if source is None else open_keys(source, messages.report, options)
+    if store is not None:
+        work(arguments, messages, ReferenceMapping(store))
 
 
 def _list(arguments: argparse.Namespace, messages: Messages, refs: ReferenceMapping) -> None:

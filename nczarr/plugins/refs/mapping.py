@@ -75,7 +75,7 @@ class ReferenceMapping(Mapping[str, bytes]):
         return sorted(f"{prefix}{name}{slash}" for name, slash in below)
 
 
-def open_mapping(source: Source | Store, report: Report, options: Options) -> ReferenceMapping | None:
+def open_keys(source: Source | Store, report: Report, options: Options) -> ReferenceStore | None:
     """Return the keys of a document, or folder of Parquet references; None for other sources. Raises OSError.
 
     Faults of the document are in the report.
@@ -84,4 +84,4 @@ def open_mapping(source: Source | Store, report: Report, options: Options) -> Re
     assert form is not None
     assert form.store.opens is not None
     store: ReferenceStore | None = registry.load(form.store.opens)(source, report, options)
-    return None if store is None else ReferenceMapping(store)
+    return store

@@ -27,6 +27,7 @@ from nczarr.diagnostics.report import CompileError, Diagnostic, Label, Report, S
 from nczarr.diagnostics.secrets import show
 from nczarr.options import Options, RunOptions
 from nczarr.pipeline import phases
+from nczarr.plugins.refs.mapping import open_keys
 from nczarr.semantics.checked import Checked
 from nczarr.stores.base import Reference, References, Store, is_metadata, is_safe
 from nczarr.stores.references import ReferenceStore, describe_changes
@@ -342,12 +343,9 @@ def verify(source: Source | Store, sample: int | None, report: Report, options: 
     `sample`: chunks to read of each array; 0: none, None: all. Faults are
     reported. Raises OSError, CompileError if the document itself is unreadable.
     """
-    form = registry.find_format(registry.REFERENCE)
-    assert form is not None
-    assert form.store.opens is not None
     opening = Report(strict=report.strict)
     opening.hides = lambda diagnostic: diagnostic.code == "changed-target"  # below: an error, remote ones too
-    store: ReferenceStore | None = registry.load(form.store.opens)(source, opening, options)
+    store = open_keys(source, opening, options)
     for diagnostic in opening.list_sorted():
         report.add(diagnostic)
     if store is None:

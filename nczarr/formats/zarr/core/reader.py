@@ -1,7 +1,5 @@
 """Base class of the readers of Zarr versions."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any, Literal, TypeAlias
 

@@ -3,13 +3,12 @@
 `Zarr2Reader` also serves netCDF-C's four generations.
 """
 
-from __future__ import annotations
-
 import base64
 import binascii
 import functools
 import math
 import re
+from collections.abc import Iterator
 from typing import Any
 
 from nczarr.arrays.chunks.grid import Encoding
@@ -105,10 +104,20 @@ class Zarr2Reader(NodeReader):
         Some leave it among the attributes, beside fill values of HDF5, zeros too. Kerchunk 0.2.10 takes it out and
         states it as the fill value, which is null for variables of netCDF without one.
         """
-        keys = [key for key in self.documents.store.keys("") if key.rpartition("/")[2] == ".zarray"]
-        if any("_FillValue" in self.attributes(key.removesuffix(".zarray")) for key in keys):
+        arrays = list(self._list_arrays())
+        if any("_FillValue" in self.attributes(prefix) for prefix in arrays):
             return ""
-        return "every" if any((self.documents.get(key) or {}).get("fill_value") is None for key in keys) else "stated"
+        documents = (self.documents.get(prefix + ".zarray") or {} for prefix in arrays)
+        return "every" if any(document.get("fill_value") is None for document in documents) else "stated"
+
+    def _list_arrays(self) -> Iterator[str]:
+        """Yield the prefixes of all arrays. Keys of chunks are not listed: generators may make millions."""
+        prefixes = [""]
+        while prefixes:
+            prefix = prefixes.pop()
+            below = [f"{prefix}{name}/" for name in self.documents.children(prefix)]
+            yield from filter(self.is_array, below)
+            prefixes += [one for one in below if not self.is_array(one)]
 
     def is_array(self, prefix: str) -> bool:
         return self.documents.has(prefix + ".zarray")

@@ -350,7 +350,7 @@ def _report_nil(name: Hashable, missing: NDArray[np.bool_], texts: _Texts) -> No
 
 
 def _find_nil(texts: NDArray[Any]) -> NDArray[np.bool_]:
-    """Return the cells that are None: bool, the shape of `texts`."""
+    """Return where texts are None, as bools in their shape."""
     return np.array([text is None for text in texts.flat], bool).reshape(texts.shape)
 
 
