@@ -65,10 +65,10 @@ def open_text(path: str, report: Report, options: Options) -> Source | None:
 
 
 def standard_input() -> Source:
-    """Read standard input to its end, into a temporary file if it is long. Raises OSError."""
+    """Read standard input to its end, into a temporary file if it is long or no text. Raises OSError."""
     try:
         data = sys.stdin.buffer.read(IN_MEMORY)
-        if len(data) < IN_MEMORY:
+        if len(data) < IN_MEMORY and min(data[:4096], default=9) >= 9:  # binary formats are read from files
             return Source(STDIN, data)
         from nczarr.stores.open import open_source
         from nczarr.stores.spool import keep_stream

@@ -4,8 +4,6 @@ What a pass returns is checked, and has the values of the dataset before it. A p
 returns a wrong tree is reported by name, and nothing is written.
 """
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Callable, Sequence
 from typing import TypeAlias

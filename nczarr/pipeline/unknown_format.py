@@ -1,7 +1,5 @@
 """Message about a source in a format that cannot be read, with what may help."""
 
-from __future__ import annotations
-
 from nczarr import registry
 from nczarr.diagnostics.report import HEAD, Report, Source
 from nczarr.names import list_first, plugin_index

@@ -1,7 +1,5 @@
 """Filters of netCDF-4 files: those that usual readers lack, and variables for which a filter gains nothing."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 from nczarr import names

@@ -1,7 +1,5 @@
 """Lossy filters of sources: values that are decoded once are never encoded by them again."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Mapping
 
 from nczarr import names

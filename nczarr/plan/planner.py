@@ -4,8 +4,6 @@ Finds every loss before a byte is written. Value losses are errors unless
 allowed; annotation losses make one warning.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 
 from nczarr.ast import ATOMIC, Storage

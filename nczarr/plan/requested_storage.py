@@ -19,8 +19,8 @@ from nczarr.arrays.codecs import table
 from nczarr.arrays.codecs.chain import from_configs, to_configs
 from nczarr.arrays.sources.source import Layout, is_number, itemsize
 from nczarr.arrays.values.elements import convert_to_stored, element_of, is_element, text_element
-from nczarr.arrays.values.parts import Types
-from nczarr.ast import ATOMIC, Attribute, Codec, Constant, EnumType, Storage, Variable
+from nczarr.arrays.values.parts import Types, as_integers, own_type
+from nczarr.ast import ATOMIC, Attribute, Codec, Constant, Storage, Variable
 from nczarr.ast.dataset import SHUFFLE, groups
 from nczarr.ast.plain import plain
 from nczarr.ast.rectilinear import Lengths, largest, varies, within
@@ -33,19 +33,11 @@ from nczarr.registry import Arrays
 from nczarr.semantics.checked import Checked, find_coordinates
 
 
-def own_type(type_name: str, types: Types) -> str:
-    """Return a variable's type, enums as their integers."""
-    declared = types.get(type_name)
-    return declared.base if isinstance(declared, EnumType) else type_name
-
-
 def plain_fill(attribute: Attribute, owner: str, types: Types) -> Attribute:
     """Return the attribute; if it is a `_FillValue` of the owner's enum type, as an integer."""
-    plainly = own_type(owner, types)
-    if attribute.name != "_FillValue" or attribute.value.type != owner or plainly == owner:
+    if attribute.name != "_FillValue" or attribute.value.type != owner or own_type(owner, types) == owner:
         return attribute
-    value = Constant(type=plainly, count=attribute.value.count, data=attribute.value.data)
-    return Attribute(name=attribute.name, value=value)
+    return Attribute(name=attribute.name, value=as_integers(attribute.value, types))
 
 
 def fill_alone(plan: StorePlan, path: str, variable: Variable) -> bool:

@@ -4,8 +4,6 @@ Every array that is made passes `check_memory` (`arrays/lazy_numpy.py`): systems
 promise more memory than they have, and end a process that uses it.
 """
 
-from __future__ import annotations
-
 import errno
 import sys
 from contextlib import suppress

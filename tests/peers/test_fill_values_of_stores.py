@@ -52,6 +52,16 @@ def test_xarray_masks_the_same_cells_of_the_target(
     assert nczarr.diff(store, target) == []
 
 
+@pytest.mark.parametrize("form", ["nczarr", "nczarr3"])
+def test_xarray_masks_the_constant_of_an_enum(form: str, tmp_path: Path, peer: Callable[[str], ModuleType]) -> None:
+    text = """netcdf e {types: byte enum E {A = 0, U = 127}; dimensions: x = 3;
+        variables: E v(x); E v:_FillValue = U; E v:other = A; data: v = A, U, A;}"""
+    nczarr.write(nczarr.from_cdl(text), tmp_path / "e.zarr", form)
+    with peer("xarray").open_dataset(tmp_path / "e.zarr", engine="zarr", consolidated=False) as opened:
+        np.testing.assert_array_equal(opened["v"].values, [0, np.nan, 0])
+    assert nczarr.diff(tmp_path / "e.zarr", nczarr.from_cdl(text)) == []
+
+
 def test_the_engine_masks_as_that_of_zarr(store: Path, peer: Callable[[str], ModuleType]) -> None:
     xarray = peer("xarray")
     with xarray.open_dataset(store, engine="zarr") as one, xarray.open_dataset(store, engine="nczarr") as other:

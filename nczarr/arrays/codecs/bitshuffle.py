@@ -1,7 +1,5 @@
 """Bitshuffle, filter 32008 of HDF5: the bits of a block's elements by their position, then LZ4 or zstd."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from nczarr.arrays.codecs.hdf5_lz4 import block_header, list_stored_blocks, unpack_block

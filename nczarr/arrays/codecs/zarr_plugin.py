@@ -5,8 +5,6 @@ Such chunks are read, and stay where they are in references of Zarr v3; none is 
 under the entry point `zarr.codecs`. The parameters of the step are the bytes of its JSON.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Sequence
 from importlib.util import find_spec

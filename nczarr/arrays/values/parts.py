@@ -18,6 +18,7 @@ from typing import NamedTuple, TypeAlias, TypeVar, assert_never
 from nczarr.arrays.sources.source import Descr, itemsize
 from nczarr.ast.node import TypeName
 from nczarr.ast.types import ATOMIC, CompoundType, EnumType, Field, OpaqueType, UserType, VlenType, list_parts
+from nczarr.ast.values import Constant
 
 NUMPY: dict[str, str] = {
     "byte": "|i1", "ubyte": "|u1", "char": "|S1", "short": "<i2", "ushort": "<u2", "int": "<i4", "uint": "<u4",
@@ -39,6 +40,18 @@ class Part(NamedTuple):
     """Shape; None for a ragged dimension."""
     counts: bool = False
     """True if the elements are lengths of lists."""
+
+
+def own_type(type_name: TypeName, types: Types) -> TypeName:
+    """Return a type; the integers of an enum."""
+    declared = types.get(type_name)
+    return declared.base if isinstance(declared, EnumType) else type_name
+
+
+def as_integers(constant: Constant, types: Types) -> Constant:
+    """Return a constant; one of an enum as its integers."""
+    plainly = own_type(constant.type, types)
+    return constant if plainly == constant.type else Constant(type=plainly, count=constant.count, data=constant.data)
 
 
 def is_fixed(type_name: TypeName, types: Types) -> bool:

@@ -115,6 +115,18 @@ def test_without_a_target_the_keys_are_shown() -> None:
     assert any(head.startswith("== .zgroup") for head in heads)
 
 
+@pytest.mark.parametrize("form", ["netcdf3", "netcdf4"])
+@pytest.mark.parametrize("command", [("info", "-"), ("dump", "-"), ("digest", "-"), ("diff", "-", "t.cdl")])
+def test_binary_formats_come_by_a_pipe(
+    form: str, command: tuple[str, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("t.cdl").write_bytes(GOOD)
+    assert run_command("compile", "t.cdl", "-o", "t.nc", "--to", form).status == 0
+    done = run_command(*command, stdin=Path("t.nc").read_bytes())
+    assert (done.status, done.err) == (0, "")
+
+
 @pytest.mark.parametrize("form", ["cdl", "notation", "ast", "keys", "tree"])
 def test_dump(form: str) -> None:
     done = run_command("dump", "-", "--as", form, stdin=GOOD)

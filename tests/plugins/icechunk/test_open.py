@@ -15,7 +15,7 @@ import nczarr
 from nczarr.plugins.icechunk.location import MAGIC
 from nczarr.stores.open import find_repository
 from tests.conftest import run_command
-from tests.support.repositories import FIRST, SECOND, TELLS_PLACES, make_repository
+from tests.support.repositories import FIRST, SECOND, TELLS_PLACES, icechunk, make_repository
 
 
 def test_every_revision(tmp_path: Path) -> None:
@@ -64,8 +64,13 @@ def test_append_needs_no_prefix(tmp_path: Path) -> None:
     text = "netcdf d {{ dimensions: t = UNLIMITED ; variables: int v(t) ; data: v = {} ; }}"
     target = tmp_path / "repo"
     nczarr.write(nczarr.from_cdl(text.format("1, 2")), f"icechunk:{target}")
-    nczarr.append(nczarr.from_cdl(text.format("3")), target, along="t")
+    nczarr.write(nczarr.from_cdl(text.format("3")), tmp_path / "more.nc")
+    nczarr.append(tmp_path / "more.nc", target, along="t")
     assert nczarr.open(f"icechunk:{target}")["v"][:].tolist() == [1, 2, 3]
+    ice = icechunk()
+    opened = ice.Repository.open(ice.local_filesystem_storage(str(target)))
+    newest = next(iter(opened.ancestry(branch="main")))
+    assert newest.message == f"Append `{tmp_path / 'more.nc'}`"
 
 
 @pytest.mark.parametrize(

@@ -13,17 +13,17 @@ import functools
 import math
 import re
 import struct
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from nczarr import names
 from nczarr.arrays.sources.source import Descr
 from nczarr.arrays.values.elements import element_of, is_record, model_bytes
-from nczarr.arrays.values.parts import NUMPY, Types, is_fixed
+from nczarr.arrays.values.parts import NUMPY, Types, as_integers, is_fixed
 from nczarr.arrays.values.value_lists import find_problem
 from nczarr.ast import ATOMIC, Attribute, Constant
 from nczarr.ast.json_text import Real, find_json, flatten, is_same_plain, narrow, spell
-from nczarr.ast.plain import HIDDEN, JsonConstant, encode, is_finite, plain
+from nczarr.ast.plain import HIDDEN, encode, is_finite, plain
 from nczarr.ast.values import single
 from nczarr.formats.common.documents import Json, name_in_model
 from nczarr.formats.zarr.core.fill_values import show
@@ -205,7 +205,8 @@ class NodeAttributes:
             json: str | None = None
             if written in extensions:
                 form = self.reader.show_fill if is_fill else plain
-                constant = self._say(extensions[written], value, form, key, written)
+                shown = form(as_integers(extensions[written].value, types)).value
+                constant = self._say(extensions[written], value, shown, key, written)
             if constant is None and is_fill:
                 constant = self.reader.own_fill(owner, value)
             if constant is not None:
@@ -252,12 +253,9 @@ class NodeAttributes:
                 self.documents.warn("stale-extension", text, key)
         return extensions
 
-    def _say(
-        self, extension: AttributeExtension, value: Any, form: Callable[[Constant], JsonConstant], key: str, name: str
-    ) -> Constant | None:
-        """Return the extension's constant; None (reported) if the plain value has changed."""
+    def _say(self, extension: AttributeExtension, value: Any, shown: Any, key: str, name: str) -> Constant | None:
+        """Return the extension's constant; None (reported) if its plain value, `shown`, has changed."""
         if extension.at is None:
-            shown = form(extension.value).value
             # stores of earlier releases have the digits of a double for a float
             widths = (value, _in_single(value)) if extension.value.type == "float" else (value,)
             if any(is_same_plain(shown, written) for written in widths):

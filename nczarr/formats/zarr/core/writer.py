@@ -13,13 +13,14 @@ from typing import Any
 
 from nczarr import names
 from nczarr.arrays.values.elements import without_times
+from nczarr.arrays.values.parts import own_type
 from nczarr.ast import Attribute, Constant, Group, Variable
 from nczarr.ast.json_text import JsonText, is_strict, write_json
 from nczarr.ast.plain import HIDDEN, JsonConstant, plain, show_untyped
 from nczarr.formats.zarr.core.fill_values import Json
 from nczarr.plan.keys import part_axes
 from nczarr.plan.plans import PartTarget, StorePlan
-from nczarr.plan.requested_storage import fill_alone, own_type, plain_fill
+from nczarr.plan.requested_storage import fill_alone, plain_fill
 
 Entry = tuple[str, bytes]
 """Key and content of a document."""

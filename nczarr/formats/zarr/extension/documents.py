@@ -196,7 +196,8 @@ def attributes(
         visible = shown_value.value is not None and name not in hidden
         if visible:
             shown[name] = shown_value.value
-            types[name] = dtype(constant)
+            if constant.type in ATOMIC:
+                types[name] = dtype(constant)
         if not (visible and shown_value.exact):
             others[name] = AttributeExtension(constant, None if visible else place).to_json()
     return shown, {"types": types, "nczarr": others} if others else {"types": types}

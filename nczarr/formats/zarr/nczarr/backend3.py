@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from types import MappingProxyType
 
+from nczarr.arrays.values.parts import as_integers
 from nczarr.ast import Attribute
 from nczarr.ast.plain import CARRIED, JsonConstant
 from nczarr.diagnostics.report import Report
@@ -32,7 +33,10 @@ class NCZarr3Writer(HiddenAttributes, Zarr3Writer):
     def attribute_form(self, attribute: Attribute) -> JsonConstant:
         if attribute.name != "_FillValue":
             return super().attribute_form(attribute)
-        fill = self.fill_form(attribute.value)
+        integers = as_integers(attribute.value, self.plan.checked.types)
+        fill = self.fill_form(integers)
+        if integers is not attribute.value:  # the extension has the type
+            return JsonConstant(fill.value, False)
         has_json = attribute.json is not None and not isinstance(fill.value, str)
         return super().attribute_form(attribute) if has_json else fill
 

@@ -14,6 +14,7 @@ from nczarr.diagnostics.report import CompileError, Report, Source
 from nczarr.diagnostics.secrets import show
 from nczarr.link.run import link
 from nczarr.link.tasks import WrittenPart
+from nczarr.names import list_first
 from nczarr.pipeline import endpoints
 from nczarr.plan.chunk_lengths import check_chunk
 from nczarr.plan.plans import StorePlan, conversion_of
@@ -81,6 +82,9 @@ def _commit(work: Extension, changes: Changes, counts: Counts) -> None:
     assert target.outer.store.extends is not None
     if not (changes.documents or changes.arrays):  # icechunk makes no commit without a change
         return
+    if options.target.message is None:
+        verb = "Replace records by" if work.request.region else "Append"
+        options = options.change(message=f"{verb} {list_first((show(one.name) for one in work.request.inputs), 3)}")
     store = registry.load(target.outer.store.extends)(target.path, options, target.store)
     try:
         for key in sorted(changes.documents, key=store_changes.turn):
@@ -107,9 +111,8 @@ def _find_vanished(changes: Iterable[Change], writing: _Writing) -> list[str]:
     """Return the keys that exist, but have become fill. Raises OSError."""
     gone = []
     for change in changes:
-        old = [change.array.key(index) for index in change.list_stored() if change.is_old(index)]
-        expected = set(change.keys())
-        gone += [key for key in old if key in expected and key not in writing.written]
+        old = {change.array.key(index) for index in change.list_stored() if change.is_old(index)}
+        gone += sorted(old.intersection(change.keys()).difference(writing.written))
     return gone
 
 
