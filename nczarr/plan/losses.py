@@ -167,12 +167,17 @@ def _list_dataset_losses(checked: Checked, form: Format) -> Iterator[Loss]:
     capabilities, dataset = form.capabilities, checked.dataset
     if not capabilities.kind and dataset.kind is not None:
         yield Loss("kind", "annotation", "/", f"the kind of file, {dataset.kind}", dataset.span)
-    if not capabilities.names and dataset.name:
+    file = dataset.span.source
+    if not capabilities.names and dataset.name and not (file and dataset.name == names.stem(file.name)):
         yield Loss("dataset-name", "annotation", "/", f"the dataset's name, `{dataset.name}`", dataset.span)
     if not capabilities.names and dataset.version != VERSION:
         yield Loss("version", "annotation", "/", f"the version of the data model, {dataset.version}", dataset.span)
     if not capabilities.user_types:
+        of_variables = [variable.type for variable in checked.variables.values()]
         for fqn, declared in checked.types.items():
+            named = checked.variables.get(fqn.removesuffix("_t"))
+            if named is not None and named.type == fqn and of_variables.count(fqn) == 1:
+                continue  # the name that readers of such stores give
             yield Loss("type-name", "annotation", fqn, f"type `{fqn}`", declared.span)
     uses: dict[str, set[str]] = {}
     for fqn, variable in checked.variables.items():

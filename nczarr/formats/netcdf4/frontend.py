@@ -34,7 +34,7 @@ from nczarr.ast.dataset import LayoutName, building
 from nczarr.ast.json_text import nest_json
 from nczarr.ast.node import members_of
 from nczarr.ast.types import IntegerName
-from nczarr.diagnostics.report import Diagnostic, Report, Severity, Source
+from nczarr.diagnostics.report import Diagnostic, Report, Severity, Source, Span
 from nczarr.formats.netcdf4.elements import unpack_values
 from nczarr.formats.netcdf4.header.dataset_info import CHUNKED, COMPACT, CONTIGUOUS, HeaderDataset
 from nczarr.formats.netcdf4.header.datatypes import (
@@ -96,6 +96,7 @@ class TreeReader:
         self._model = model
         self._report = report
         self._name = source.name
+        self._source = Source(source.name, b"", binary=True, path=source.path)
         self._bytes = FileBytes.at(source.path, source.name)
         self._type_names = {number: name for name, number in ATOMIC_IDS.items()}
         self._types: dict[str, UserType] = {}
@@ -126,7 +127,7 @@ class TreeReader:
             self._report.warning("mismatched-scale", text, helps=["these axes keep their lengths, without the scale"])
         stem = local_paths.stem_of(local_paths.name_of(self._name))
         kind = "nc7" if self._model.is_classic else "nc4"
-        dataset = Dataset(**{**members_of(root), "name": stem, "kind": kind})
+        dataset = Dataset(**{**members_of(root), "name": stem, "kind": kind, "span": Span(self._source, 0, 0)})
         omitted = [*self._model.omitted, *self._omitted]
         return Unchecked(dataset, forward=True, parts=self._parts, namesakes=self._namesakes, omitted=omitted)
 

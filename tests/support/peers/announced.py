@@ -58,14 +58,21 @@ class _Comparison:
 
     def dataset(self) -> Iterator[Difference]:
         wanted, seen = self.wanted.dataset, self.seen.dataset
-        if wanted.name and wanted.name != seen.name:
+        source = wanted.span.source
+        is_of_file = source is not None and wanted.name == names.stem(source.name)
+        if wanted.name and wanted.name != seen.name and not is_of_file:
             yield "dataset-name", "/"
         if wanted.kind != seen.kind:
             yield "kind", "/"
         if wanted.version != seen.version:
             yield "version", "/"
         for fqn in self.wanted.types:  # if a type without a name gets the same, that is chance
-            yield "type-name", fqn
+            if not self._is_named_by_readers(fqn):
+                yield "type-name", fqn
+
+    def _is_named_by_readers(self, fqn: str) -> bool:
+        users = [path for path, variable in self.wanted.variables.items() if variable.type == fqn]
+        return users == [fqn.removesuffix("_t")] and fqn.endswith("_t")
 
     def dimensions(self) -> Iterator[Difference]:
         for fqn, dimension in self.wanted.dimensions.items():
