@@ -438,7 +438,8 @@ def building(*, lasting: bool = False) -> Iterator[None]:
         yield
     finally:
         if collecting:
-            if lasting and gc.get_freeze_count() == 0:  # what the program froze itself stays frozen
+            # what the program froze itself stays frozen; it is counted one by one, which few new objects are not worth
+            if lasting and gc.get_count()[0] > 10_000 and gc.get_freeze_count() == 0:
                 gc.freeze()
                 gc.unfreeze()  # puts what was frozen into the oldest generation
             gc.enable()

@@ -1,7 +1,5 @@
 """Losses of netCDF-4 files: what the netCDF library cannot express in HDF5, or takes for something else."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from nczarr import names

@@ -1,7 +1,5 @@
 """Dates and durations of NumPy as whole numbers with CF's `units` and `calendar`, exactly or not at all."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 from functools import partial
 from typing import Any

@@ -1,7 +1,5 @@
 """Blosc: a shuffle and one of several compressors, block by block."""
 
-from __future__ import annotations
-
 import struct
 from typing import Any
 

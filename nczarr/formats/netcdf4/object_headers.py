@@ -5,8 +5,6 @@ Specification 3.0, IV.A.1 (object headers; the library writes version 2),
 IV.A.2.q (continuation).
 """
 
-from __future__ import annotations
-
 import errno
 import struct
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping

@@ -5,8 +5,6 @@ Source: the Zarr v3 core specification; consolidated metadata as in zarr-python.
 accepts it.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from typing import Any
 
