@@ -16,7 +16,7 @@ from nczarr.ast import Attribute, CompoundType, Constant, EnumType, Group, Varia
 from nczarr.ast.types import OpaqueType, VlenType
 from nczarr.plugins.opendap.common.words import EXACT, LEFT_OUT, UNSIGNED, WIDE, WORDS
 from nczarr.plugins.opendap.dap2.declarations import DdsNode, Mapping
-from nczarr.plugins.opendap.dap2.identifiers import NAMES, quote, wire_name
+from nczarr.plugins.opendap.dap2.identifiers import NAMES, decode_name, quote, wire_name
 from nczarr.plugins.opendap.dap2.values import sources_of, text_slabs
 
 STEP = "    "
@@ -114,7 +114,10 @@ class _DasWriter:
             if attribute.name == NAMES:
                 self.left_out.append(f"{owner}@{NAMES}: the server has an attribute of this name")
                 continue
-            yield from self._write_attribute(wire_name((attribute.name,)), attribute.value, f"{owner}@{attribute.name}")
+            name = wire_name((attribute.name,))
+            if (read := decode_name(name)) != attribute.name:
+                self.left_out.append(f"{owner}@{attribute.name}: clients read the name `{read}`")
+            yield from self._write_attribute(name, attribute.value, f"{owner}@{attribute.name}")
 
     def _write_attribute(self, name: str, value: Constant, place: str) -> Iterator[str]:
         declared = self.types.get(value.type)

@@ -138,6 +138,14 @@ def test_inexact_integers_are_refused() -> None:
     assert "/v@k: its 64-bit integers are no doubles" in write_das(known(text))
 
 
+def test_names_that_clients_read_otherwise_are_said() -> None:
+    """DAP2 has no letters beyond ASCII, and libnetcdf refuses names that begin with an escape."""
+    text = write_das(known('netcdf t { variables: int v ; v:é = "a" ; v:aé = "b" ; v:_b = 1 ; }'))
+    assert [line for line in text.splitlines() if "clients read" in line] == [
+        '        String _nczarr_left_out "/v@é: clients read the name `_é`";'
+    ]
+
+
 def test_long_strings_have_their_length() -> None:
     text = f'netcdf t {{ variables: string v ; data: v = "{"x" * 100}" ; }}'
     assert "Int32 DODS.strlen 100;" in write_das(known(text))
