@@ -378,6 +378,8 @@ TABLE: tuple[Option, ...] = (
            "select variables, with the dimensions and types that they use; repeatable", common=True),
     Option("subset.exact", (*_LINK, "dump"), SELECTION, "--no-coordinates",
            help="select exactly the variables of `--var`, without their coordinates and other related variables"),
+    Option("subset.excluded", _SELECT, SELECTION, "--exclude", "texts", "NAME,…",
+           "leave out variables, and the dimensions that they alone use; repeatable"),
     Option("subset.groups", _SELECT, SELECTION, "--group", "texts", "NAME,…",
            "select groups with their content; repeatable"),
     Option("subset.dimensions", _SELECT, SELECTION, "--dim", "texts", "NAME=FIRST:LAST",
@@ -511,7 +513,7 @@ READING = frozenset(row.name for row in TABLE if row.commands in (_OPEN, _FOLLOW
 REPORTING = frozenset(row.name for row in TABLE if row.commands == _REPORT)
 """Options that tell how diagnostics are shown: for commands of plugins."""
 
-SELECTING = frozenset(("subset.variables", "subset.exact", "subset.groups"))
+SELECTING = frozenset(("subset.variables", "subset.exact", "subset.excluded", "subset.groups"))
 """Options that select whole variables and groups: for commands of plugins."""
 
 _CONVERT_ALONE = frozenset(("subset.sections", "fixed", "level", "shuffle", "chunkspecs"))

@@ -106,6 +106,8 @@ class SubsetOptions(TypedDict, total=False):
 
     variables: Iterable[str]
     """Variables to convert; empty: all. Example: `variables=["temp"]`."""
+    exclude: Iterable[str]
+    """Variables to leave out, and the dimensions that they alone use. Example: `exclude=["time_bnds"]`."""
     groups: Iterable[str]
     """Groups to convert; empty: all. Example: `groups=["/forecast"]`."""
     sections: Iterable[str]
@@ -253,6 +255,7 @@ def subset_from(report: Report, **arguments: Unpack[ConvertOptions]) -> Subset:
         names.list_texts(arguments.get("groups", ())),
         tuple(sections_of_texts),
         related=arguments.get("coordinates", True),
+        excluded=names.list_texts(arguments.get("exclude", ())),
     )
     dims, sel, nearest = arguments.get("dims") or {}, arguments.get("sel") or {}, arguments.get("nearest") or {}
     for option, cuts, example in (("dims", dims, _DIMS), ("sel", sel, _SEL), ("nearest", nearest, _SEL)):
@@ -287,7 +290,7 @@ _DEFAULTS: Mapping[str, Any] = {
     **{name: Options().find(name) for name in PARTS},
     "aggregation": "expand",
     **dict.fromkeys(("layout", "chunks", "shards", "codecs", "storage_options", "from_format")),
-    **dict.fromkeys(("allow_loss", "variables", "groups", "sections"), ()),
+    **dict.fromkeys(("allow_loss", "variables", "exclude", "groups", "sections"), ()),
     **dict.fromkeys(("dims", "sel", "nearest"), MappingProxyType({})),
     "fixed": False,
     "coordinates": True,

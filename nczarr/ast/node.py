@@ -10,8 +10,6 @@ is imported only then (`validation.py`), because its import takes longer than a
 small run.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from dataclasses import field, fields
 from operator import attrgetter

@@ -7,8 +7,6 @@ parser cannot represent (NUL, control bytes, invalid UTF-8) are omitted, and
 `exact` is False.
 """
 
-from __future__ import annotations
-
 import math
 import re
 from typing import Any, NamedTuple

@@ -1,7 +1,5 @@
 """New names of nodes in a whole tree, with all uses of these names."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any, Literal, TypeVar
 

@@ -4,8 +4,6 @@ Paths are fully qualified names; an attribute has the path of its owner, `@` and
 enum constant that of its type, a dot and its name (`/obs.day`).
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, TypeVar
 

@@ -118,6 +118,7 @@ def subset_of(arguments: argparse.Namespace, report: Report) -> Subset | None:
         tuple(cut for cut in dimensions if cut is not None),
         tuple(cut for cut in labels if cut is not None),
         not values.get("exact", True),
+        tuple(values["excluded"]),
     )
 
 

@@ -27,8 +27,6 @@ Invariants, all tested: names are adjective-noun in lower case, never reused or 
 exactly its code and its message; every code in the source has a page, and every page is used.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from functools import cached_property

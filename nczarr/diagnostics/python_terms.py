@@ -4,8 +4,6 @@ A diagnostic names options as the command line spells them: `--allow-loss lost-m
 A Python caller reads `allow_loss=["lost-mask"]`, and a call instead of a command.
 """
 
-from __future__ import annotations
-
 import re
 from typing import NamedTuple
 

@@ -5,8 +5,6 @@ contains no machine names, times or folders beyond the sources' names; it keeps
 no source alive. Section numbers refer to the standard.
 """
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Iterable

@@ -4,8 +4,6 @@ A variable has the values of the one with its path. One with a new path has thos
 the variable with its span: renamed nodes keep it.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 from nczarr.arrays.sources.source import Parts

@@ -10,8 +10,6 @@ Stored sizes come from manifests; no data are read. Lines are yielded singly,
 each with its end.
 """
 
-from __future__ import annotations
-
 import itertools
 import math
 from collections.abc import Iterator, Sequence

@@ -19,6 +19,7 @@ PYTHON_NAMES = {
     "form": "from_format",
     "storage": "storage_options",
     "subset.variables": "variables",
+    "subset.excluded": "exclude",
     "subset.groups": "groups",
     "subset.sections": "sections",
     "subset.dimensions": "dims",

@@ -7,8 +7,6 @@ without codecs. Its chunks are the elementwise minimum of a block and a target
 chunk, so that both passes touch each of them once (the rule of rechunker).
 """
 
-from __future__ import annotations
-
 import math
 from typing import NamedTuple
 

@@ -62,8 +62,16 @@ def choose_parts(
     every_group = {fqn: node for each in sides for fqn, node in each.groups.items()}
     variables = [fqn for word in subset.variables for fqn in find_named(word, "variable", every_variable, report)]
     groups = [fqn for word in subset.groups for fqn in find_named(word, "group", every_group, report)]
+    excluded = [fqn for word in subset.excluded for fqn in find_named(word, "variable", every_variable, report)]
     if report.errors > before:
         return None
+    if excluded:
+        from nczarr.pipeline.select.subset import exclude
+
+        whole = one
+        one = exclude(one, excluded) if side != "b" else one
+        other = one if other is whole else exclude(other, excluded) if side != "a" else other
+        subset = subset._replace(excluded=())
     named = subset._replace(variables=tuple(variables), groups=tuple(groups))
     first = _choose_part(one, named, report) if side != "b" else one
     second = other if side == "a" else first if other is one else _choose_part(other, named, report)

@@ -102,10 +102,12 @@ class Subset(NamedTuple):
     """Cuts by values of coordinates."""
     related: bool = False
     """True if selected variables bring their coordinates and the other variables that they name as related."""
+    excluded: tuple[str, ...] = ()
+    """Names of variables that are left out, simple or from the root."""
 
     def __bool__(self) -> bool:
         """Return whether anything is requested."""
-        return bool(self.variables or self.groups or self.sections or self.dimensions or self.labels)
+        return any((self.variables, self.groups, self.sections, self.dimensions, self.labels, self.excluded))
 
     @property
     def choice(self) -> Subset:

@@ -120,6 +120,7 @@ def subset(checked: Checked, choice: Subset, report: Report) -> Checked | None:
     before = report.errors
     variables = [fqn for word in choice.variables for fqn in find_named(word, "variable", checked.variables, report)]
     groups = [fqn for word in choice.groups for fqn in find_named(word, "group", checked.groups, report)]
+    excluded = {fqn for word in choice.excluded for fqn in find_named(word, "variable", checked.variables, report)}
     sections = [(place_of(section, checked, report), section) for section in choice.sections]
     ranges = ranges_of([(fqn, section) for fqn, section in sections if fqn is not None], checked, report)
     if report.errors > before:
@@ -140,6 +141,21 @@ def subset(checked: Checked, choice: Subset, report: Report) -> Checked | None:
     cuts = settle(chosen, ranges, checked, report, cut)
     if report.errors > before:
         return None
+    return _remove(excluded, retained, cuts, checked)
+
+
+def exclude(checked: Checked, variables: Iterable[str]) -> Checked:
+    """Return the dataset without some variables by FQN, and without the dimensions that these alone use."""
+    return _remove(set(variables).intersection(checked.variables), _everything(checked), SectionChanges(), checked)
+
+
+def _remove(excluded: set[str], retained: _Kept, cuts: SectionChanges, checked: Checked) -> Checked:
+    """Return the retained items with the cuts applied, without excluded variables and what they alone use."""
+    if excluded:
+        before, after = retained["variables"], retained["variables"] - excluded
+        used, needed = ({one for fqn in some for one in checked.variables[fqn].dimensions} for some in (before, after))
+        retained = retained | {"variables": after, "dimensions": retained["dimensions"] - (used - needed)}
+        checked = checked._replace(omitted=tuple(one for one in checked.omitted if one.path not in excluded))
     with building():
         return _make_subset(checked, retained, cuts)
 

@@ -26,7 +26,7 @@ OPTIONS = (
     ),
 )
 
-SELECTING = ("variables", "groups", "dimensions", "labels", "sections")
+SELECTING = ("variables", "excluded", "groups", "dimensions", "labels", "sections")
 
 
 def run(arguments: argparse.Namespace, call: Callable[[argparse.Namespace], int], words: Sequence[str]) -> int:

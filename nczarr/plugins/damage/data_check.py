@@ -87,10 +87,10 @@ class DataRequest(NamedTuple):
 def choose_part(checked: Checked, subset: Subset, report: Report) -> Checked | None:
     """Return the variables that a subset concerns, whole; None after a reported error. Raises OSError."""
     if not subset.variables and not subset.groups:
-        return checked
+        return phases.select(checked, Subset(excluded=subset.excluded), report)
     places = (place_of(section, checked, report) for section in subset.sections)
     variables = (*subset.variables, *(path for path in places if path is not None))
-    return phases.select(checked, Subset(variables, subset.groups, related=False), report)
+    return phases.select(checked, Subset(variables, subset.groups, excluded=subset.excluded), report)
 
 
 def find_regions(checked: Checked, subset: Subset, report: Report) -> Mapping[str, Region]:

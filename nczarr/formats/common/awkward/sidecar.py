@@ -14,8 +14,6 @@ than zlib, shards, chunks that cut rows, omitted fill-only chunks, or texts,
 which are interleaved with their lengths. Parquet references omit sidecars.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator
 from typing import Any

@@ -5,8 +5,6 @@ has no root. A version defines the documents of groups and arrays, a format
 their attributes: by default plain JSON, whose losses the plan reports.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any

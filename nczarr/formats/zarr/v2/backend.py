@@ -9,8 +9,6 @@ but make zarr-python reject the whole group. They are written as raw bytes,
 `|Vn`; the extension stores their type.
 """
 
-from __future__ import annotations
-
 import base64
 import math
 from collections.abc import Iterator, Sequence
