@@ -391,7 +391,11 @@ TABLE: tuple[Option, ...] = (
     Option("subset.sections", ("convert", *_COMPARE, "check", "dump"), SELECTION, "--section", "texts", "SECTION",
            "select a part of one variable, such as `temp(0:9:2,:,5)`; indices start at 0, the last one is "
            "included; repeatable"),
-    Option("fixed", ("convert",), SELECTION, "-u", help="make unlimited dimensions fixed (nccopy)"),
+    Option("subset.unlimited", ("convert",), SELECTION, "--unlimited", "texts", "NAME,…",
+           "make dimensions unlimited; repeatable"),
+    Option("subset.fixed", ("convert",), SELECTION, "--fixed", "texts", "NAME,…",
+           "make unlimited dimensions fixed; repeatable"),
+    Option("fixed", ("convert",), SELECTION, "-u", help="make all unlimited dimensions fixed (nccopy)"),
     # target
     Option("passes", ("compile", "convert"), TARGET, "--pass", "texts", "MODULE:FUNCTION",
            "run a function over the tree before it is written, (Dataset, Report) -> Dataset; repeatable"),
@@ -516,7 +520,9 @@ REPORTING = frozenset(row.name for row in TABLE if row.commands == _REPORT)
 SELECTING = frozenset(("subset.variables", "subset.exact", "subset.excluded", "subset.groups"))
 """Options that select whole variables and groups: for commands of plugins."""
 
-_CONVERT_ALONE = frozenset(("subset.sections", "fixed", "level", "shuffle", "chunkspecs"))
+_CONVERT_ALONE = frozenset(
+    ("subset.sections", "fixed", "subset.fixed", "subset.unlimited", "level", "shuffle", "chunkspecs")
+)
 
 CONVERTING = frozenset(row.name for row in TABLE if "convert" in row.commands) - _CONVERT_ALONE
 """Options of a run that reads sources and writes a new target, all of them: for commands of plugins."""

@@ -81,8 +81,7 @@ def convert(
     with remove_fetched_files():
         ready = None
         if not report.errors:
-            fixed = options.get("fixed", False)
-            ready = prepare(read, subset, path, format, report, settings, fixed=fixed)
+            ready = prepare(read, subset, path, format, report, settings)
         done = None if ready is None else ready.write(report)
     return finish(done, path, report)
 

@@ -134,8 +134,10 @@ class ConvertOptions(WriteOptions, SubsetOptions, total=False):
     """Format of the source. None: found by its content. Example: `from_format="netcdf4"`."""
     aggregation: Aggregation
     """Read aggregation variables of CF as what they stand for, or as stored. Example: `aggregation="keep"`."""
-    fixed: bool
-    """Give every unlimited dimension its current length."""
+    unlimited: Iterable[str]
+    """Dimensions to make unlimited. Example: `unlimited=["time"]`."""
+    fixed: bool | Iterable[str]
+    """Give these unlimited dimensions their current length; True: all. Example: `fixed=["time"]`."""
     verify: bool
     """Read the target again and compare it; it appears only if it is equal."""
     resume: bool
@@ -250,12 +252,15 @@ def subset_from(report: Report, **arguments: Unpack[ConvertOptions]) -> Subset:
         from nczarr.pipeline.select.selection_syntax import sections
 
         sections_of_texts += sections(text, report, "section")
+    fixed = arguments.get("fixed", False)
     subset = Subset(
         names.list_texts(arguments.get("variables", ())),
         names.list_texts(arguments.get("groups", ())),
         tuple(sections_of_texts),
         related=arguments.get("coordinates", True),
         excluded=names.list_texts(arguments.get("exclude", ())),
+        fixed=("*",) if fixed is True else names.list_texts(fixed or ()),
+        unlimited=names.list_texts(arguments.get("unlimited", ())),
     )
     dims, sel, nearest = arguments.get("dims") or {}, arguments.get("sel") or {}, arguments.get("nearest") or {}
     for option, cuts, example in (("dims", dims, _DIMS), ("sel", sel, _SEL), ("nearest", nearest, _SEL)):
@@ -290,7 +295,7 @@ _DEFAULTS: Mapping[str, Any] = {
     **{name: Options().find(name) for name in PARTS},
     "aggregation": "expand",
     **dict.fromkeys(("layout", "chunks", "shards", "codecs", "storage_options", "from_format")),
-    **dict.fromkeys(("allow_loss", "variables", "exclude", "groups", "sections"), ()),
+    **dict.fromkeys(("allow_loss", "variables", "exclude", "groups", "sections", "unlimited"), ()),
     **dict.fromkeys(("dims", "sel", "nearest"), MappingProxyType({})),
     "fixed": False,
     "coordinates": True,

@@ -77,8 +77,8 @@ def rechunk(
     settings = options_from(**options).change(scratch="" if scratch is None else os.fspath(scratch))
     if not (settings.layout.chunks or settings.layout.shards or settings.layout.arrangement):
         raise ValueError("chunks={…}: name the chunk lengths of the target")
-    if options.get("dask") is not None or options.get("fixed"):
-        raise TypeError("rechunk takes no cluster (dask), and leaves unlimited dimensions as they are (fixed)")
+    if options.get("dask") is not None or options.get("fixed") or options.get("unlimited"):
+        raise TypeError("rechunk takes no cluster (dask), and leaves dimensions as they are (fixed, unlimited)")
     with remove_fetched_files():
         ready = None
         if not report.errors:

@@ -10,8 +10,6 @@ a JSON object with the attributes by name. Readers hide it, and ignore members
 whose attributes have other values by now.
 """
 
-from __future__ import annotations
-
 import json
 import math
 from collections.abc import Iterator

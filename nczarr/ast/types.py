@@ -4,8 +4,6 @@ Source: the NCZarr data model (atomic types, opaque, compound) and the netCDF-4
 enhanced model (char, float, double, enum, vlen).
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from typing import Annotated, Literal, NamedTuple, get_args
 

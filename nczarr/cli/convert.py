@@ -240,7 +240,6 @@ class _Conversions:
             self.arguments.to,
             report,
             self.options,
-            fixed=self.arguments.fixed,
         )
         if ready is None:
             return

@@ -119,6 +119,8 @@ def subset_of(arguments: argparse.Namespace, report: Report) -> Subset | None:
         tuple(cut for cut in labels if cut is not None),
         not values.get("exact", True),
         tuple(values["excluded"]),
+        ("*",) if getattr(arguments, "fixed", False) else tuple(values.get("fixed", ())),
+        tuple(values.get("unlimited", ())),
     )
 
 

@@ -7,8 +7,6 @@ Invariant: enumeration takes time proportional to stored data, not to the
 declared shape. A sparse array's chunks come from the source's `occupied`.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
 from itertools import groupby, islice
 from typing import NamedTuple, TypeAlias, TypeVar

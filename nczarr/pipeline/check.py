@@ -1,7 +1,5 @@
 """Check of a dataset: its own errors, faults of other readers, losses of targets, deviations from a schema."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Iterator
 from typing import Any

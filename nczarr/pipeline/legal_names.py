@@ -4,8 +4,6 @@ The attribute has a JSON text: own names by kind of item, FQN of the owner in th
 file, and legal name, such as `{"group": {"/": {"_#refs#": "#refs#"}}}`.
 """
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Callable, Iterable, Mapping

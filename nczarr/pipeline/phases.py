@@ -428,14 +428,11 @@ def prepare(
     name: str | None,
     report: Report,
     options: Options,
-    *,
-    fixed: bool = False,
 ) -> ReadyConversion | None:
     """Read the source of a conversion and select the requested part; None after an error. Raises OSError.
 
     `target`: path or URL, empty for standard output. `name`: that of its
-    format; None: the one of its place. `fixed`: every unlimited dimension gets
-    its current length.
+    format; None: the one of its place.
     """
     from nczarr.pipeline.select.selection import part_in_words
     from nczarr.plan.chunk_lengths import fill_whole
@@ -447,13 +444,15 @@ def prepare(
     if checked is None or report.errors:
         return None
     omissions.refuse(checked, options.run, report)
+    own, kind = checked.dataset.kind, options.target.kind or checked.dataset.kind
+    if form.capabilities.kind and not form.target.kinds and kind and (subset.unlimited or kind != own):
+        from nczarr.semantics.kinds import check_target  # few runs change the kind that a store states
+
+        check_target(checked, kind, report)
+        checked = checked._replace(dataset=checked.dataset.model_copy(update={"kind": kind}))
     if report.errors:
         return None
     checked = open_fragments(checked)
-    if fixed:
-        from nczarr.pipeline.select.subset import fix_dimensions as with_fixed_lengths
-
-        checked = with_fixed_lengths(checked)
     if options.target.passes:
         from nczarr.pipeline.passes import name_of, run_passes
 
@@ -462,6 +461,6 @@ def prepare(
             return None
         checked, options = changed, options.change(passes=tuple(map(name_of, options.target.passes)))
     layout, source_name = options.layout, source.name if source.portable else None
-    options = options.change(part=part_in_words(subset, fixed=fixed), source=source_name)
+    options = options.change(part=part_in_words(subset), source=source_name)
     options = options.change(chunks=fill_whole(layout.chunks, checked), shards=fill_whole(layout.shards, checked))
     return ReadyConversion(checked, target, form, options)

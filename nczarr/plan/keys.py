@@ -5,8 +5,6 @@ Siblings are the variables and groups of a group, or the parts of a variable.
 Earlier siblings retain their names.
 """
 
-from __future__ import annotations
-
 from collections.abc import Container, Iterator, Mapping
 
 from nczarr import names

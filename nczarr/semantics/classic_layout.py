@@ -8,8 +8,6 @@ no gaps. Source: the netCDF file format specifications ("The NetCDF Classic
 Format Specification", CDF-2, CDF-5).
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple

@@ -20,6 +20,8 @@ PYTHON_NAMES = {
     "storage": "storage_options",
     "subset.variables": "variables",
     "subset.excluded": "exclude",
+    "subset.fixed": "fixed",
+    "subset.unlimited": "unlimited",
     "subset.groups": "groups",
     "subset.sections": "sections",
     "subset.dimensions": "dims",

@@ -27,7 +27,7 @@ MESSAGES = {
     "name": r"(?:module 'nczarr[\w.]*' has no attribute|No module named) '(?:nczarr\.)?(?:refs\.)?{0}'",
     "format": r"format `{0}` does not name a format|'{0}' is not a reader or a format",
     "check": r"invalid choice: '{0}'|'{0}' is not a reader|`{0}` is not a reader",
-    "convention": r"unrecognized arguments: --{0}\b|no option `?--{0}",
+    "convention": r"unrecognized arguments: --{0}\b|no option `?--{0}|checks the convention `{0}`|`{0}` is not a code",
     "declaration": r"`{0}` is not a convention|`?{0}`? is no convention",
     "codec": r"`(?:numcodecs\.)?{0}`",
     "template": r"templates and generators need a plugin",

@@ -1,7 +1,5 @@
 """Pending declarations of a builder, each with the position of its call."""
 
-from __future__ import annotations
-
 import linecache
 import operator
 import sys

@@ -1,7 +1,5 @@
 """CF's units of time: `days since 2000-01-01` as exact seconds, in every calendar."""
 
-from __future__ import annotations
-
 import re
 from fractions import Fraction
 from typing import NamedTuple

@@ -4,8 +4,6 @@ Spellings are ncdump's if exact, else the nearest exact ones: more digits for
 floats, `-0.` with its point, `\013` for a vertical tab.
 """
 
-from __future__ import annotations
-
 import math
 import re
 from collections.abc import Collection

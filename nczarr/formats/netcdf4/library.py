@@ -5,8 +5,6 @@ user types. So the library is called by `ctypes`, without importing the package.
 Thin: Python arguments, status codes as exceptions, no trees or plans.
 """
 
-from __future__ import annotations
-
 import ctypes
 import errno
 import os

@@ -5,8 +5,6 @@ no-fill mode it shows zeros (no_fill.py). Cells that differ from these in the
 source are written.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable, Iterator
 from contextlib import nullcontext

@@ -6,8 +6,6 @@ within braces, contains whole members. The caller parses other documents at once
 and reports faults.
 """
 
-from __future__ import annotations
-
 import json
 import mmap
 import re

@@ -5,8 +5,6 @@ document is written next to its destination, one entry a line, and moved there;
 or a folder of Parquet references is written.
 """
 
-from __future__ import annotations
-
 import binascii
 import json
 from collections.abc import Callable, Iterator, Mapping

@@ -104,10 +104,14 @@ class Subset(NamedTuple):
     """True if selected variables bring their coordinates and the other variables that they name as related."""
     excluded: tuple[str, ...] = ()
     """Names of variables that are left out, simple or from the root."""
+    fixed: tuple[str, ...] = ()
+    """Names of dimensions that get their current length; `*` is all of them."""
+    unlimited: tuple[str, ...] = ()
+    """Names of dimensions that become unlimited."""
 
     def __bool__(self) -> bool:
         """Return whether anything is requested."""
-        return any((self.variables, self.groups, self.sections, self.dimensions, self.labels, self.excluded))
+        return any(self._replace(related=False))
 
     @property
     def choice(self) -> Subset:
@@ -120,7 +124,7 @@ class Subset(NamedTuple):
         return Subset(dimensions=self.dimensions, labels=self.labels)
 
 
-def part_in_words(subset: Subset, *, fixed: bool) -> str:
+def part_in_words(subset: Subset) -> str:
     """Return a text for the requested part: equal texts mean equal parts."""
     plain = subset._replace(
         variables=tuple(sorted(subset.variables)),
@@ -129,7 +133,7 @@ def part_in_words(subset: Subset, *, fixed: bool) -> str:
         dimensions=tuple(cut._replace(span=NOWHERE) for cut in subset.dimensions),
         labels=tuple(cut._replace(span=NOWHERE) for cut in subset.labels),
     )
-    return repr((plain, fixed))
+    return repr(plain)
 
 
 def _without_spans(section: Section) -> Section:

@@ -141,7 +141,16 @@ def subset(checked: Checked, choice: Subset, report: Report) -> Checked | None:
     cuts = settle(chosen, ranges, checked, report, cut)
     if report.errors > before:
         return None
-    return _remove(excluded, retained, cuts, checked)
+    part = _remove(excluded, retained, cuts, checked)
+    growth = {
+        fqn: grows
+        for words, grows in ((choice.fixed, False), (choice.unlimited, True))
+        for word in words
+        for fqn in (part.dimensions if word == "*" else find_named(word, "dimension", part.dimensions, report))
+    }
+    if report.errors > before:
+        return None
+    return set_growth(part, growth) if growth else part
 
 
 def exclude(checked: Checked, variables: Iterable[str]) -> Checked:
@@ -167,11 +176,9 @@ def _select_omissions(checked: Checked, retained: _Kept, groups: list[str]) -> t
     return tuple(one for one in checked.omitted if one.path in owners or one.path.startswith(inside))
 
 
-def fix_dimensions(checked: Checked) -> Checked:
-    """Return the dataset with fixed dimensions only, of the same lengths."""
-    if not any(dimension.unlimited for dimension in checked.dimensions.values()):
-        return checked
-    changed = {path: node.model_copy(update={"unlimited": False}) for path, node in checked.dimensions.items()}
+def set_growth(checked: Checked, unlimited: Mapping[str, bool]) -> Checked:
+    """Return the dataset with dimensions by FQN that are unlimited or fixed, of the same lengths."""
+    changed = {fqn: checked.dimensions[fqn].model_copy(update={"unlimited": grows}) for fqn, grows in unlimited.items()}
     with building():
         return _make_subset(checked, _everything(checked), SectionChanges(changed))
 

@@ -276,7 +276,7 @@ def test_help_shows_usual_options_and_the_way_to_all(name: str) -> None:
         return
     shown = list_flags(text)
     assert shown == [flag for flag in list_flags(everything) if flag in shown]
-    assert 4 <= len(shown) <= 16
+    assert 3 <= len(shown) <= 16
     assert shown[-1] == "--help"
     assert text.splitlines()[-1] == f"`nczarr {name} --help all` shows all {len(options)} options."
     assert [line for line in text.splitlines() if len(line) > WIDTH] == []

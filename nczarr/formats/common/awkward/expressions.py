@@ -1,7 +1,5 @@
 """Documents of Awkward 0.x persistence: expressions as JSON, and those of variables for all storages."""
 
-from __future__ import annotations
-
 import json
 import math
 from abc import ABC, abstractmethod

@@ -27,7 +27,7 @@ from nczarr.diagnostics.report import HEAD, Report
 from nczarr.diagnostics.secrets import show
 from nczarr.options import TargetOptions
 from nczarr.pipeline.select.physical import NUMBERS, attributes_of
-from nczarr.pipeline.select.subset import fix_dimensions
+from nczarr.pipeline.select.subset import set_growth
 from nczarr.plugins.combine.aggregation.canonical_form import CanonicalFragment, canonical_form_of
 from nczarr.plugins.combine.aggregation.instructions import DATA, DIMENSIONS
 from nczarr.registry import detect
@@ -82,7 +82,7 @@ def aggregate(
         return None
     with building():
         chosen = _list_aggregated(checked, lengths, options)
-        whole = _unpack(_declare_version(fix_dimensions(checked)), chosen)
+        whole = _unpack(_declare_version(set_growth(checked, dict.fromkeys(checked.dimensions, False))), chosen)
         features = _Features(whole)
         attributes = {path: _describe(path, whole, lengths, orders, uris, features) for path in chosen}
 

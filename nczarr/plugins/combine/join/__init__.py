@@ -366,7 +366,7 @@ def _for_writing(request: CombineRequest, *, addressable: int | None) -> Options
     writing = options.target.writing
     if paths and writing.home is None:
         writing = writing._replace(home=home_of(paths))
-    options = options.change(writing=writing, resume=False, part=part_in_words(request.subset, fixed=False))
+    options = options.change(writing=writing, resume=False, part=part_in_words(request.subset))
     return options.change(dask=None) if addressable is not None else options
 
 
