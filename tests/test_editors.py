@@ -121,6 +121,7 @@ qall!
 """
 
 
+@pytest.mark.plugin("fmt")
 @pytest.mark.parametrize(
     ("before", "after"),
     [

@@ -63,6 +63,7 @@ OFFERS: dict[str, tuple[str, ...]] = {
     ),
     "damage": ("data_check data", "wrapper check", "codes"),
     "dask": ("lazy_array __dask_graph__", "executor dask"),
+    "dmrpp_edit": ("edit dmrpp",),
     "downloads": (*("container file", "container member", "hint answer", "name members", "wrapper *", "codes"),),
     "edit": (
         *("command edit", "command migrate", "name edit", "name migrate", "codes"),
@@ -77,9 +78,7 @@ OFFERS: dict[str, tuple[str, ...]] = {
     "matlab": ("expansion MATLAB_class",),
     "ncstream": ("format ncstream", "name ncstream", "location cdmremote", "codes"),
     "notebook": ("representation group", "representation variable"),
-    "opendap": (
-        *("format dap2", "format dap4", "format dmrpp", "location dap2", "location dap4", "edit dmrpp", "codes"),
-    ),
+    "opendap": (*("format dap2", "format dap4", "format dmrpp", "location dap2", "location dap4", "codes"),),
     "pygments": (),
     "pyramid": ("command pyramid", "name pyramid", "check ome", "codes"),
     "rare_codecs": (

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from nczarr.names.plugin_index import EditRow, LocationRow, Plugin
+from nczarr.names.plugin_index import LocationRow, Plugin
 
 FOLLOWS = r"(?:https?:)?//"
 """Pattern behind the name of a protocol: a web URL, or one without `http:`."""
@@ -19,6 +19,5 @@ PLUGIN = Plugin(
         "dap2": LocationRow("nczarr.plugins.opendap.locations:DAP2", FOLLOWS),
         "dap4": LocationRow("nczarr.plugins.opendap.locations:DAP4", FOLLOWS),
     },
-    edits={"dmrpp": EditRow("nczarr.plugins.opendap.dmrpp.edit:edit")},
     codes=str(Path(__file__).with_name("codes")),
 )
