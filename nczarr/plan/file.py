@@ -7,6 +7,8 @@ from collections.abc import Iterator, Mapping
 from typing import assert_never
 
 from nczarr.arrays.codecs.chain import of_hdf5
+from nczarr.arrays.sources.memory import all_fill
+from nczarr.arrays.sources.source import Parts
 from nczarr.arrays.values.parts import Types, is_fixed, measure_stored, struct
 from nczarr.ast import ATOMIC, Codec, CompoundType, EnumType, Group, OpaqueType, Storage, Variable, VlenType
 from nczarr.ast.dataset import DEFAULT_STORAGE, DEFLATE, FLETCHER32, KIND_NAMES, SCALE_OFFSET, SHUFFLE, SZIP
@@ -259,6 +261,18 @@ GROWING = 2**31 - 1
 """Maximum chunk length along an unlimited dimension."""
 
 
+def _fill_unwritten(checked: Checked, storage: Mapping[str, Storage]) -> dict[str, Parts]:
+    """Return fill values of variables without values and fill mode: HDF5 has zeros in cells that nobody wrote."""
+    fills = {
+        path: fill for path, fill in checked.fills.items() if storage[path].no_fill and not checked.parts.get(path)
+    }
+    return {
+        path: all_fill(fill, fill.type, checked.shapes[path], checked.types)
+        for path, fill in fills.items()
+        if fill is not None and (not isinstance(fill.data, bytes) or fill.data.strip(b"\0"))
+    }
+
+
 def plan_file(checked: Checked, form: Format, options: Options, report: Report) -> FilePlan | None:
     """Return the plan of a netCDF file; None after an error. Raises ValueError without a kind.
 
@@ -300,6 +314,7 @@ def plan_file(checked: Checked, form: Format, options: Options, report: Report) 
         check_limits(named, storage, report)
         report_pointer_filters(named, storage, report)
         report_plugin_filters(named, storage, report)
+        named = named._replace(parts={**named.parts, **_fill_unwritten(named, storage)})
     else:
         lost += [
             Loss("storage", "annotation", path, f"variable `{path}`, storage hints", named.variables[path].span)

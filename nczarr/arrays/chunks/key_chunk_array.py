@@ -46,7 +46,7 @@ from nczarr.arrays.regions import (
     number_of,
     region_or_all,
 )
-from nczarr.arrays.sources.memory import put_nil
+from nczarr.arrays.sources.memory import is_complete, put_nil
 from nczarr.arrays.sources.source import ArraySource, Descr, Stored, itemsize, numpy_dtype
 from nczarr.ast.frozen import frozen
 from nczarr.ast.rectilinear import largest, varies
@@ -87,17 +87,13 @@ class KeyChunkArray(KeyedArray):
     def reads_as(self, other: ArraySource) -> bool:
         """Return whether another array reads the same keys in the same way.
 
-        An undefined value of missing chunks may be any other.
+        An undefined value of missing chunks may be any other, and any value if none is missing.
         """
-        if not isinstance(other, KeyChunkArray) or (other.undefined and not self.undefined):
-            return False
         size = itemsize(self.encoding.dtype)
-        one, another = (_describe(array, size) for array in (self, other))
-        return one == another and (self.undefined or self.layout.fill == other.layout.fill)
-
-    def clear_missing(self) -> Self:
-        """Return the same chunks, with zeros for missing ones."""
-        return replace(self, layout=self.layout._replace(fill=None))
+        if not isinstance(other, KeyChunkArray) or _describe(self, size) != _describe(other, size):
+            return False
+        same_fill = not other.undefined and self.layout.fill == other.layout.fill
+        return self.undefined or same_fill or is_complete(self)
 
     @property
     def distant(self) -> bool:

@@ -194,10 +194,6 @@ class ArraySource:
         """
         return False
 
-    def clear_missing(self) -> ArraySource:
-        """Return the array with zeros for missing chunks of a store, for variables without fill mode."""
-        return self
-
     def open_fragments(self, region: Region | None = None) -> ArraySource:
         """Return the array with the encoded chunks of datasets that are opened on use; itself without any.
 
@@ -360,10 +356,6 @@ class DerivedSource(ArraySource):
     def undefined(self) -> bool:
         """Value of the source."""
         return self.source.undefined
-
-    def clear_missing(self) -> Self:
-        """Return the array of the cleared source."""
-        return replace(self, source=self.source.clear_missing())
 
     def open_fragments(self, region: Region | None = None) -> ArraySource:
         """Return the array of the opened source."""

@@ -223,7 +223,7 @@ def _values(checked: Checked, path: str) -> ValueHasher:
     sources = whole_parts(checked, path)
     if variable.type == "string" or is_fixed(variable.type, checked.types):
         source = sources[""]
-        return Dense(source.clear_missing() if variable.storage.no_fill else source, shape, path)
+        return Dense(source, shape, path)
     return RaggedHasher(sources, variable.type, shape, checked.types)
 
 
@@ -232,7 +232,7 @@ class _Constant(ValueHasher):
 
     def __init__(self, checked: Checked, path: str) -> None:
         variable = checked.variables[path]
-        self._fill = None if variable.storage.no_fill else checked.fills[path]
+        self._fill = checked.fills[path]
         self._type_name = variable.type
         self._types = checked.types
         super().__init__(checked.shapes[path], width(variable.type, checked.types))

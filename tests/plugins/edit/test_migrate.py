@@ -558,3 +558,19 @@ def test_a_store_in_its_own_format_does_not_change(name: str, form: str, tmp_pat
 def test_commands_of_stepped_processes_print_bytes(tmp_path: Path) -> None:
     path = store(tmp_path)
     assert stepped.run(str(tmp_path), ["info", path.name])[:2] == (0, "")
+
+
+@pytest.mark.parametrize("sample", ["01-station", "02-grid-groups", "04-cmip", "08-unlimited"])
+def test_stores_of_the_netcdf_data_model_become_plain_ones_and_back(sample: str, tmp_path: Path) -> None:
+    """Chunks of a variable without `_FillValue` are read alike where none is missing."""
+    target = tmp_path / "s.zarr"
+    assert run_command("compile", str(ROOT / "samples" / f"{sample}.cdl"), "-o", str(target)).status == 0
+    values = {path: values_of(target, path) for path in nczarr.open(target).variables}
+    for form in ("zarr2", "nczarr", "zarr2"):
+        ran = run_command("migrate", str(target), "--to", form)
+        assert ran.status == 0, ran.err
+        assert {path: values_of(target, path) for path in values} == values
+
+
+def values_of(target: Path, path: str) -> Any:
+    return nczarr.open(target)[path][...].tolist()

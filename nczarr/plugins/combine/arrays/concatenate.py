@@ -71,10 +71,6 @@ class Joined(ArraySource):
         """True if every source is undefined."""
         return all(source.undefined for source in self.sources)
 
-    def clear_missing(self) -> Joined:
-        """Return the concatenation of cleared sources."""
-        return replace(self, sources=tuple(source.clear_missing() for source in self.sources))
-
     def open_fragments(self, region: Region | None = None) -> ArraySource:
         """Return the concatenation of opened sources, with fill in place of sources outside the region."""
         needed = region_or_all(region, self.layout.shape)

@@ -125,10 +125,6 @@ class TableChunkArray(ChunkGridArray):
         """Shape of the chunk grid."""
         return grid_of(self.shape, self.form.stored.chunks)
 
-    def clear_missing(self) -> Self:
-        """Return the same chunks, with zeros for missing ones."""
-        return replace(self, form=self.form._replace(fill=None))
-
     def replace(self, **changes: Any) -> Self:
         """Return the array with other fields."""
         return replace(self, **changes)

@@ -7,7 +7,6 @@ import binascii
 import math
 import zlib
 from collections.abc import Iterator
-from dataclasses import replace
 from typing import Any, Literal
 
 from nczarr.arrays.chunks.grid import convert
@@ -52,9 +51,6 @@ class RawElements(DerivedSource):
     layout: Layout
     form: Pad | tuple[Descr, tuple[PaddedMember, ...]]
     """Padding of texts, or stored dtype and member offsets of records."""
-
-    def clear_missing(self) -> RawElements:
-        return replace(self, source=self.source.clear_missing(), layout=self.layout._replace(fill=None))
 
     def list_occupied(self, chunks: tuple[int, ...], region: Region | None = None) -> Iterator[Index]:
         return self.source.list_occupied(chunks, region)
