@@ -262,7 +262,7 @@ GROWING = 2**31 - 1
 
 
 def _fill_unwritten(checked: Checked, storage: Mapping[str, Storage]) -> dict[str, Parts]:
-    """Return fill values of variables without values and fill mode: HDF5 has zeros in cells that nobody wrote."""
+    """Return fill values of variables without values and fill mode: HDF5 has zeros in unwritten cells."""
     fills = {
         path: fill for path, fill in checked.fills.items() if storage[path].no_fill and not checked.parts.get(path)
     }
