@@ -450,7 +450,7 @@ TABLE: tuple[Option, ...] = (
            "codecs of all variables (zlib:5, zstd:3, none) or of one (/g1/temp=zlib:5); numbers are shuffled first, "
            "not in Zarr v3, or with noshuffle+zlib:5; repeatable (default: those of the source)", common=True),
     Option("separator", _WRITE, CHUNKS, "--separator", "text", None,
-           "separator of indices in chunk keys, where the format has a choice (default: that of the source)",
+           "separator of indices in chunk keys, where the format has a choice (default: that of the format)",
            (".", "/")),
     Option("zarr_names", _WRITE, CHUNKS, "--zarr-names", "text", None,
            "names of types and codecs in Zarr v3: those that zarr-python and xarray know, or registered ones without "

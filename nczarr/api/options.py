@@ -55,7 +55,7 @@ class KeysOptions(TypedDict, total=False):
     order: Literal["C", "F"] | None
     """Order of elements in chunks, where the target has a choice. None: that of the source."""
     separator: Literal[".", "/"] | None
-    """Separator of indices in keys of chunks, where the target has a choice. None: that of the source."""
+    """Separator of indices in keys of chunks, where the target has a choice. None: that of the format."""
     zarr_names: Literal["common", "registered"]
     """Names in Zarr v3. `registered`: `struct`, and registered codecs instead of those of numcodecs."""
     tables: bool

@@ -10,7 +10,9 @@ FORMAT = Format(
     title="Zarr format 2, with xarray's dimension names",
     suffixes=(),
     spec="https://zarr-specs.readthedocs.io/en/latest/v2/v2.0.html",
-    capabilities=PURE_ZARR._replace(arrays=Arrays(codecs="hdf5", netcdf_char=True, elements=True, numpy_types=True)),
+    capabilities=PURE_ZARR._replace(
+        arrays=Arrays(codecs="hdf5", netcdf_char=True, elements=True, numpy_types=True, orders=True, separators=True)
+    ),
     holds="nczarr.formats.zarr.v2.frontend:holds",
     read="nczarr.formats.zarr.v2.frontend:read",
     emit="nczarr.formats.zarr.v2.backend:emit",

@@ -105,9 +105,10 @@ def array_document(target: PartTarget, scalar_shape: tuple[int, ...] = (), *, co
             "dtype": _name_dtype(layout.dtype),
             "chunks": layout.chunks or scalar_shape,
             "fill_value": _show_fill(layout.dtype, layout.fill),
-            "order": "C",  # netCDF-C does not honour `F`, and crashes without the member
+            "order": layout.order,  # netCDF-C does not honour `F`, and crashes without the member
             "compressor": last,
             "filters": configs or None,
+            **({} if target.separator in (None, ".") else {"dimension_separator": target.separator}),
         }
     )
 
