@@ -153,7 +153,7 @@ def _dispatch(arguments: list[str]) -> int:
         complain(f"nczarr: the command `{name}` of {place} cannot be made: {type(error).__name__}: {error}")
         return FAULTY
     try:
-        options = made.parse_args(arguments[len(name.split()) :])
+        options = made.parse_intermixed_args(arguments[len(name.split()) :])
     except SystemExit as done:
         return int(done.code or 0)
     target = getattr(options, "target", None) or getattr(options, "output", None)

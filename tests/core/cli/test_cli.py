@@ -127,6 +127,15 @@ def test_binary_formats_come_by_a_pipe(
     assert (done.status, done.err) == (0, "")
 
 
+def test_options_stand_between_arguments(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("t.cdl").write_bytes(GOOD)
+    assert run_command("convert", "t.cdl", "--to", "netcdf3", "a.nc").status == 0
+    assert run_command("diff", "a.nc", "--var", "v", "t.cdl").status == 0
+    assert run_command("digest", "a.nc", "--var", "v", "t.cdl", "-q").text.count("\n") == 2
+    assert "unrecognized arguments: b.nc" in run_command("dump", "a.nc", "-h", "b.nc").err
+
+
 @pytest.mark.parametrize("form", ["cdl", "notation", "ast", "keys", "tree"])
 def test_dump(form: str) -> None:
     done = run_command("dump", "-", "--as", form, stdin=GOOD)

@@ -17,6 +17,7 @@ from nczarr.arrays.values.parts import descr
 from nczarr.ast import Attribute, Constant, Group, Variable
 from nczarr.ast.dataset import MISSING_MARKS, building, map_groups
 from nczarr.ast.types import ATOMIC, is_number
+from nczarr.ast.values import shortest
 from nczarr.diagnostics.report import Diagnostic, Report, Severity
 from nczarr.plugins.cf.unit_conversion import LinearConversion, find_conversion, find_unit_system
 from nczarr.plugins.combine.arrays.convert_units import UnitsConverted
@@ -204,12 +205,14 @@ def _convert_array(
 
 
 def _convert_packing(attributes: dict[str, Attribute], kind: str, conversion: LinearConversion) -> None:
-    """Change scale and offset so that the stored numbers stand for values in other units."""
+    """Change scale and offset so that the stored numbers stand for values in other units.
+
+    Both count as the decimals that they were written as: 273.15 K is 0 degC, not -2.3e-14.
+    """
     scale, offset = attributes.get("scale_factor"), attributes.get("add_offset")
-    factor = conversion.factor * (Fraction(numbers_of(scale.value)[0]) if scale else 1)
     both = {
-        "scale_factor": (scale, factor),
-        "add_offset": (offset, conversion.apply(numbers_of(offset.value)[0] if offset else 0)),
+        "scale_factor": (scale, conversion.factor * (_as_decimal(scale.value) if scale else 1)),
+        "add_offset": (offset, conversion.factor * (_as_decimal(offset.value) if offset else 0) + conversion.offset),
     }
     for name, (old, number) in both.items():
         if old is not None or number != (1 if name == "scale_factor" else 0):
@@ -219,8 +222,13 @@ def _convert_packing(attributes: dict[str, Attribute], kind: str, conversion: Li
 def _constant(kind: str, number: Fraction) -> Constant:
     """Return a number in its type if this is exact, else as a double."""
     value = Constant.numbers(kind, [float(number)]) if ATOMIC[kind].is_float else None
-    is_exact = value is not None and Fraction(value.as_numbers()[0]) == number
-    return value if value is not None and is_exact else Constant.numbers("double", [float(number)])
+    return value if value and _as_decimal(value) == number else Constant.numbers("double", [float(number)])
+
+
+def _as_decimal(constant: Constant) -> Fraction:
+    """Return the shortest decimal that reads back to a number."""
+    number = numbers_of(constant)[0]
+    return Fraction(shortest(number, constant.type) if ATOMIC[constant.type].is_float else number)
 
 
 def _convert_limits(attributes: dict[str, Attribute], kind: str, packed: bool, conversion: LinearConversion) -> bool:

@@ -97,6 +97,8 @@ def test_packed_numbers_stay_and_their_offset_changes(tmp_path: Path) -> None:
         assert joined["v"][...].tolist() == [100, -1, 101, -1, 102, -1]
         assert joined["v"].attributes["add_offset"] == 273.15
     assert '"v/' in (tmp_path / "all.json").read_text()
+    nczarr.combine(paths, tmp_path / "c.nc", along="t", units="degC")
+    assert nczarr.open(tmp_path / "c.nc")["v"].attributes["add_offset"] == 0.0
     target = str(tmp_path / "f.zarr")
     done = run_command("combine", *map(str, paths), target, "--along", "t", "--units", "degF", "--repack")
     assert done.status == 0, done.err
