@@ -29,8 +29,8 @@ _OPTIONS = {
     "undo undo-file units zarr-names",
     "number": "chunks embed=writing.embed header-pad inline=writing.inline max-entries=limits.entries "
     "levels max-output=limits.output max-size memory workers",
-    "list": "allow-loss delete group=groups ignore keep pass=passes section=sections select var=variables "
-    "source-root=following.roots",
+    "list": "allow-loss delete exclude fixed unlimited group=groups ignore keep pass=passes section=sections select "
+    "source-root=following.roots var=variables",
     "mapping": "define=definitions method rename set=attributes storage-option=storage_options",
     "slices": "dim=dims",
     "values": "sel",

@@ -27,6 +27,7 @@ def append(
     join: Join = "exact",
     repack: bool = False,
     variables: Iterable[str] = (),
+    exclude: Iterable[str] = (),
     groups: Iterable[str] = (),
     coordinates: bool = True,
     allow_loss: Iterable[str] = (),
@@ -66,8 +67,8 @@ def append(
         the coordinates of the target. Files also get new variables and coordinates.
     repack : bool
         Give sources with another type, packing or fill value those of the target.
-    variables, groups : Iterable of str
-        Restrict the sources to these.
+    variables, groups, exclude : Iterable of str
+        Restrict the sources to these, or leave them out.
     coordinates : bool
         Add the coordinates of `variables`, and other variables that they name as
         related.
@@ -129,7 +130,7 @@ def append(
     report, path = Report(), os.fspath(target)
     options = options_from(storage_options=storage_options, following=following, allow_loss=allow_loss, memory=memory)
     options = options.change(workers=workers, message=message, author=author, virtual=virtual, verify=verify)
-    subset = Subset(list_texts(variables), list_texts(groups), related=coordinates)
+    subset = Subset(list_texts(variables), list_texts(groups), related=coordinates, excluded=list_texts(exclude))
     inputs, is_path = inputs_of(sources, options), isinstance(sources, str | os.PathLike)
     request = AppendRequest(inputs, path, list_texts(along), subset, options, region == "auto", unnamed=is_path)
     request = request._replace(join=join, repack=repack, units=units, discard=discard)

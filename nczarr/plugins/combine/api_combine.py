@@ -192,6 +192,7 @@ def append(
     unsorted: bool = False,
     repack: bool = False,
     variables: Iterable[str] = (),
+    exclude: Iterable[str] = (),
     groups: Iterable[str] = (),
     coordinates: bool = True,
     writing: Writing = WRITING,
@@ -229,8 +230,8 @@ def append(
         As that of `combine`.
     repack : bool
         Give sources with another type, packing or fill value those of the document.
-    variables, groups : Iterable of str
-        Restrict the sources to these.
+    variables, groups, exclude : Iterable of str
+        Restrict the sources to these, or leave them out.
     coordinates : bool
         Add the coordinates of `variables`, and other variables that they name as
         related.
@@ -289,7 +290,7 @@ def append(
     options = options_from(
         storage_options=storage_options, following=following, writing=writing, workers=workers, dask=dask, verify=verify
     )
-    subset = Subset(list_texts(variables), list_texts(groups), related=coordinates)
+    subset = Subset(list_texts(variables), list_texts(groups), related=coordinates, excluded=list_texts(exclude))
     request = AppendRequest(inputs_of(sources, options), path, list_texts(along), subset, options, document=True)
     request = request._replace(recoding=Recoding(units) if units is not None or decode_times else None, join=join)
     request = request._replace(sort=sort, duplicates=duplicates, unsorted=unsorted, repack=repack)

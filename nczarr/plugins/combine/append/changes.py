@@ -135,7 +135,7 @@ def plan_changes(work: Extension) -> Changes | None:
         type_name = checked.variables[path].type
         if not added and type_name != "string" and not is_fixed(type_name, checked.types):
             text = f"`{path}` has lists, whose records can be appended but not replaced"
-            report.error("unextendable-target", text, helps=["leave it out of the sources with `--var`"])
+            report.error("unextendable-target", text, helps=["leave it out of the sources with `--exclude`"])
     if report.errors > before:
         return None
     lengths = {

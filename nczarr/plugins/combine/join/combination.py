@@ -309,7 +309,7 @@ class Combination:
             which = ", ".join(f"`{self.names[numbers[number]]}`" for number in (wrong.source, wrong.other))
             text = f"`{path}` cannot be referenced as one array: {wrong.reason} ({which})"
             target = "write a target of another format, which has new chunks (`-o OUT.zarr`)"
-            report.error("unaligned-chunks", text, helps=[target, REPACK, "leave it out with `--var`"])
+            report.error("unaligned-chunks", text, helps=[target, REPACK, "leave it out with `--exclude`"])
         return join_sources(sources_of_pieces, axis)
 
     def _place(self, path: str, accumulation: Accumulation, grid: ResultGrid, report: Report) -> ArraySource:

@@ -30,7 +30,7 @@ REPACK = "give all sources the same packing with `--repack`"
 
 CORRECT = "if only the attribute is wrong, correct it with `nczarr edit SRC --set`"
 
-CHOOSE = "select the combined parts with `--var` and `--group`"
+CHOOSE = "select the combined parts with `--var`, `--exclude` and `--group`"
 
 Subject = tuple[str, Aspect, str]
 """FQN of an object, subject of the conflict, and name of the attribute."""

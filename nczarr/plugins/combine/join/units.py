@@ -176,7 +176,7 @@ def _convert_variable(
             text = f"{wrong} of {where} is {what}"
             helps = [
                 "give one source a floating-point type first, which the others get too",
-                "leave it out with `--var`",
+                "leave it out with `--exclude`",
             ]
             report.error("inexact-units", text, helps=helps)
             return None
@@ -205,10 +205,7 @@ def _convert_array(
 
 
 def _convert_packing(attributes: dict[str, Attribute], kind: str, conversion: LinearConversion) -> None:
-    """Change scale and offset so that the stored numbers stand for values in other units.
-
-    Both count as the decimals that they were written as: 273.15 K is 0 degC, not -2.3e-14.
-    """
+    """Change scale and offset, as decimals (273.15 K is 0 degC, not -2.3e-14), so that stored numbers stay."""
     scale, offset = attributes.get("scale_factor"), attributes.get("add_offset")
     both = {
         "scale_factor": (scale, conversion.factor * (_as_decimal(scale.value) if scale else 1)),
