@@ -67,7 +67,7 @@ def append(
         the coordinates of the target. Files also get new variables and coordinates.
     repack : bool
         Give sources with another type, packing or fill value those of the target.
-    variables, groups, exclude : Iterable of str
+    variables, exclude, groups : Iterable of str
         Restrict the sources to these, or leave them out.
     coordinates : bool
         Add the coordinates of `variables`, and other variables that they name as

@@ -230,7 +230,7 @@ def append(
         As that of `combine`.
     repack : bool
         Give sources with another type, packing or fill value those of the document.
-    variables, groups, exclude : Iterable of str
+    variables, exclude, groups : Iterable of str
         Restrict the sources to these, or leave them out.
     coordinates : bool
         Add the coordinates of `variables`, and other variables that they name as
