@@ -24,7 +24,7 @@ import pytest
 
 from tests.conftest import ROOT
 from tests.support.console_blocks import perform, replay
-from tests.support.plugins import EVERY
+from tests.support.plugins import EVERY, note_lost
 
 BLOCK = re.compile(r"^```(console|python)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 NOT_RUN = re.compile(r"^```python no-run$", re.MULTILINE)
@@ -133,6 +133,7 @@ def test_page(
     accept = request.config.getoption("--accept")
     if renewed != text and accept and fnmatch.fnmatch(page.name, accept):
         page.write_text(renewed, encoding="utf-8")
+    note_lost(text, renewed)
     assert renewed == text
 
 

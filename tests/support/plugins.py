@@ -1,13 +1,16 @@
 """Plugins that were removed: tests that need them skip visibly. `make deletable` removes each in turn.
 
 `tests/conftest.py` skips what the mark `plugin("combine")` says, modules that import an absent plugin, and a test that
-fails after it asked for something that only an absent plugin offers: a command, a public name, a format, a check.
+fails after it asked for something that only an absent plugin offers: a command, a public name, a format, a check. Pages
+whose wanted output differs only in lines that an absent plugin makes skip too (`note_lost`).
 """
 
 from __future__ import annotations
 
 import re
 import traceback
+from collections.abc import Collection, Iterator, Mapping
+from difflib import SequenceMatcher
 from functools import cache
 from pathlib import Path
 
@@ -24,11 +27,16 @@ SUFFIXES = {"ncs": "ncstream", "awkd": "awkward0", "dmrpp": "opendap", "ncml": "
 
 MESSAGES = {
     "command": r"unknown command `(?:refs )?{0}`",
-    "name": r"(?:module 'nczarr[\w.]*' has no attribute|No module named) '(?:nczarr\.)?(?:refs\.)?{0}'",
+    "name": (
+        r"(?:module 'nczarr[\w.]*' has no attribute|No module named) '(?:nczarr\.)?(?:refs\.)?{0}'"
+        r"|cannot import name '{0}' from 'nczarr"
+    ),
     "format": r"format `{0}` does not name a format|'{0}' is not a reader or a format",
     "check": r"invalid choice: '{0}'|'{0}' is not a reader|`{0}` is not a reader",
     "convention": r"unrecognized arguments: --{0}\b|no option `?--{0}|checks the convention `{0}`|`{0}` is not a code",
-    "declaration": r"`{0}` is not a convention|`?{0}`? is no convention",
+    "declaration": r"`{0}` is not a convention|`?{0}`? is no convention|makes declarations of `{0}`",
+    "location": r"the suffix of `{0}:|No such file or directory: '(?:[^']*/)?{0}:",
+    "object": r"or an object of xarray, not (?:Dataset|DataArray|DataTree|DataFrame|Series)\b",
     "codec": r"`(?:numcodecs\.)?{0}`",
     "template": r"templates and generators need a plugin",
     "place": r"URLs need a plugin for remote places",
@@ -44,6 +52,13 @@ MESSAGES = {
 }
 """Patterns of the messages about unknown things, by kind; `{0}` is the name of the thing."""
 
+LINES = {
+    "edit": r"formats that can be edited: (?:.*, )?{0}(?:,|$)",
+    "format": r"help: write .*`{0}`",
+    "verification": r", verified with \w",
+}
+"""Patterns of lines of wanted output that are otherwise without the thing, by kind; `{0}` is its name."""
+
 ENGINE = re.compile(r"unrecognized engine '?nczarr")
 """Message of xarray if our engine is missing."""
 
@@ -54,22 +69,47 @@ asked: set[str] = set()
 """Absent plugins that the running test asked for."""
 
 
+def _make_patterns(kinds: Mapping[str, str], absent: Collection[str]) -> Iterator[tuple[str, re.Pattern[str]]]:
+    """Yield what some plugins offer of some kinds as patterns, each with the name of the plugin."""
+    for name in absent:
+        for kind, _, offer in (each.partition(" ") for each in OFFERS[name]):
+            if kind in kinds:
+                text = re.escape(offer.removeprefix("refs ").removeprefix("refs."))
+                yield name, re.compile(kinds[kind].format(text))
+
+
 @cache
-def _patterns() -> list[tuple[str, re.Pattern[str]]]:
-    offers = [(name, *each.partition(" ")[::2]) for name in ABSENT for each in OFFERS[name]]
-    found = [
-        (name, re.compile(MESSAGES[kind].format(re.escape(offer.removeprefix("refs ").removeprefix("refs.")))))
-        for name, kind, offer in offers
-        if kind in MESSAGES
-    ]
-    suffixes = [(name, re.compile(rf"[\w/.-]+\.{end}\W")) for end, name in SUFFIXES.items() if name in ABSENT]
-    return [*found, *suffixes, *([("xarray", ENGINE)] if "xarray" in ABSENT else [])]
+def _list_patterns(absent: frozenset[str]) -> list[tuple[str, re.Pattern[str]]]:
+    suffixes = [(name, re.compile(rf"[\w/.-]+\.{end}\W")) for end, name in SUFFIXES.items() if name in absent]
+    return [*_make_patterns(MESSAGES, absent), *suffixes, *([("xarray", ENGINE)] if "xarray" in absent else [])]
+
+
+def find_asked(text: str, absent: frozenset[str] = ABSENT) -> set[str]:
+    """Return the absent plugins of which a message says that something of theirs is unknown."""
+    return {name for name, pattern in _list_patterns(absent) if pattern.search(text)}
+
+
+def find_lost(wanted: str, found: str, absent: frozenset[str] = ABSENT) -> set[str]:
+    """Return the absent plugins that make all lines in which a wanted output differs; none if one line is otherwise."""
+    patterns, lost = list(_make_patterns(LINES, absent)), set[str]()
+    old, new = wanted.splitlines(), found.splitlines()
+    for kind, start, end, other_start, other_end in SequenceMatcher(None, old, new, autojunk=False).get_opcodes():
+        if kind != "equal":
+            makers = [{name for name, pattern in patterns if pattern.search(line)} for line in old[start:end]]
+            if not all(makers) or other_end - other_start > end - start:
+                return set()
+            lost.update(*makers)
+    return lost
 
 
 def note_asked(text: str) -> None:
     """Note the absent plugins of which a message says that something of theirs is unknown."""
-    if ABSENT:
-        asked.update(name for name, pattern in _patterns() if pattern.search(text))
+    asked.update(find_asked(text))
+
+
+def note_lost(wanted: str, found: str) -> None:
+    """Note the absent plugins that make all lines in which a wanted output differs."""
+    asked.update(find_lost(wanted, found) if ABSENT else ())
 
 
 def offered(*formats: str) -> tuple[str, ...]:
