@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import html
 import re
-import ssl
 import subprocess
 import warnings
 from collections.abc import Callable, Iterator
@@ -25,7 +24,7 @@ from tests.support.peers import exactness
 from tests.support.peers.dap_rules import differences
 from tests.support.serving import Served, serving
 
-pytestmark = pytest.mark.peer
+pytestmark = [pytest.mark.peer, pytest.mark.usefixtures("plain_http")]
 
 GRIDS = """netcdf t {
 dimensions: x = 2 ; n = 3 ;
@@ -112,17 +111,6 @@ def served(folder: Path, peer: Callable[[str], ModuleType]) -> Iterator[Served]:
     peer("uvicorn")
     with serving(folder) as found:
         yield found
-
-
-@pytest.fixture(autouse=True)
-def plain_http(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Refuse https at once: pydap asks every URL by https first, six times with pauses."""
-
-    def refuse(*_: object) -> None:
-        raise ssl.SSLError("the server has no https")
-
-    monkeypatch.setattr("urllib3.connection.HTTPSConnection.connect", refuse)
-    monkeypatch.setattr("urllib3.util.retry.Retry.sleep", lambda *_: None)
 
 
 def address(served: Served, protocol: str, place: str) -> str:
