@@ -36,9 +36,12 @@ data: x = 1, 2 ; y = 3, 4 ; plain = 5, 6, 7 ; z = 8, 9 ;
 RECORDS = """netcdf t {
 dimensions: time = UNLIMITED ; run = UNLIMITED ; x = 2 ;
 variables: double time(time) ; float late(x, time) ; float early(run, x) ; byte b(x) ; string s(x) ; char c(x, time) ;
+byte plus(x) ; plus:_Unsigned = "true" ; plus:_FillValue = -1b ;
+ubyte sign(x) ; sign:_Unsigned = "false" ; ubyte no(x) ;
 late:_FillValue = -9999.f ; early:units = "a \\\\ b & c" ; b:flags = 1b, -1b ; s:list = "one", "two" ;
 :history = "first line\\nsecond \\"line\\"" ;
 data: time = 1, 2 ; late = {1, 2}, {3, 4} ; early = 5, 6 ; b = -1, 1 ; s = "", "täglich" ; c = {"ab"}, {"c"} ;
+plus = -56, 5 ; sign = 200, 5 ; no = 200, 5 ;
 }
 """
 
