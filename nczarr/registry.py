@@ -346,6 +346,14 @@ def load(row: str) -> Any:
     return getattr(import_module(module), name) if module.startswith("nczarr.") else plugin_index.load_part(row)
 
 
+def load_addition(kind: str, name: str) -> Any:
+    """Return what a plugin adds: a convention, comparison or other check. Raises ValueError if no plugin has it."""
+    place = plugin_index.find_place(kind, name)
+    if place is None:
+        raise ValueError(f"no plugin of this installation has the {kind.replace('_', ' ')} `{name}`")
+    return load(place)
+
+
 def own_rows() -> dict[str, str]:
     """Return the rows of the compiler and of built-in plugins."""
     return {**ROWS, **plugin_index.list_own("format")}

@@ -108,11 +108,11 @@ def check(
     from nczarr.api.options import options_from
     from nczarr.pipeline import check as operation
     from nczarr.pipeline.check_request import CheckRequest
-    from nczarr.pipeline.code_filter import CodeFilter, check_codes
-    from nczarr.registry import Format
+    from nczarr.pipeline.code_filter import CodeFilter, check_code, find_version
+    from nczarr.registry import Format, load_addition
 
     options = options_from(kind=kind, following=following, storage_options=storage_options).change(special=False)
-    report, codes = Report(), CodeFilter(check_codes(list_texts(select)), check_codes(list_texts(ignore)))
+    report, codes = Report(), CodeFilter(*(tuple(map(check_code, list_texts(words))) for words in (select, ignore)))
     if combine:
         if readers or schema is not None or kind is not None or cf:
             raise ValueError("combine compares sources with each other; check each of them in a call of its own")
@@ -120,13 +120,11 @@ def check(
         if not inputs:
             raise ValueError("no sources are given")
         report.hides = codes.hides
-        operation.find_comparison("combine").compare(inputs, {"along": list_texts(along)}, report, None)
+        load_addition("comparison", "combine").compare(inputs, {"along": list_texts(along)}, report, None)
         return report.list_sorted()
     if along or isinstance(source, list | tuple):
         raise ValueError("several sources, and along, go with combine=True")
-    conventions = {}
-    if cf or isinstance(cf, str):
-        conventions["cf"] = operation.find_convention("cf").parse(cf) if isinstance(cf, str) else ""
+    conventions = {} if cf is False else {"cf": find_version("cf", cf)}
     opened = open_if_object(cast("Dataset", source))
     path = opened._path if isinstance(opened, DatasetHandle) else os.fspath(opened)
     judges = tuple(map(operation.find_judge, list_texts(readers)))
@@ -157,10 +155,10 @@ def check(
 def _reader_of(schema: Dataset, options: Options) -> Callable[[Report], Checked | None]:
     """Return the reader of a schema: a path or URL, whose text may have rules, or a dataset in memory."""
     from nczarr.api.inputs import input_of
-    from nczarr.pipeline.check import find_schema_check
+    from nczarr.registry import load_addition
 
     if isinstance(schema, str | os.PathLike):
-        return lambda report: find_schema_check().read(os.fspath(schema), report, options)
+        return lambda report: load_addition("schema_check", "schema").read(os.fspath(schema), report, options)
     return input_of(schema, options, values=False).read
 
 

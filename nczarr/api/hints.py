@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from nczarr.diagnostics.python_terms import KEYWORDS, in_python
@@ -25,17 +26,26 @@ class Hinting:
             raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}{hint(name, public)}")
 
 
-def add_hints(function: Function, keywords: Collection[str] = ()) -> Function:
-    """Return a function with hints in its errors. `keywords`: all that it takes; by default those of its code."""
-    code = function.__code__
-    known = keywords or code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
+FLAGS = {"bool": "True or False", "bool | None": "True, False or None", "bool | str": "True, False or a text"}
+"""Values of arguments whose other values would count as true, by their annotation."""
+
+
+def add_hints(function: Function, options: Mapping[str, Any] = MappingProxyType({})) -> Function:
+    """Return a function with hints in its errors. `options`: annotations of what its `**options` takes, by name."""
+    known = {name: kind for name, kind in function.__annotations__.items() if name not in ("options", "return")}
+    known |= options
 
     @functools.wraps(function)
     def call(*arguments: Any, **named: Any) -> Any:
-        for name in named.keys() - known:
-            option = KEYWORDS.get(name.replace("_", "-"))
-            meant = hint(option.name if option is not None and option.name in known else name, known)
-            raise TypeError(f"{function.__qualname__}() got an unexpected keyword argument {name!r}{meant}")
+        for name, value in named.items():
+            if name not in known:
+                option = KEYWORDS.get(name.replace("_", "-"))
+                meant = hint(option.name if option is not None and option.name in known else name, known)
+                raise TypeError(f"{function.__qualname__}() got an unexpected keyword argument {name!r}{meant}")
+            kind = known[name]
+            if kind in FLAGS and type(value).__name__.rstrip("_") not in kind.replace("None", "NoneType").split(" | "):
+                example = f', such as {name}="{value}"' if "str" in kind and value is not None else ""
+                raise TypeError(f"{name}={value!r}: {FLAGS[kind]} is expected{example}")
         try:
             return function(*arguments, **named)
         except Exception as error:

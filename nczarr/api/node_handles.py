@@ -6,7 +6,7 @@ All handles are immutable. Values are read when a variable is indexed.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cached_property
 from itertools import islice
 from typing import TYPE_CHECKING, Any
@@ -36,6 +36,36 @@ LINES = 60
 
 WIDTH = 200
 """Maximum characters of a line of a representation."""
+
+
+class NamedItems(FrozenMapping[Any]):
+    """Mapping whose error for an unknown name has the closest one. `kind`: what the items are."""
+
+    __slots__ = ("_kind",)
+
+    def __init__(self, content: dict[str, Any], kind: str) -> None:
+        super().__init__(content)
+        self._kind = kind
+
+    def __getitem__(self, name: str) -> Any:
+        if name in self._content:
+            return self._content[name]
+        raise make_key_error(self._kind, name, str(name), self._content)
+
+    def get(self, name: str, default: Any = None) -> Any:
+        """Return the item with a name, or the default."""
+        return self._content.get(name, default)
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._content
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self._content, self._kind)
+
+
+def make_key_error(kind: str, name: str, meant: str, known: Iterable[str]) -> KeyError:
+    """Return the error for an unknown name, with the closest known one. `meant`: the name as known ones are spelled."""
+    return KeyError(f"no {kind} {name!r}{hint(meant, known)}".replace("\\ ", " "))
 
 
 class DimensionHandle(Hinting):
@@ -143,27 +173,20 @@ class GroupHandle(Hinting, Mapping[str, Any]):
     @cached_property
     def dimensions(self) -> Mapping[str, DimensionHandle]:
         """Dimensions declared in the group, by simple name."""
-        dimensions = self.node.dimensions
-        return FrozenMapping(
-            {
-                dimension.name: DimensionHandle(names.join(self.path, dimension.name), dimension)
-                for dimension in dimensions
-            }
-        )
+        return self._map("dimension", self.node.dimensions, DimensionHandle)
 
     @cached_property
     def variables(self) -> Mapping[str, VariableHandle]:
         """Variables of the group, by simple name."""
-        variables = self.node.variables
-        return FrozenMapping(
-            {variable.name: self._make_variable(names.join(self.path, variable.name)) for variable in variables}
-        )
+        return self._map("variable", self.node.variables, lambda path, _: self._make_variable(path))
 
     @cached_property
     def groups(self) -> Mapping[str, GroupHandle]:
         """Groups directly below the group, by simple name."""
-        groups = self.node.groups
-        return FrozenMapping({group.name: self._make_group(names.join(self.path, group.name)) for group in groups})
+        return self._map("group", self.node.groups, lambda path, _: self._make_group(path))
+
+    def _map(self, kind: str, nodes: tuple[Any, ...], make: Callable[[str, Any], Any]) -> Mapping[str, Any]:
+        return NamedItems({node.name: make(names.join(self.path, node.name), node) for node in nodes}, kind)
 
     def walk(self) -> Iterator[GroupHandle]:
         """Yield the group, and all groups below it, parents before children.
@@ -209,7 +232,7 @@ class GroupHandle(Hinting, Mapping[str, Any]):
         if key in self.checked.groups:
             return self._make_group(key)
         known = [*self.checked.variables, *(group for group in self.checked.groups if group != "/")]
-        raise KeyError(f"no variable or group {path!r}{hint(key, known)}".replace("\\ ", " "))
+        raise make_key_error("variable or group", path, key, known)
 
     def __contains__(self, path: object) -> bool:
         try:
@@ -367,9 +390,7 @@ class VariableHandle(Hinting):
     @property
     def dims(self) -> tuple[str | int, ...]:
         """Simple names of dimensions; an integer is an anonymous dimension."""
-        return tuple(
-            dimension if isinstance(dimension, int) else names.last(dimension) for dimension in self.variable.dimensions
-        )
+        return tuple(one if isinstance(one, int) else names.last(one) for one in self.variable.dimensions)
 
     @cached_property
     def attributes(self) -> Mapping[str, Any]:
@@ -407,9 +428,7 @@ class VariableHandle(Hinting):
     def chunks(self) -> tuple[int | tuple[int, ...], ...] | None:
         """Chunk length of each dimension, or the lengths of all its chunks if they differ; None without chunks."""
         chunks = self.variable.storage.chunks
-        return chunks and tuple(
-            chunk_length.expand() if isinstance(chunk_length, Lengths) else chunk_length for chunk_length in chunks
-        )
+        return chunks and tuple(one.expand() if isinstance(one, Lengths) else one for one in chunks)
 
     @property
     def codecs(self) -> tuple[Codec, ...]:
@@ -548,7 +567,8 @@ def _values(attributes: tuple[Attribute, ...], root: GroupHandle) -> Mapping[str
     from nczarr.pipeline.select.reader import value_of, values_of
 
     types = root.checked.types
-    return FrozenMapping(values_of(attributes, root._shared, lambda node: _frozen(value_of(node.value, types))))
+    values = values_of(attributes, root._shared, lambda node: _frozen(value_of(node.value, types)))
+    return NamedItems(values, "attribute")
 
 
 def _frozen(value: Any) -> Any:

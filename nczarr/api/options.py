@@ -152,27 +152,17 @@ def takes(options: type) -> Callable[[Function], Function]:
     The function raises TypeError, with the closest name, when it is called with
     an option that does not exist.
     """
-    annotations = options.__annotations__
+    annotations = {name: getattr(kind, "__forward_arg__", kind) for name, kind in options.__annotations__.items()}
     keywords = [
-        inspect.Parameter(
-            name,
-            inspect.Parameter.KEYWORD_ONLY,
-            default=_DEFAULTS[name],
-            annotation=getattr(annotation, "__forward_arg__", annotation),
-        )
+        inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=_DEFAULTS[name], annotation=annotation)
         for name, annotation in annotations.items()
     ]
 
     def decorate(function: Function) -> Function:
         """Make a function refuse unknown keywords, and list its options in its signature instead of `**`."""
         signature = inspect.signature(function)
-        explicit = [
-            parameter
-            for parameter in signature.parameters.values()
-            if parameter.kind is not inspect.Parameter.VAR_KEYWORD
-        ]
-
-        check_options: Any = add_hints(function, {*annotations, *(parameter.name for parameter in explicit)})
+        explicit = [each for each in signature.parameters.values() if each.kind is not each.VAR_KEYWORD]
+        check_options: Any = add_hints(function, annotations)
         check_options.__signature__ = signature.replace(parameters=[*explicit, *keywords])
         check_options.__doc__ = _document(function.__doc__ or "", annotations)
         return check_options  # type: ignore[no-any-return]

@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import re
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from nczarr.cli import FAULTY, misuse
@@ -16,14 +15,12 @@ from nczarr.cli.shared import Messages
 from nczarr.diagnostics.secrets import show
 from nczarr.names.plugin_index import list_own
 from nczarr.options import ARGUMENTS, TARGET, Option
-from nczarr.registry import load
+from nczarr.registry import load, load_addition
 
 if TYPE_CHECKING:
     from nczarr.diagnostics.report import Report
     from nczarr.options import Options
-    from nczarr.pipeline.check_request import Convention, ReaderCheck, SourceComparison
-    from nczarr.pipeline.code_filter import CheckSettings
-    from nczarr.registry import Format
+    from nczarr.pipeline.check_request import Convention, SourceComparison
     from nczarr.semantics.checked import Checked
 
 EXAMPLES = (
@@ -69,7 +66,7 @@ def parser() -> Command:
         TARGET,
         "--for",
         dest="readers",
-        type=reader,
+        type=partial(convert_by, "nczarr.pipeline.check:find_judge"),
         action="append",
         default=[],
         metavar="READER",
@@ -91,7 +88,7 @@ def parser() -> Command:
         subparser.option(
             TARGET,
             flag,
-            type=code,
+            type=partial(convert_by, "nczarr.pipeline.code_filter:check_code"),
             action="append",
             metavar="CODE",
             help=f"{what}: a code, or first words of codes such as `cf`; repeatable",
@@ -120,29 +117,17 @@ class ConventionVersion(argparse.Action):
             raise argparse.ArgumentError(self, str(fault)) from None
 
 
-def code(text: str) -> str:
-    """Return a code or the first words of one. Raises ArgumentTypeError for others."""
-    from nczarr.pipeline.code_filter import check_codes
-
+def convert_by(place: str, text: str) -> Any:
+    """Return what the function at `module:name` makes of an argument. Raises ArgumentTypeError for its ValueError."""
     try:
-        return check_codes((text,))[0]
-    except ValueError as fault:
-        raise argparse.ArgumentTypeError(str(fault)) from None
-
-
-def reader(text: str) -> ReaderCheck | Format:
-    """Return the name of a reader or writable format. Raises ArgumentTypeError for others."""
-    from nczarr.pipeline.check import find_judge
-
-    try:
-        return find_judge(text)
+        return load(place)(text)
     except ValueError as fault:
         raise argparse.ArgumentTypeError(str(fault)) from None
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Check each source; return the worst status, 1 if a reader is known to fail."""
-    from nczarr.pipeline.code_filter import CodeFilter
+    from nczarr.pipeline.code_filter import CodeFilter, find_settings
 
     try:
         comparison = _find_comparison(arguments)
@@ -159,7 +144,7 @@ def run(arguments: argparse.Namespace) -> int:
     if not sources:
         return misuse("check", "the following arguments are required: SRC")
     try:
-        settings = _find_settings_here()
+        settings = find_settings()
     except (ValueError, OSError) as fault:
         return misuse("check", str(fault))
     codes = CodeFilter(tuple(arguments.select or settings.select), (*settings.ignore, *(arguments.ignore or ())))
@@ -174,10 +159,9 @@ def run(arguments: argparse.Namespace) -> int:
     faults = 0
 
     def schema(report: Report) -> Checked | None:
-        from nczarr.pipeline.check import find_schema_check
-
         if not schemas:
-            schemas.append(find_schema_check().read(str(asked_schema), report, options.change(kind=None)))
+            read = load_addition("schema_check", "schema").read
+            schemas.append(read(str(asked_schema), report, options.change(kind=None)))
         return schemas[0]
 
     def check_one(path: str) -> None:
@@ -204,17 +188,6 @@ def run(arguments: argparse.Namespace) -> int:
 
     status = messages.guard(*(partial(check_one, path) for path in sources))
     return max(status, FAULTY) if faults else status
-
-
-def _find_settings_here() -> CheckSettings:
-    """Return the settings of the project around the working folder. Raises ValueError, OSError."""
-    from nczarr.pipeline.code_filter import CheckSettings, find_settings
-
-    try:
-        folder = Path.cwd()
-    except FileNotFoundError:  # it was removed
-        return CheckSettings()
-    return find_settings(folder)
 
 
 def _list_comparisons() -> list[SourceComparison]:

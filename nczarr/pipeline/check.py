@@ -11,7 +11,7 @@ from nczarr.ast.types import is_number
 from nczarr.diagnostics.report import Report, hint
 from nczarr.names import plugin_index
 from nczarr.pipeline import endpoints, phases
-from nczarr.pipeline.check_request import CheckRequest, Convention, ReaderCheck, SchemaCheck, SourceComparison
+from nczarr.pipeline.check_request import CheckRequest, ReaderCheck
 from nczarr.registry import Format
 from nczarr.semantics.checked import Checked
 
@@ -97,32 +97,6 @@ def find_reader_check(name: str, *, others: bool = True) -> ReaderCheck | None:
     return found if found is None or not sign else found.select_release(release)
 
 
-def find_convention(name: str) -> Convention:
-    """Return the convention with a name. Raises ValueError for an unknown one."""
-    found: Convention = _load("convention", name, "checks the convention")
-    return found
-
-
-def find_comparison(name: str) -> SourceComparison:
-    """Return the comparison of sources with a name. Raises ValueError for an unknown one."""
-    found: SourceComparison = _load("comparison", name, "makes the comparison")
-    return found
-
-
-def find_schema_check() -> SchemaCheck:
-    """Return the check against schemas. Raises ValueError if its plugin is absent."""
-    found: SchemaCheck = _load("schema_check", "schema", "checks against a")
-    return found
-
-
-def _load(kind: str, name: str, verb: str) -> Any:
-    """Return an addition of a plugin. Raises ValueError without one."""
-    place = plugin_index.find_place(kind, name)
-    if place is None:
-        raise ValueError(f"no plugin of this installation {verb} `{name}`")
-    return registry.load(place)
-
-
 def check(request: CheckRequest, report: Report) -> int:
     """Report the diagnostics of a dataset; return the number of faults of other readers. Raises OSError.
 
@@ -178,7 +152,7 @@ def _check(request: CheckRequest, report: Report) -> int:
         advise(checked, report)
         _rehearse(checked, request, report)
         for name, version in request.conventions.items():
-            find_convention(name).check(checked, version, request, report)
+            registry.load_addition("convention", name).check(checked, version, request, report)
     return faults
 
 
@@ -200,10 +174,10 @@ def _rehearse(checked: Checked, request: CheckRequest, report: Report) -> None:
         phases.plan(checked, form, report, request.options)
     schema = None if request.schema is None else request.schema(report)
     if request.values and request.schema is None:
-        _load("data_check", "data", "checks the")(checked, request, report)
+        registry.load_addition("data_check", "data")(checked, request, report)
     if schema is not None:
-        find_schema_check().judge(checked, schema, report, values=request.values)
+        registry.load_addition("schema_check", "schema").judge(checked, schema, report, values=request.values)
         return
     text = checked.dataset.span.source
     if text is not None and b"nczarr:" in bytes(text.data) and plugin_index.find_place("schema_check", "schema"):
-        find_schema_check().check_rules(checked, report)
+        registry.load_addition("schema_check", "schema").check_rules(checked, report)

@@ -127,7 +127,7 @@ OFFERS: dict[str, tuple[str, ...]] = {
     "virtualizarr": ("name virtualizarr", "opener virtualizarr", "hint parser"),
     "xarray": (
         *("name from_xarray", "object pandas", "object xarray"),
-        *("array pandas", "array pyarrow", "array xarray", "codes"),
+        *("array pandas", "array pint", "array pyarrow", "array xarray", "codes"),
     ),
     "zarr_drafts": ("format zarr3-2019", "name zarr3_2019", "dialect pull_request_3068", "edit zarr3-2019", "codes"),
     "zarr_python": ("name zarr_store",),

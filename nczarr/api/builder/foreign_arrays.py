@@ -51,7 +51,7 @@ def convert_foreign(data: Any, *, times: bool = False) -> ArrayData:
         return ArrayData(np.asarray(data))
     if not hasattr(data, "__array__"):
         return ArrayData(data)
-    package = type(data).__module__.partition(".")[0]
+    package = type(getattr(data, "_meta", data)).__module__.partition(".")[0]  # of dask: that of the blocks
     if package != "numpy" and (place := find_place("array", package)) is not None:
         data = load_part(place)(data)
     if hasattr(data, "__dask_graph__"):

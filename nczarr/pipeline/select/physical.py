@@ -37,8 +37,8 @@ class Physical(NamedTuple):
     """Factor; None without packing."""
     offset: float | None = None
     """Summand; None without packing."""
-    unsigned: bool = False
-    """True if signed integers stand for unsigned ones."""
+    sign: str = ""
+    """NumPy's kind of the integers that stored ones of the other sign stand for: `u` or `i`; empty: as stored."""
     missing: tuple[Any, ...] = ()
     """Stored values that stand for missing ones."""
     lowest: Any = None
@@ -57,15 +57,15 @@ class Physical(NamedTuple):
 
         Values keep their dtype unless they are packed: then they are float64.
         """
-        values = self._as_unsigned(stored)
+        values = self._with_sign(stored)
         absent = np.isnan(values) if values.dtype.kind == "f" else np.zeros(values.shape, np.bool_)
         for mark in self.missing:
-            absent |= values == self._as_unsigned(np.asarray(mark))
+            absent |= values == self._with_sign(np.asarray(mark))
         with np.errstate(invalid="ignore"):
             if self.lowest is not None:
-                absent |= values < self._as_unsigned(np.asarray(self.lowest))
+                absent |= values < self._with_sign(np.asarray(self.lowest))
             if self.highest is not None:
-                absent |= values > self._as_unsigned(np.asarray(self.highest))
+                absent |= values > self._with_sign(np.asarray(self.highest))
         if self.scale is not None or self.offset is not None:
             values = values.astype("f8") * (1.0 if self.scale is None else self.scale)
             values += 0.0 if self.offset is None else self.offset
@@ -78,8 +78,8 @@ class Physical(NamedTuple):
         numbers[absent] = np.nan
         return numbers
 
-    def _as_unsigned(self, values: NDArray[Any]) -> NDArray[Any]:
-        return values.view(f"u{values.dtype.itemsize}") if self.unsigned and values.dtype.kind == "i" else values
+    def _with_sign(self, values: NDArray[Any]) -> NDArray[Any]:
+        return values.view(f"{self.sign}{values.dtype.itemsize}") if self.sign and values.dtype.kind in "iu" else values
 
     def text(self, value: float) -> str:
         """Return a physical value in words: a date for times."""
@@ -142,7 +142,7 @@ def physical(checked: Checked, path: str) -> Physical:
     return Physical(
         scale,
         offset,
-        text_of(attributes, "_Unsigned").lower() == "true",
+        {"true": "u", "false": "i"}.get(text_of(attributes, "_Unsigned").lower(), ""),
         tuple(mark for value in missing if (mark := _convert_stored(value, kind)) is not None),
         next(iter(_numbers(lowest)), None),
         next(iter(_numbers(highest)), None),

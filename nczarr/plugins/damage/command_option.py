@@ -6,7 +6,6 @@ import argparse
 import re
 from collections.abc import Callable, Sequence
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from nczarr.cli.progress import progress
@@ -53,7 +52,7 @@ def _run(arguments: argparse.Namespace) -> int:
         return misuse("check", "the following arguments are required: SRC")
     try:
         share = None if arguments.sample is None else parse_share(arguments.sample)
-        settings = find_settings(Path.cwd())
+        settings = find_settings()
     except (ValueError, OSError) as fault:
         return misuse("check", str(fault))
     codes = CodeFilter(tuple(arguments.select or settings.select), (*settings.ignore, *(arguments.ignore or ())))

@@ -151,7 +151,7 @@ class PyramidBuilder:
             method = "max" if method == "min" else "min"  # of the stored numbers
         rounding = "<f2" if element == "float16" else None
         valid = facts.lowest, facts.highest
-        reduction = Reduction(method, factors, dtype, missing, mark, unwritten, facts.unsigned, valid, rounding)
+        reduction = Reduction(method, factors, dtype, missing, mark, unwritten, facts.sign, valid, rounding)
         is_packed = facts.scale is not None or facts.offset is not None
         is_position = variable.dimensions == (path,)
         if method == "mean" and (
@@ -268,7 +268,7 @@ def _find_invalid(facts: Physical, dtype: str) -> Any:
     """Return a stored integer beyond the valid ones, for cells without values; None without a limit."""
     if dtype[1] not in "iu":
         return None
-    kind = np.dtype(f"<u{dtype[2:]}" if facts.unsigned else dtype)
+    kind = np.dtype(f"<{facts.sign or dtype[1]}{dtype[2:]}")
     beyond = [
         np.asarray(limit).astype(dtype).view(kind).item() + step
         for limit, step in ((facts.lowest, -1), (facts.highest, 1))

@@ -36,8 +36,8 @@ class Reduction(NamedTuple):
     """Result for cells without values; None: NaN, of integers zero."""
     unwritten: Any = None
     """Result for cells of which nothing was written, if it is another one: this value, which all their cells have."""
-    unsigned: bool = False
-    """True if signed integers stand for unsigned ones."""
+    sign: str = ""
+    """NumPy's kind of the integers that stored ones of the other sign stand for: `u` or `i`; empty: as stored."""
     valid: tuple[Any, Any] = (None, None)
     """Smallest and largest valid stored value; values beyond them count as missing."""
     rounding: str | None = None
@@ -61,8 +61,8 @@ def reduce_levels(values: NDArray[Any], reduction: Reduction, levels: int) -> li
     values = values.astype(dtype, copy=False)
     if reduction.method == "bounds":
         return [_join_bounds(values, reduction, level) for level in range(1, levels + 1)]
-    if reduction.unsigned and dtype.kind == "i":
-        values = values.view(f"u{dtype.itemsize}")
+    if reduction.sign and dtype.kind in "iu":
+        values = values.view(f"{reduction.sign}{dtype.itemsize}")
     masked = values, _find_missing(values, reduction)
     if reduction.method == "mean":
         results = [_finish_mean(*mean, reduction) for mean in _means(masked, reduction.factors, levels)]
@@ -182,7 +182,7 @@ def _finish_mean(means: NDArray[np.float64], empty: NDArray[np.bool_] | None, re
         with np.errstate(over="ignore"):
             rounded = means if reduction.rounding is None else means.astype(reduction.rounding)
             return _finish(rounded.astype(dtype), empty, reduction)
-    kind = np.dtype(f"u{dtype.itemsize}") if reduction.unsigned else dtype
+    kind = np.dtype(f"{reduction.sign or dtype.kind}{dtype.itemsize}")
     lowest, highest = np.iinfo(kind).min, np.iinfo(kind).max
     whole = np.clip(np.rint(means), lowest, float(highest) if kind.itemsize < 8 else np.nextafter(float(highest), 0))
     return _finish(whole.astype(kind).view(dtype), empty, reduction)

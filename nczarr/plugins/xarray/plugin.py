@@ -14,6 +14,7 @@ PLUGIN = Plugin(
     },
     arrays={
         "pandas": "nczarr.plugins.xarray.objects.builder_arrays:convert_array",
+        "pint": "nczarr.plugins.xarray.objects.builder_arrays:refuse_quantity",
         "pyarrow": "nczarr.plugins.xarray.objects.builder_arrays:convert_arrow",
         "xarray": "nczarr.plugins.xarray.objects.builder_arrays:convert_array",
     },

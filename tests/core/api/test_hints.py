@@ -8,6 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 import nczarr
@@ -88,6 +89,53 @@ def test_an_unknown_keyword_names_the_closest(
     text = rf"^{name}\(\) got an unexpected keyword argument '{wrong}'; did you mean `{meant}`\?$"
     with pytest.raises(TypeError, match=text):
         call(**{wrong: 1})
+
+
+@pytest.mark.parametrize(
+    ("call", "text"),
+    [
+        (lambda: nczarr.check(SOURCE, cf=1.8), r'cf=1\.8: True, False or a text is expected, such as cf="1\.8"'),
+        (lambda: nczarr.check(SOURCE, cf=None), "cf=None: True, False or a text is expected$"),
+        (lambda: nczarr.check(SOURCE, data="no"), "data='no': True or False is expected"),
+        (lambda: nczarr.convert(SOURCE, "a.nc", verify="no"), "verify='no': True or False is expected"),
+        (lambda: nczarr.write(nczarr.open(SOURCE), "a.nc", overwrite="no"), "overwrite='no': True or False"),
+        (lambda: nczarr.convert(SOURCE, "a.zarr", consolidated="no"), "consolidated='no': True, False or None"),
+        (lambda: nczarr.DatasetBuilder().dimension("x", unlimited="no"), "unlimited='no': True or False"),
+    ],
+)
+def test_a_flag_is_no_other_value_that_counts_as_true(call: Callable[[], Any], text: str) -> None:
+    with pytest.raises(TypeError, match=f"^{text}"):
+        call()
+
+
+def test_truth_values_of_numpy_are_flags(tmp_path: Path) -> None:
+    assert nczarr.diff(SOURCE, SOURCE, data=np.bool_(True)) == []
+    nczarr.convert(SOURCE, tmp_path / "a.nc", verify=np.bool_(False), overwrite=np.True_)
+
+
+@pytest.mark.parametrize(
+    ("find", "name", "message"),
+    [
+        (lambda found: found, "tm2", "no variable or group 'tm2'; did you mean `/t2m`?"),
+        (lambda found: found.variables, "tm2", "no variable 'tm2'; did you mean `t2m`?"),
+        (lambda found: found.dimensions, "tim", "no dimension 'tim'; did you mean `time`?"),
+        (lambda found: found.groups, "inn", "no group 'inn'; did you mean `inner`?"),
+        (lambda found: found.attributes, "titel", "no attribute 'titel'; did you mean `title`?"),
+        (lambda found: found["t2m"].attributes, "unit", "no attribute 'unit'; did you mean `units`?"),
+        (lambda found: found["inner"].attributes, "zzz", "no attribute 'zzz'"),
+        (lambda found: found.dimensions, 5, "no dimension 5"),
+    ],
+)
+def test_an_unknown_name_of_a_mapping_names_the_closest(find: Callable[..., Any], name: Any, message: str) -> None:
+    text = """netcdf d { dimensions: time = 1 ; variables: int t2m(time) ; t2m:units = "K" ; :title = "a" ;
+group: inner { :a = 1 ; } }"""
+    members = find(nczarr.from_cdl(text))
+    for one in (members, pickle.loads(pickle.dumps(members)), copy.copy(members)):
+        with pytest.raises(KeyError) as refused:
+            one[name]
+        assert refused.value.args == (message,)
+        assert name not in one
+        assert one.get(name, 3) == 3
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ import pytest
 
 import nczarr
 from nczarr.names import plugin_index
-from nczarr.pipeline.check import find_comparison
+from nczarr.registry import load_addition
 
 AGGREGATION = (
     "netcdf all { dimensions: t = 2; f = 2; one = 1;\n"
@@ -32,5 +32,5 @@ def test_aggregation_variables_are_kept_as_stored_without_a_plugin(
 
 
 def test_a_comparison_that_no_plugin_makes_is_named() -> None:
-    with pytest.raises(ValueError, match="no plugin of this installation makes the comparison `merge`"):
-        find_comparison("merge")
+    with pytest.raises(ValueError, match="no plugin of this installation has the comparison `merge`"):
+        load_addition("comparison", "merge")

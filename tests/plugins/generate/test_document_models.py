@@ -117,7 +117,9 @@ def test_documents_of_every_writer_conform(
         validator.validate(documents)
         version = "3" if "zarr.json" in documents else "2"
         model = models[version]["Station" if text == STATION else "Hostile"]
-        checked = model.model_validate(models[version]["read_node"](store))
+        read_node = models[version]["read_node"]
+        assert read_node(str(store)) == read_node(store)
+        checked = model.model_validate(read_node(store))
         assert checked.model_dump(by_alias=True)["zarr_format"] == int(version)
         if text == STATION:
             model.model_validate(nest(documents))

@@ -149,7 +149,7 @@ def test_the_mean_of_long_integers_stays_in_their_type() -> None:
 def test_unsigned_numbers_in_a_signed_type() -> None:
     values = np.array([[-1, 1], [-1, 3]], "i1")  # 255, 1, 255, 3
     found = {
-        method: reduce_levels(values, Reduction(method, (2, 2), "|i1", unsigned=True), 1)[0].view("u1").item()
+        method: reduce_levels(values, Reduction(method, (2, 2), "|i1", sign="u"), 1)[0].view("u1").item()
         for method in ("mean", "min", "max", "mode")
     }
     assert found == {"mean": 128, "min": 1, "max": 255, "mode": 255}

@@ -14,10 +14,12 @@ from tests.conftest import run_command
 RANGES = """netcdf ranges { dimensions: y = 4 ; x = 4 ; variables:
   byte low(y, x) ; low:valid_range = 0b, 10b ;
   byte unsigned(y, x) ; unsigned:_Unsigned = "true" ; unsigned:valid_max = -56b ;
+  ubyte signed(y, x) ; signed:_Unsigned = "false" ; signed:valid_max = 100UB ;
   short packed(y, x) ; packed:valid_min = 0s ; packed:scale_factor = 2. ;
   float measured(y, x) ; measured:valid_range = 0.f, 1.f ; measured:_FillValue = -9.f ;
 data:
   low = 99, 99, 1, 2, 99, 99, 3, 99, 5, 5, 6, 6, 5, 7, 6, 6 ;
+  signed = 101, 101, 255, 1, 101, 101, 255, 101, 1, 1, 0, 0, 255, 255, 0, 0 ;
   unsigned = -1, -1, -56, -57, -1, -1, -56, -1, 1, 2, 3, 4, 5, 6, 7, 8 ;
   packed = -1, -1, 1, 2, -1, -1, -1, 3, 4, 4, 4, 4, 4, 4, 4, 4 ;
   measured = 2, 2, 0.5, 7, 2, 2, 7, 1, 0, 0, 0, 0, 0, 0, 0, NaN ; }"""
@@ -29,6 +31,7 @@ def test_values_beyond_the_valid_ones_are_missing(tmp_path: Path) -> None:
     level = nczarr.open(tmp_path / "p.zarr/1")
     assert level["low"][:].tolist() == [[-1, 2], [6, 6]]  # 5.5 to even
     assert level["unsigned"][:].tolist() == [[-55, -56], [4, 6]]
+    assert level["signed"][:].tolist() == [[101, 0], [0, 0]]
     assert level["packed"][0].tolist()[1] == 2
     assert level["measured"][:].tolist() == [[-9, 0.75], [0, 0]]
 

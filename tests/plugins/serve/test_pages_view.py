@@ -42,6 +42,7 @@ variables:
     packed:scale_factor = 0.5 ; packed:add_offset = 10. ; packed:_FillValue = -99s ;
     packed:missing_value = -98s ; packed:valid_range = -50s, 100s ; packed:units = "K" ;
   byte small(x) ; small:_Unsigned = "true" ; small:_FillValue = -1b ; small:valid_max = -3b ;
+  ubyte signed(x) ; signed:_Unsigned = "false" ; signed:_FillValue = 255UB ; signed:valid_max = 100UB ;
   int plain(x) ;
   float holes(x) ;
   string words(n) ;
@@ -54,6 +55,7 @@ data:
   x = 40, 30, 20, 10 ;
   packed = 1, 2, 3, 4, 5, 6, 7, 8, 0, -99, -98, -51, 101, 100, -50, 0, 9, 9, 9, 9, 9, 9, 9, 9 ;
   small = 1, -1, -2, -3 ;
+  signed = 1, 255, 254, 101 ;
   plain = 1, _, 3, 4 ;
   holes = 1, NaN, Infinity, -2 ;
   words = "a", "=1+1", "<script>", "", _ ;
@@ -87,6 +89,7 @@ def test_values_are_unpacked_and_missing_ones_left_out(looked: Served) -> None:
     assert told["x"]["values"] == [40, 30, 20, 10]
     assert (told["x_backward"], told["y_backward"]) == (True, False)
     assert seen(looked, "var=small")["values"] == [1, None, None, 253]
+    assert seen(looked, "var=signed")["values"] == [1, None, -2, None]
     assert seen(looked, "var=plain")["values"] == [1, None, 3, 4]
     holes = seen(looked, "var=holes")
     assert holes["values"] == [1, None, None, -2]

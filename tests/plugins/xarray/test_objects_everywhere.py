@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -59,3 +60,55 @@ def test_others_are_refused(wrong: object, tmp_path: Path) -> None:
     with pytest.raises(TypeError, match="a dataset is opened from"):
         nczarr.convert(wrong, tmp_path / "a.nc")
     assert list(tmp_path.iterdir()) == []
+
+
+class Quantity:
+    """An array with units as pint has it, which `__array__` and dask would omit."""
+
+    def __init__(self, magnitude: Any) -> None:
+        self.magnitude, self.shape, self.dtype, self.ndim = magnitude, magnitude.shape, magnitude.dtype, magnitude.ndim
+
+    def __array__(self, *_: object, **__: object) -> Any:
+        return np.asarray(self.magnitude)
+
+    def __dask_graph__(self) -> Any:
+        return None
+
+    def __array_function__(self, *_: object) -> Any:
+        return NotImplemented
+
+    __array_ufunc__ = __array_function__
+
+    def __getitem__(self, key: Any) -> Quantity:
+        return Quantity(self.magnitude[key])
+
+
+Quantity.__module__ = "pint"
+
+
+def wrap_directly(data: Any) -> Any:
+    return Quantity(data)
+
+
+def wrap_in_dask(data: Any) -> Any:
+    array = pytest.importorskip("dask.array").from_array(data)
+    array._meta = Quantity(data[:0])
+    return array
+
+
+@pytest.mark.parametrize("wrap", [wrap_directly, wrap_in_dask])
+def test_arrays_with_units_of_pint_are_refused(wrap: Any, tmp_path: Path) -> None:
+    found = xarray.Dataset({"a": ("x", wrap(np.arange(3.0)))})
+    builder = nczarr.DatasetBuilder()
+    builder.dimension("x", 3)
+    builder.variable("a", "double", dimensions=["x"])
+    for call in (
+        lambda: nczarr.write(found, tmp_path / "a.nc"),
+        lambda: nczarr.digest(found),
+        lambda: builder.finish({"a": wrap(np.arange(3.0))}),
+        lambda: builder.finish({"a": found["a"]}),
+    ):
+        with pytest.raises(nczarr.CompileError, match=r"has units of pint beside its values") as refused:
+            call()
+        assert "`.pint.dequantify()`" in refused.value.diagnostics[0].helps[0]
+    assert not (tmp_path / "a.nc").exists()

@@ -15,6 +15,9 @@ import numpy as np
 _UNSAFE = re.compile(r"[^A-Za-z0-9_\-+]")
 _TOO_LARGE = 1 << 53
 
+STORED = ("_FillValue", "missing_value", "valid_min", "valid_max", "valid_range", "flag_values", "flag_masks")
+"""Attributes with stored values."""
+
 
 def differences(local: Any, remote: Any, protocol: str) -> list[str]:
     """Everything of a dataset that its remote form does not have as the rules say."""
@@ -43,6 +46,12 @@ def _raw(variable: Any, *index: Any) -> np.ndarray[Any, Any]:
     variable.set_auto_maskandscale(False)
     variable.set_auto_chartostring(False)
     return np.asarray(variable[index or ...])
+
+
+def _as_meant(variable: Any, values: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    """Integers with the sign that `_Unsigned` says."""
+    kind = {"true": "u", "false": "i"}.get(str(getattr(variable, "_Unsigned", "")).lower())
+    return values.view(f"{kind}{values.dtype.itemsize}") if kind and values.dtype.kind in "iu" else values
 
 
 def _texts(chars: np.ndarray[Any, Any]) -> list[bytes]:
@@ -136,7 +145,7 @@ class _Dap2(_Rules):
         yield from self.attributes(variable, found, name, self.name)
         if variable.dtype in (np.dtype("i8"), np.dtype("u8")) and self.beyond(variable):
             return
-        values, there = _raw(variable), _raw(found)
+        values, there = _as_meant(variable, _raw(variable)), _raw(found)
         if variable.dtype is str:
             if _strings(values) != _texts(there):
                 yield f"{name}: other texts"
@@ -151,21 +160,25 @@ class _Dap2(_Rules):
                 yield f"{name}: other bytes"
         elif not self.number(values, there):
             yield f"{name}: other values"
-        elif found.dtype != self.type(variable.dtype):
+        elif found.dtype != self.type(values.dtype):
             yield f"{name}: {variable.dtype} is {found.dtype}"
 
     def beyond(self, variable: Any) -> bool:
         """Whether integers are no doubles: a request for them is refused."""
         return bool((np.abs(_raw(variable).astype(object)) > _TOO_LARGE).any())
 
+    def attribute(self, name: str, value: np.ndarray[Any, Any], found: np.ndarray[Any, Any]) -> bool:
+        """Whether numbers are equal, those of stored values but for their sign, which `_Unsigned` may change."""
+        if name in STORED and value.dtype.kind in "iu" and found.dtype.kind in "iu":
+            found = found.astype(value.dtype)
+        return self.number(value, found)
+
     def type(self, dtype: np.dtype[Any]) -> np.dtype[Any]:
         """The type of numbers there."""
         plain = dtype.newbyteorder("=")
         if plain.kind in "iu" and plain.itemsize == 8:
             return np.dtype("f8")
-        return {np.dtype("i1"): np.dtype("i2"), np.dtype("u2"): np.dtype("i2"), np.dtype("u4"): np.dtype("i4")}.get(
-            plain, plain
-        )
+        return np.dtype({"i1": "i2", "u1": "i1", "u2": "i2", "u4": "i4"}.get(plain.str[1:], plain))
 
 
 class _Dap4(_Rules):

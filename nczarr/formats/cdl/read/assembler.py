@@ -16,7 +16,7 @@ from nczarr.ast import Attribute, Constant, Dimension, Kind
 from nczarr.diagnostics.report import NOWHERE, Fix, Label, Report, Source, Span, did_you_mean
 from nczarr.formats.cdl.read.patterns import PRIMITIVES
 from nczarr.formats.cdl.read.scope import GroupScope, VariableDraft
-from nczarr.formats.cdl.spelling import GLOBAL, SPECIAL, Words
+from nczarr.formats.cdl.spelling import GLOBAL, SPECIAL, Words, attribute_owner, identifier
 from nczarr.formats.cdl.values.literal_values import Converter, plain_numbers
 from nczarr.formats.cdl.values.literals import ListReader, Literal
 from nczarr.syntax.tokens import Token
@@ -177,7 +177,8 @@ class Assembler:
             self.report.error("empty-attribute", message, end, helps=["give a value"])
             return None
         if declared is None:
-            return self.convert.type_untyped(literals)
+            owner = "" if variable is None else attribute_owner(variable.name)
+            return self.convert.type_untyped(literals, f"{owner}:{identifier(name)}")
         what = f"{_article(declared)} attribute"
         return self.convert.atomic(literals, declared, what)
 

@@ -244,8 +244,8 @@ class Converter:
         values = [number for number in numbers if number is not None]
         return Constant(type=type_name, count=len(values), data=pack(type_name, values))
 
-    def type_untyped(self, literals: Sequence[Literal]) -> Constant | None:
-        """Return the values of an untyped attribute: texts as char, numbers in their common type."""
+    def type_untyped(self, literals: Sequence[Literal], attribute: str) -> Constant | None:
+        """Return the values of an untyped attribute, as it is spelled: texts as char, numbers in their common type."""
         kinds = {literal.kind for literal in literals}
         first = literals[0]
         if kinds == {"string"}:
@@ -259,8 +259,11 @@ class Converter:
                 return None
             if literal.kind in ("list", "nil", "hex"):
                 what = {"list": "values in braces need", "nil": "NIL needs", "hex": "hexadecimal constants need"}
-                message = f"{what[literal.kind]} an attribute with a type"
-                self.error("untyped-attribute", message, literal, "write the type first, as in `string :a = NIL ;`")
+                fitting = (name for name in INTEGERS[4:] if int(literal.value, 16) <= ATOMIC[name].high)
+                typed = {"list": "list_t", "nil": "string"}.get(literal.kind) or next(fitting, "opaque_t")
+                shown = bytes(self.source.data[literal.start : literal.end])[:40].decode(errors="replace")
+                remedy = f"write the type first, as in `{typed} {attribute} = {shown} ;`"
+                self.error("untyped-attribute", f"{what[literal.kind]} an attribute with a type", literal, remedy)
                 return None
             if (literal.kind == "string") != (first.kind == "string"):
                 self.error("mixed-types", "text and numbers are mixed in one attribute", literal)
@@ -279,7 +282,7 @@ class Converter:
         if min(values) < 0:  # beside a negative number, a plain one is unsigned no longer
             types = {self._choose_integer(literal) for literal in literals}
         width = max(ATOMIC[name].size for name in types)
-        for candidate in ("byte", "ubyte", "short", "ushort", "int", "uint", "int64", "uint64"):
+        for candidate in INTEGERS:
             atomic = ATOMIC[candidate]
             if "uint64" in types and candidate != "uint64":
                 continue  # nothing signed is as wide as an uint64 constant
@@ -287,9 +290,8 @@ class Converter:
                 return candidate
         lowest = literals[values.index(min(values))]
         highest = max(values)
-        self.error(
-            "value-range", f"no integer type holds both {highest} and {min(values)}", lowest, "write the type first"
-        )
+        text = f"no integer type holds both {highest} and {min(values)}"
+        self.error("value-range", text, lowest, "write the type first")
         return None
 
     def _choose_integer(self, literal: Literal) -> str:

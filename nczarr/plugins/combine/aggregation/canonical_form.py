@@ -110,7 +110,7 @@ def _is_same(stored: CanonicalForm, form: CanonicalForm) -> bool:
     one, other = stored.physical, form.physical
     return (
         stored.type == form.type
-        and (one.scale, one.offset, one.unsigned) == (None, None, other.unsigned)
+        and (one.scale, one.offset, one.sign) == (None, None, other.sign)
         and one.units in ("", other.units)
         and (one.times is None or stored.calendar == form.calendar)
         and set(one.missing) <= set(other.missing)

@@ -22,7 +22,7 @@ class NumberPacking(NamedTuple):
     element: str
     """Type of the array, little-endian."""
     dtype: str
-    """Type of the numbers: that of the array, or its unsigned counterpart."""
+    """Type of the numbers: that of the array, or its counterpart of the other sign."""
     scale: float = 1.0
     """Attribute `scale_factor`."""
     offset: float = 0.0

@@ -46,9 +46,9 @@ class VariablePacking(NamedTuple):
     def numbers(self) -> NumberPacking:
         """The form in which the numbers are computed."""
         values = {attribute.name: attribute.value for attribute in (*self.attributes, *self.limits)}
-        element = dtype = str(descr(self.type, {}))
-        if _text_of(values.get("_Unsigned")) == "true":
-            dtype = dtype.replace("i", "u")
+        element = str(descr(self.type, {}))
+        kinds = {"true": "iu", "false": "ui"}.get(_text_of(values.get("_Unsigned")), "ii")
+        dtype = element.replace(*kinds)
 
         def convert(name: str) -> list[int | float]:
             """Return the values of an attribute that stored numbers may have, as numbers."""
@@ -113,7 +113,7 @@ def numbers_of(constant: Constant | None) -> tuple[int | float, ...]:
 
 
 def _convert(number: int | float, element: str, dtype: str) -> int | float | None:
-    """Return a number as a stored one, unsigned if `dtype` is; None if no stored number is equal to it."""
+    """Return a number as a stored one, of the sign of `dtype`; None if no stored number is equal to it."""
     kind = np.dtype(dtype)
     if kind.kind == "f":
         with np.errstate(over="ignore"):
@@ -121,7 +121,7 @@ def _convert(number: int | float, element: str, dtype: str) -> int | float | Non
     limits = (np.iinfo(element), np.iinfo(dtype))
     if number != number or number % 1 or not any(one.min <= number <= one.max for one in limits):
         return None
-    return int(number) % (int(limits[1].max) + 1) if kind.kind == "u" else int(number)
+    return int(np.asarray(int(number)).astype(kind))
 
 
 def packing_of(variable: Variable, fill: Constant | None) -> VariablePacking:

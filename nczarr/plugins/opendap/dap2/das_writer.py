@@ -4,6 +4,7 @@ NC_GLOBAL {…}                      attributes of the root group; `_nczarr_left
 g { String title "…"; }            attributes of groups
 v { … String DODS.dimName "n"; }   attributes of variables; dimension of chars that a text replaces
 g_v { String _nczarr_names "/g/v"; }   what identifiers do not tell
+b { String _nczarr_type "byte"; }      type that DAP2 does not tell, and attributes of this type
 DODS_EXTRA {…}                     the unlimited dimension
 """
 
@@ -17,6 +18,7 @@ from nczarr.ast.types import OpaqueType, VlenType
 from nczarr.plugins.opendap.common.words import EXACT, LEFT_OUT, UNSIGNED, WIDE, WORDS
 from nczarr.plugins.opendap.dap2.declarations import DdsNode, Mapping
 from nczarr.plugins.opendap.dap2.identifiers import NAMES, decode_name, quote, wire_name
+from nczarr.plugins.opendap.dap2.signs import OTHER_SIGN, STORED, TYPE, find_stored_type, recast
 from nczarr.plugins.opendap.dap2.values import sources_of, text_slabs
 
 STEP = "    "
@@ -67,7 +69,7 @@ class _DasWriter:
         lines = list(self._attributes(group.attributes, path))
         if lines:
             name = self.mapped.identifiers[path]
-            lines += _names(() if self.mapped.identifiers.tells(path) else (path,))
+            lines += _list_texts(NAMES, () if self.mapped.identifiers.tells(path) else (path,))
             yield from _container(name, lines)
 
     def _write_variable(self, name: str) -> Iterator[str]:
@@ -75,11 +77,24 @@ class _DasWriter:
         node = self.mapped.nodes[name]
         leaf = node.members[0] if node.kind == "grid" else node
         variable = self.checked.variables[leaf.fqn]
-        lines = list(self._attributes(variable.attributes, leaf.fqn))
+        attributes, told = self._recast(leaf, variable)
+        lines = [*self._attributes(attributes, leaf.fqn), *_list_texts(TYPE, told)]
         if leaf.kind == "element":
             lines += self._hints(leaf, variable)
-        lines += _names(self.mapped.identifiers.fqns(leaf.fqn))
+        lines += _list_texts(NAMES, self.mapped.identifiers.fqns(leaf.fqn))
         yield from _container(name, lines)
+
+    def _recast(self, leaf: DdsNode, variable: Variable) -> tuple[tuple[Attribute, ...], tuple[str, ...]]:
+        """Return the attributes of a variable in the type that is sent, and the texts that tell that of the dataset."""
+        stored = find_stored_type(self.checked, leaf.fqn)
+        if leaf.type != OTHER_SIGN.get(stored):
+            return variable.attributes, ()
+        alike = {each.name for each in variable.attributes if each.name in STORED and each.value.type == variable.type}
+        attributes = tuple(
+            each.with_value(recast(each.value, stored, leaf.type)) if each.name in alike else each
+            for each in variable.attributes
+        )
+        return attributes, (stored, *sorted(alike)) if stored not in WIDE else ()
 
     def _hints(self, leaf: DdsNode, variable: Variable) -> Iterator[str]:
         """Yield attributes that tell libnetcdf how to read a variable."""
@@ -111,8 +126,8 @@ class _DasWriter:
 
     def _attributes(self, attributes: tuple[Attribute, ...], owner: str) -> Iterator[str]:
         for attribute in attributes:
-            if attribute.name == NAMES:
-                self.left_out.append(f"{owner}@{NAMES}: the server has an attribute of this name")
+            if attribute.name in (NAMES, TYPE):
+                self.left_out.append(f"{owner}@{attribute.name}: the server has an attribute of this name")
                 continue
             name = wire_name((attribute.name,))
             if (read := decode_name(name)) != attribute.name:
@@ -159,9 +174,9 @@ def _container(name: str, lines: list[str]) -> Iterator[str]:
     yield "}"
 
 
-def _names(fqns: tuple[str, ...]) -> Iterator[str]:
-    if fqns:
-        yield f"String {NAMES} {', '.join(quote(fqn.encode('utf-8', 'surrogateescape')) for fqn in fqns)};"
+def _list_texts(name: str, texts: tuple[str, ...]) -> Iterator[str]:
+    if texts:
+        yield f"String {name} {', '.join(quote(text.encode('utf-8', 'surrogateescape')) for text in texts)};"
 
 
 def _number(value: int | float) -> str:

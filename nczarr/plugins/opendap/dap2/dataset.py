@@ -15,6 +15,7 @@ from nczarr.plugins.opendap.common.declarations import DmrScope, FaultError
 from nczarr.plugins.opendap.common.words import ATOMIC_OF_DAP2, number_bytes
 from nczarr.plugins.opendap.dap2.identifiers import NAMES
 from nczarr.plugins.opendap.dap2.parser import DasEntry, Dds, Declaration, TextFaultError, parse_das, parse_dds
+from nczarr.plugins.opendap.dap2.signs import read_texts
 from nczarr.plugins.opendap.dap2.tree import FILL, TEXT_LENGTH, Declared, Tree, TreeVariable, slots_of
 from nczarr.stores import local_paths
 
@@ -77,6 +78,7 @@ def build_dataset(tree: Tree, das: Source | None, report: Report) -> Dataset | N
             text = f"the attributes are invalid, and left out: {fault}"
             report.warning("foreign-member", text, Span(das, fault.start, fault.end))
     tree.restore_chars()
+    tree.restore_integers()
     unlimited = restore_names(tree, attributes.unlimited)
     dimensions, variables = tree.nodes(unlimited)
     return Dataset(
@@ -309,11 +311,10 @@ def _flat_names(variable: TreeVariable) -> list[str | None] | None:
     attribute = variable.attributes.get(NAMES)
     if attribute is None:
         return None
-    data = attribute.value.data
-    texts = [text or b"" for text in data] if isinstance(data, tuple) else [data]
-    if len(texts) != 1 + len(variable.dimensions) or not all(isinstance(text, bytes) for text in texts):
+    texts = read_texts(attribute)
+    if len(texts) != 1 + len(variable.dimensions):
         return None
-    flat_names = [_flatten_path(text.decode("utf-8", "surrogateescape")) for text in texts if isinstance(text, bytes)]
+    flat_names = [_flatten_path(text) for text in texts]
     return None if None in flat_names else [name or None for name in flat_names]
 
 

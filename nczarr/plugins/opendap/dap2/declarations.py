@@ -3,7 +3,7 @@
     number             array of its element type         opaque     array of Byte with one more dimension
     char               String over the last dimension    compound   Structure
     string             String                            enum       its integers
-    vlen               left out
+    vlen               left out                          integer    of the sign that `_Unsigned` says
 
 A variable whose dimensions all have coordinate variables is a Grid. Groups are flattened: `/g/v` is `g_v`. Expressions
 are projections with hyperslabs; datasets have no sequences, so no selections.
@@ -22,6 +22,7 @@ from nczarr.ast.types import Field
 from nczarr.plugins.opendap.common.constraints import MOST_CLAUSES, ConstraintError, missing
 from nczarr.plugins.opendap.common.words import WIDE, WORDS, TypeWords
 from nczarr.plugins.opendap.dap2.identifiers import Identifiers, wire_name
+from nczarr.plugins.opendap.dap2.signs import find_meant_type
 from nczarr.semantics.checked import Checked
 
 TEXT_SIZE = 64
@@ -49,7 +50,7 @@ class DdsNode(NamedTuple):
     fqn: str
     """FQN of the variable that has the values; of a grid, that of its array."""
     type: str
-    """Type of the values in the model."""
+    """Type of the values in the model; of integers that of the numbers that `_Unsigned` means."""
     axes: tuple[NodeAxis, ...] = ()
     """Dimensions, without those of a record around it."""
     members: tuple[DdsNode, ...] = ()
@@ -131,7 +132,8 @@ def _make_variable_node(checked: Checked, identifiers: Identifiers, fqn: str, va
     named = identifiers.axes(variable, shape)
     lengths = _lengths(checked, variable.type, shape)
     axes = tuple(NodeAxis(name, range(length)) for name, length in zip(named, lengths, strict=True))
-    return _convert_node(checked, DdsNode(identifiers[fqn], "element", fqn, variable.type, axes))
+    node = _convert_node(checked, DdsNode(identifiers[fqn], "element", fqn, variable.type, axes))
+    return node._replace(type=find_meant_type(node.type, variable.attributes))
 
 
 def _convert_node(checked: Checked, node: DdsNode) -> DdsNode:

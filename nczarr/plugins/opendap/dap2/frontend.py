@@ -35,6 +35,7 @@ from nczarr.plugins.opendap.common.columns import (
 from nczarr.plugins.opendap.common.words import FULL, NARROW, xdr_padding
 from nczarr.plugins.opendap.dap2.dataset import build_dataset, chars_of, read_declarations, refuse_error, values_at
 from nczarr.plugins.opendap.dap2.parser import Declaration, TextFaultError, parse_dds
+from nczarr.plugins.opendap.dap2.signs import RecastIntegers
 from nczarr.plugins.opendap.dap2.tree import DataSlot, Declared, Tree, TreeVariable
 from nczarr.plugins.opendap.dap2.xdr import Xdr, narrow
 from nczarr.semantics.checked import Unchecked
@@ -132,7 +133,13 @@ def _assemble(
     described = build_dataset(tree, das, report)
     if described is None:
         return None
-    return Unchecked(described, parts={names.join("/", each.name): parts(each) for each in tree.variables.values()})
+    restored = {names.join("/", each.name): _restore_integers(each, parts(each)) for each in tree.variables.values()}
+    return Unchecked(described, parts=restored)
+
+
+def _restore_integers(variable: TreeVariable, parts: Parts) -> Parts:
+    """Return the parts of a variable in the type of its integers."""
+    return parts if variable.integer is None else {"": RecastIntegers(parts[""], variable.integer)}
 
 
 def _arrays(wire: Xdr, slot: DataSlot, file: FileBytes) -> Parts:

@@ -19,6 +19,7 @@ from nczarr.plugins.opendap.common.declarations import DmrScope, declare
 from nczarr.plugins.opendap.common.words import ATOMIC_OF_DAP2
 from nczarr.plugins.opendap.dap2.identifiers import decode_name
 from nczarr.plugins.opendap.dap2.parser import Dds, Declaration, Dim, TextFaultError
+from nczarr.plugins.opendap.dap2.signs import RESTORED, TYPE, read_texts, recast
 
 MOST_DIMENSIONS = 1024
 
@@ -84,10 +85,13 @@ class TreeVariable:
     chars: int | None = None
     """Length of the last dimension of chars, whose texts are sent; 0: single chars; None for other types."""
 
+    integer: str | None = None
+    """Type of its integers, if another one is sent."""
+
     @property
     def type(self) -> str:
         """Type of the variable."""
-        return self.slot.type if self.chars is None else "char"
+        return self.integer or (self.slot.type if self.chars is None else "char")
 
 
 def _fault(declared: Declaration, text: str) -> TextFaultError:
@@ -251,6 +255,20 @@ class Tree:
                 (text,) = fill.value.data
                 assert isinstance(text, bytes)
                 variable.attributes[FILL] = fill.model_copy(update={"value": Constant.text(text)})
+
+    def restore_integers(self) -> None:
+        """Give variables the type that an attribute tells, and the attributes that it names."""
+        for variable in self.variables.values():
+            texts = read_texts(variable.attributes[TYPE]) if TYPE in variable.attributes else []
+            if not texts or RESTORED.get(texts[0]) != variable.slot.type:
+                continue
+            del variable.attributes[TYPE]
+            variable.integer = texts[0]
+            for name in texts[1:]:
+                found = variable.attributes.get(name)
+                if found is not None and found.value.type == variable.slot.type:
+                    value = recast(found.value, variable.slot.type, texts[0])
+                    variable.attributes[name] = found.with_value(value)
 
     def dimension(self, name: str, size: int) -> str:
         """Return the FQN of a dimension of this length; other lengths of one name get a number behind it."""

@@ -22,6 +22,7 @@ from nczarr.plugins.common.selected_parts import select_parts
 from nczarr.plugins.opendap.common.words import EXACT, WIDE, xdr_padding
 from nczarr.plugins.opendap.dap2.declarations import DdsNode, Mapping, dds
 from nczarr.plugins.opendap.dap2.identifiers import quote
+from nczarr.plugins.opendap.dap2.signs import OTHER_SIGN, RecastIntegers, find_stored_type
 from nczarr.semantics.checked import Checked
 
 PIECE = 4 << 20
@@ -63,7 +64,9 @@ def sources_of(checked: Checked, node: DdsNode) -> Parts:
     """Return arrays with exactly the requested cells of a variable."""
     shape = checked.shapes[node.fqn]
     ranges = tuple(axis.indices for axis in node.axes)[: len(shape)]
-    return select_parts(checked, node.fqn, (*ranges, *map(range, shape[len(ranges) :])))
+    parts = select_parts(checked, node.fqn, (*ranges, *map(range, shape[len(ranges) :])))
+    is_recast = node.type == OTHER_SIGN.get(find_stored_type(checked, node.fqn))
+    return {"": RecastIntegers(parts[""], node.type)} if is_recast else parts
 
 
 def _write_array(leaf: DdsNode, source: ArraySource) -> Iterator[bytes]:

@@ -5,7 +5,7 @@ Missing items become masked, or None among texts.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NoReturn
 
 from nczarr.api.builder.foreign_arrays import DATES, ArrayData
 from nczarr.api.builder.pieces import UnsuitedValueError
@@ -22,6 +22,8 @@ def convert_array(data: Any) -> ArrayData | Any:
 
     if type(data).__module__.partition(".")[0] == "xarray":
         data = getattr(data, "data", data)  # a dataset has none
+        if type(getattr(data, "_meta", data)).__module__.partition(".")[0] == "pint":
+            refuse_quantity(data)
         if isinstance(data, np.ndarray) and data.dtype.kind in "OT":
             texts = find_texts(data)
             return data if texts is None else ArrayData(texts)
@@ -43,6 +45,13 @@ def convert_array(data: Any) -> ArrayData | Any:
     if filled.size and set(map(type, filled.reshape(-1))) <= {int, float}:
         filled = np.array(filled.tolist())
     return ArrayData(filled, None if has_texts or not missing.any() else missing)
+
+
+def refuse_quantity(data: Any) -> NoReturn:
+    """Raise UnsuitedValueError for an array with units of pint, which `__array__` and dask omit."""
+    text = f"`{type(data).__name__}` has units of pint beside its values"
+    remedy = "`.pint.dequantify()` makes attributes of the units of a dataset; `.magnitude` has the values of an array"
+    raise UnsuitedValueError("type-mismatch", text, remedy)
 
 
 def convert_arrow(data: Any) -> Any:

@@ -354,12 +354,17 @@ def test_sources_of_another_type_are_converted() -> None:
     assert made.dataset.variables[2].type == "float"
 
 
-def test_unsigned_numbers_are_those_that_they_mean() -> None:
-    odd = source([3], type="byte", attributes='v:_Unsigned = "true" ;').to_cdl().replace("31, 32", "-1, 7")
+@pytest.mark.parametrize(
+    ("kind", "sign", "stored", "meant"), [("byte", "true", "-1, 7", [255, 7]), ("ubyte", "false", "255, 7", [-1, 7])]
+)
+def test_numbers_of_another_sign_are_those_that_they_mean(kind: str, sign: str, stored: str, meant: list[int]) -> None:
+    fill = "200UB" if kind == "ubyte" else "-56b"
+    odd = source([3], type=kind, attributes=f'v:_Unsigned = "{sign}" ; v:_FillValue = {fill} ;').to_cdl()
+    odd = odd.replace("31, 32", stored)
     made = combined(
         source([1], type="short"), source([2], type="short"), nczarr.from_cdl(odd), along=("t",), repack=True
     )
-    assert made["v"][2].tolist() == [255, 7]
+    assert made["v"][2].tolist() == meant
 
 
 def test_integers_beyond_floats_are_not_changed_silently() -> None:

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import html
 import re
-import ssl
 import subprocess
 import warnings
 from collections.abc import Callable, Iterator
@@ -25,7 +24,7 @@ from tests.support.peers import exactness
 from tests.support.peers.dap_rules import differences
 from tests.support.serving import Served, serving
 
-pytestmark = pytest.mark.peer
+pytestmark = [pytest.mark.peer, pytest.mark.usefixtures("plain_http")]
 
 GRIDS = """netcdf t {
 dimensions: x = 2 ; n = 3 ;
@@ -37,9 +36,12 @@ data: x = 1, 2 ; y = 3, 4 ; plain = 5, 6, 7 ; z = 8, 9 ;
 RECORDS = """netcdf t {
 dimensions: time = UNLIMITED ; run = UNLIMITED ; x = 2 ;
 variables: double time(time) ; float late(x, time) ; float early(run, x) ; byte b(x) ; string s(x) ; char c(x, time) ;
+byte plus(x) ; plus:_Unsigned = "true" ; plus:_FillValue = -1b ;
+ubyte sign(x) ; sign:_Unsigned = "false" ; ubyte no(x) ;
 late:_FillValue = -9999.f ; early:units = "a \\\\ b & c" ; b:flags = 1b, -1b ; s:list = "one", "two" ;
 :history = "first line\\nsecond \\"line\\"" ;
 data: time = 1, 2 ; late = {1, 2}, {3, 4} ; early = 5, 6 ; b = -1, 1 ; s = "", "täglich" ; c = {"ab"}, {"c"} ;
+plus = -56, 5 ; sign = 200, 5 ; no = 200, 5 ;
 }
 """
 
@@ -112,17 +114,6 @@ def served(folder: Path, peer: Callable[[str], ModuleType]) -> Iterator[Served]:
     peer("uvicorn")
     with serving(folder) as found:
         yield found
-
-
-@pytest.fixture(autouse=True)
-def plain_http(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Refuse https at once: pydap asks every URL by https first, six times with pauses."""
-
-    def refuse(*_: object) -> None:
-        raise ssl.SSLError("the server has no https")
-
-    monkeypatch.setattr("urllib3.connection.HTTPSConnection.connect", refuse)
-    monkeypatch.setattr("urllib3.util.retry.Retry.sleep", lambda *_: None)
 
 
 def address(served: Served, protocol: str, place: str) -> str:

@@ -6,6 +6,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+import nczarr
 from nczarr.ast import ATOMIC, Constant
 from nczarr.diagnostics.report import Report, Source
 from nczarr.formats.cdl.values.literal_values import Converter, plain_numbers
@@ -19,7 +20,9 @@ def exact(text: bytes, declared: str | None = None) -> tuple[Constant | None, li
     convert = Converter(source, report)
     constant = None
     if literals:
-        constant = convert.type_untyped(literals) if declared is None else convert.atomic(literals, declared, "it")
+        constant = (
+            convert.type_untyped(literals, ":a") if declared is None else convert.atomic(literals, declared, "it")
+        )
     return constant, [found.code for found in report.list_sorted()]
 
 
@@ -66,3 +69,22 @@ def test_common_values_are_plain(text: str, type_name: str) -> None:
 )
 def test_what_needs_thought_is_left_alone(text: str) -> None:
     assert plain_numbers(text.encode()) is None
+
+
+@pytest.mark.parametrize(
+    ("line", "remedy"),
+    [
+        ("v:l = 0x7fffffff ;", "int v:l = 0x7fffffff ;"),
+        ("v:l = 0xffffffff ;", "uint v:l = 0xffffffff ;"),
+        (":l = 0xffffffffff ;", "int64 :l = 0xffffffffff ;"),
+        (":l = NIL ;", "string :l = NIL ;"),
+        ("v:a\\ b = {1} ;", "list_t v:a\\ b = {1} ;"),
+    ],
+)
+def test_an_attribute_without_a_type_is_shown_with_one(line: str, remedy: str) -> None:
+    """What is shown is right."""
+    text = "netcdf t {{ types: int(*) list_t ; variables: int v ; {} }}"
+    with pytest.raises(nczarr.CompileError) as refused:
+        nczarr.from_cdl(text.format(line))
+    assert [each.helps for each in refused.value.diagnostics] == [(f"write the type first, as in `{remedy}`",)]
+    nczarr.from_cdl(text.format(remedy))
