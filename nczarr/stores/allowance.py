@@ -4,7 +4,6 @@ Every array that is made passes `check_memory` (`arrays/lazy_numpy.py`): systems
 promise more memory than they have, and end a process that uses it.
 """
 
-import errno
 import sys
 from contextlib import suppress
 
@@ -59,18 +58,12 @@ def _read_number(path: str) -> int:
         return int(file.read())
 
 
-def check_document(size: int, compressed: int, name: str, path: str) -> None:
-    """Raise OSError if an entry of an archive declares more bytes than its compressed ones can stand for."""
-    if size > FREE + EXPANSION * compressed:
-        raise OSError(errno.EFBIG, f"`{name}` would inflate from {compressed} to {size} bytes", path)
+def find_excess(size: int, compressed: int, decoded: int | None = None) -> str:
+    """Return why an entry of an archive with `size` declared bytes is not read; empty if these are likely.
 
-
-def check_chunk(size: int, decoded: int | None, compressed: int, name: str, path: str) -> None:
-    """Raise OSError if an entry declares more bytes than a chunk of so many decoded bytes can have.
-
-    `decoded`: None for texts of variable length, which are as long as their compressed bytes make likely.
+    `decoded`: bytes of its chunk; None for documents, and for texts of variable length.
     """
     if decoded is None:
-        check_document(size, compressed, name, path)
-    elif size > 2 * decoded + OVERHEAD:
-        raise OSError(errno.EFBIG, f"`{name}` would inflate to {size} bytes, and the chunk has {decoded}", path)
+        return f"would inflate from {compressed} to {size} bytes" if size > FREE + EXPANSION * compressed else ""
+    is_much = size > 2 * decoded + OVERHEAD
+    return f"would inflate to {size} bytes, and the chunk has {decoded}" if is_much else ""

@@ -82,10 +82,10 @@ HELD = 64 << 20
 
 
 class Store(Protocol):
-    """Bytes by key. Methods raise OSError if the medium fails, UnsafeKeyError for an invalid key.
+    """Bytes by key.
 
-    The defaults fit an existing local store: read-only, no network, nothing to
-    finish.
+    Methods raise OSError if the medium fails, CompileError for damage, UnsafeKeyError for an invalid key.
+    The defaults fit an existing local store: read-only, no network, nothing to finish.
     """
 
     path: str
@@ -131,7 +131,7 @@ class Store(Protocol):
         """Return the bytes of a key, or None."""
 
     def check_chunk(self, key: str, decoded: int | None) -> None:
-        """Raise OSError if a chunk declares more bytes than so many decoded ones can have; None: their texts tell."""
+        """Raise CompileError if a chunk declares more bytes than `decoded` ones can have; None: their texts tell."""
         return
 
     def part(self, key: str, offset: int, length: int) -> bytes | None:
@@ -195,15 +195,15 @@ class Store(Protocol):
         return None
 
     def confirm_absent(self, key: str) -> None:
-        """Raise OSError if a missing key may be there under a damaged name."""
+        """Raise CompileError if a missing key may be there under a damaged name."""
         return
 
     def confirm_missing(self, keys: Iterable[str], count: int) -> None:
-        """Confirm the absence of `count` keys, as far as that is worth its time. Raises OSError."""
+        """Confirm the absence of `count` keys, as far as that is worth its time. Raises OSError, CompileError."""
         return
 
     def confirm_name(self, key: str) -> None:
-        """Raise OSError if the name of an existing key is damaged."""
+        """Raise CompileError if the name of an existing key is damaged."""
         return
 
     def is_done(self, key: str) -> bool:
@@ -298,6 +298,20 @@ def folders_with(folders: Sequence[str], prefix: str) -> list[str]:
 def next_segments(keys: Iterable[str], prefix: str) -> list[str]:
     """Return the distinct segments after `prefix`, sorted; all keys begin with it."""
     return sorted({key[len(prefix) :].split("/", 1)[0] for key in keys if len(key) > len(prefix)})
+
+
+def index_segments(keys: Iterable[str]) -> dict[str, list[str]]:
+    """Return the next segments after each prefix that is empty or ends in a slash, sorted."""
+    below: dict[str, set[str]] = {}
+    for key in keys:
+        folder, slash = key, "/"
+        while slash:  # up to a folder that is known
+            folder, slash, name = folder.rpartition("/")
+            is_known = folder + slash in below
+            below.setdefault(folder + slash, set()).add(name)
+            if is_known:
+                break
+    return {prefix: sorted(names) for prefix, names in below.items()}
 
 
 def is_node(key: str) -> bool:

@@ -15,9 +15,10 @@ import zlib
 from collections.abc import Iterable, Iterator
 from contextlib import nullcontext, suppress
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, BinaryIO
+from typing import TYPE_CHECKING, Any, BinaryIO, NoReturn
 
-from nczarr.stores import allowance, local_paths, ranges, remote_file
+from nczarr.diagnostics.report import CompileError, Diagnostic, Label, Severity, Source, Span
+from nczarr.stores import allowance, base, local_paths, ranges, remote_file
 from nczarr.stores.base import ROOT_KEYS, Store, UnsafeKeyError, is_metadata, is_safe, safe_key, with_prefix
 from nczarr.stores.commitment import CommittedError
 from nczarr.stores.finish import delay_signals, partial, put_in_place, unfinished
@@ -105,14 +106,7 @@ class ZipStore(Store):
     @cached_property
     def _index(self) -> dict[str, list[str]]:
         """Next segments by prefix."""
-        names_by_prefix: dict[str, set[str]] = {"": set()}
-        for key in self.keys():
-            folder, slash, name = key.rpartition("/")
-            prefix = folder + slash
-            if prefix not in names_by_prefix:
-                _add_folder(prefix, names_by_prefix)
-            names_by_prefix[prefix].add(name)
-        return {prefix: sorted(names) for prefix, names in names_by_prefix.items()}
+        return base.index_segments(self.keys())
 
     @cached_property
     def _archive(self) -> ZipFile:
@@ -132,28 +126,35 @@ class ZipStore(Store):
         return True
 
     def get(self, key: str) -> bytes | None:
-        """Return the bytes of a key, or None. Raises OSError, UnsafeKeyError."""
+        """Return the bytes of a key, or None. Raises OSError, UnsafeKeyError, CompileError for a damaged entry."""
         info = self._archive.NameToInfo.get(self.folder + safe_key(key))
         if info is None:
             self.confirm_absent(key)
             return None
         if info.file_size > LARGEST_ENTRY:
-            raise OSError(errno.EFBIG, f"`{key}` has {info.file_size} bytes", self.path)
-        if is_metadata(key) or key.rpartition("/")[2].startswith("."):  # chunks are checked by `check_chunk`
-            allowance.check_document(info.file_size, info.compress_size, key, self.path)
+            self._refuse(key, f"has {info.file_size} bytes")
+        if _is_document(key) and (excess := allowance.find_excess(info.file_size, info.compress_size)):
+            self._refuse(key, excess)  # chunks are checked by `check_chunk`
         from zipfile import BadZipFile
 
         self._fetch([info])
         try:
             return self._archive.read(info)
         except (BadZipFile, NotImplementedError, RuntimeError, EOFError, ValueError, zlib.error) as error:
-            raise OSError(errno.EBADMSG, f"`{key}` is damaged: {error}", self.path) from None
+            self._refuse(key, f"is damaged: {error}")
+
+    def _refuse(self, key: str, reason: str) -> NoReturn:
+        """Raise CompileError for an entry that is not read."""
+        label = Label(Span(Source(self.path, b"", key=key), 0, 0), key=key)
+        code = "bad-metadata" if _is_document(key) else "unreadable-chunk"
+        raise CompileError([Diagnostic(code, Severity.ERROR, f"the entry {reason}", label)]) from None
 
     def check_chunk(self, key: str, decoded: int | None) -> None:
-        """Raise OSError if a compressed entry declares more bytes than a chunk can have."""
+        """Raise CompileError if a compressed entry declares more bytes than a chunk can have."""
         info = self._archive.NameToInfo.get(self.folder + safe_key(key))
-        if info is not None and info.compress_type:
-            allowance.check_chunk(info.file_size, decoded, info.compress_size, key, self.path)
+        sizes = (0, 0) if info is None or not info.compress_type else (info.file_size, info.compress_size)
+        if excess := allowance.find_excess(*sizes, decoded):
+            self._refuse(key, excess)
 
     def _fetch(self, infos: Iterable[ZipInfo]) -> None:
         """Fetch entries of a remote archive in advance, so that those in a row are one request. Raises OSError."""
@@ -170,8 +171,7 @@ class ZipStore(Store):
         """Return the entries of a remote archive, from few requests. Raises OSError, UnsafeKeyError."""
         expected = list(keys)
         self.expect(expected)
-        entries = ((key, self.get(key)) for key in expected)
-        return {key: data for key, data in entries if data is not None}
+        return {key: data for key in expected if (data := self.get(key)) is not None}
 
     def keys(self, prefix: str = "") -> Iterator[str]:
         """Return all keys with `prefix`, sorted."""
@@ -183,7 +183,7 @@ class ZipStore(Store):
         return self._index.get(prefix, [])
 
     def locate(self, key: str) -> Range | None:
-        """Return the file range of an uncompressed entry. Raises OSError, UnsafeKeyError."""
+        """Return the file range of an uncompressed entry. Raises OSError, UnsafeKeyError, CompileError."""
         info = self._archive.NameToInfo.get(self.folder + safe_key(key))
         if info is None:
             self.confirm_absent(key)
@@ -197,7 +197,7 @@ class ZipStore(Store):
         return Range(local_paths.absolute(self.file), info.header_offset + LOCAL_HEADER + name + extra, info.file_size)
 
     def confirm_absent(self, key: str) -> None:
-        """Raise OSError if an entry has this name, and the directory of the archive another one.
+        """Raise CompileError if an entry has this name, and the directory of the archive another one.
 
         Compares the headers of entries whose names differ in one bit, and of no
         others: a missing key costs no look at all entries.
@@ -208,7 +208,7 @@ class ZipStore(Store):
                 self._check_name(info)
 
     def confirm_missing(self, keys: Iterable[str], count: int) -> None:
-        """Raise OSError if one of `count` keys is there, and the directory of the archive names it otherwise.
+        """Raise CompileError if one of `count` keys is there, and the directory of the archive names it otherwise.
 
         Looks for up to `MOST_LOOKS` of the keys, or compares all names once if that is
         less work. The rest is confirmed when it is read.
@@ -224,13 +224,13 @@ class ZipStore(Store):
             self._is_confirmed = True
 
     def confirm_name(self, key: str) -> None:
-        """Raise OSError if the directory of the archive does not name an entry as the entry does."""
+        """Raise CompileError if the directory of the archive does not name an entry as the entry does."""
         info = self._archive.NameToInfo.get(self.folder + key)
         if info is not None:
             self._check_name(info)
 
     def _check_name(self, info: ZipInfo, file: BinaryIO | None = None) -> bytes | None:
-        """Return the header of an entry; None for other bytes. Raises OSError if it has another name."""
+        """Return the header of an entry; None for other bytes. Raises CompileError if it has another name."""
         length = LOCAL_HEADER + len(_encode(info))
         header = self._header(info, length, file)
         if len(header) < LOCAL_HEADER or header[:4] != b"PK\x03\x04":  # signature of a local header
@@ -239,7 +239,8 @@ class ZipStore(Store):
             return header
         name = header[LOCAL_HEADER:].decode("utf-8", "backslashreplace")
         where = f"the directory of the archive has `{info.orig_filename}`, and the entry at byte {info.header_offset}"
-        raise OSError(errno.EBADMSG, f"a name is damaged: {where} has `{name}`", self.path)
+        text = f"`{self.path}`: a name is damaged: {where} has `{name}`"
+        raise CompileError([Diagnostic("damaged-archive", Severity.ERROR, text)])
 
     def _header(self, info: ZipInfo, length: int, file: BinaryIO | None) -> bytes:
         """Return the first bytes of an entry. `file`: the open archive, if it is open. Raises OSError."""
@@ -260,6 +261,11 @@ class ZipStore(Store):
             first = entries.index(info)
             ahead = entries[first : first + min(MOST_HEADERS, 1 << self._missed)]
             self._remote.fetch((entry.header_offset, LOCAL_HEADER + len(_encode(entry))) for entry in ahead)
+
+
+def _is_document(key: str) -> bool:
+    """Return whether an entry is likely a document, of any format."""
+    return is_metadata(key) or key.rpartition("/")[2].startswith(".")
 
 
 def _encode(info: ZipInfo) -> bytes:
@@ -286,16 +292,6 @@ def _neighbours(name: str) -> Iterator[str]:
     for place, byte in enumerate(data):
         for bit in range(8):
             yield (data[:place] + bytes([byte ^ 1 << bit]) + data[place + 1 :]).decode(encoding, "replace")
-
-
-def _add_folder(prefix: str, names_by_prefix: dict[str, set[str]]) -> None:
-    """Add a prefix without names, and those that lead to it, which end with the empty one."""
-    names: set[str] = set()
-    while prefix not in names_by_prefix:
-        names_by_prefix[prefix] = names
-        folder, slash, name = prefix[:-1].rpartition("/")
-        prefix, names = folder + slash, {name}
-    names_by_prefix[prefix] |= names
 
 
 def _tail(file: RemoteFile) -> tuple[int, bytes]:

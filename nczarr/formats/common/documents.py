@@ -15,7 +15,7 @@ from typing import Any
 
 from nczarr import names
 from nczarr.arrays.chunks.key_segments import is_own
-from nczarr.diagnostics.report import Diagnostic, Label, Report, Severity, Source, Span
+from nczarr.diagnostics.report import CompileError, Diagnostic, Label, Report, Severity, Source, Span
 from nczarr.formats.common.consolidated import match_documents
 from nczarr.names import name_problem
 from nczarr.options import RunOptions
@@ -117,7 +117,7 @@ class DocumentCache:
 
         Those that are only compared are decoded by `fill_gaps`, unless they are the documents as they stand.
         """
-        self._compared_text = self.store.get(key) if whole and self.store.listed else None
+        self._compared_text = self._get_text(key) if whole and self.store.listed else None
         if self._compared_text is None:
             self.consolidate((self.get(key) or {}).get("metadata"), whole=whole)
         else:
@@ -143,19 +143,21 @@ class DocumentCache:
         return False
 
     def _get_text(self, key: str) -> bytes | None:
-        """Return the bytes of a document; None without one. Raises OSError."""
+        """Return the bytes of a document; None without one, or (reported) for a damaged one. Raises OSError."""
         text = self._texts.pop(key, None)
         try:
             return self.store.get(key) if text is None else text
         except UnsafeKeyError:
             return None
+        except CompileError as error:
+            if error.diagnostics[0].code != "bad-metadata":
+                raise
+            self.report_lost("bad-metadata", error.diagnostics[0].message, key)
+            return None
 
     def _prepare_text(self, key: str) -> bytes | None:
         """Return the bytes of a document, and keep them until it is decoded. Raises OSError."""
-        try:
-            text = self.store.get(key)
-        except UnsafeKeyError:
-            return None
+        text = self._get_text(key)
         if text is not None and key not in self._known:
             self._texts[key] = text
         return text

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import random
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from itertools import islice
 from typing import Any, NamedTuple
@@ -52,6 +52,10 @@ REASONS = (
 """Kinds of damage by the reason that a decoder states. Decoders are those of a dozen libraries, with texts alone."""
 
 
+ChunkBox = list[range]
+"""Chunk indices along each dimension."""
+
+
 class ReadArray(NamedTuple):
     """One array that is read."""
 
@@ -68,7 +72,7 @@ class ReadArray(NamedTuple):
     """True if the file ends before the last cell."""
 
     @property
-    def ranges(self) -> list[range]:
+    def ranges(self) -> ChunkBox:
         """Chunk indices along each dimension."""
         layout = self.source.layout
         return chunk_ranges(layout.chunks, region_or_all(self.region, layout.shape))
@@ -83,12 +87,37 @@ class ReadArray(NamedTuple):
         """Return the number of stored chunks. Raises OSError, CompileError."""
         return count_blocks(self.source.list_occupied(self.source.layout.chunks, self._aligned))
 
-    def find_unwritten(self) -> Index | None:
-        """Return the first chunk that is not stored; None if they are too many to look. Raises OSError."""
+    def find_unwritten(self, lost: Sequence[ChunkBox]) -> Index | None:
+        """Return the first chunk that is not stored, outside of `lost`; None if they are too many to look.
+
+        Raises OSError.
+        """
         if math.prod(map(len, self.ranges)) > LISTED:
             return None
-        stored = set(self.list_chunks())
-        return next((index for index in every_index(self.ranges) if index not in stored), None)
+        known = {*self.list_chunks(), *(index for box in lost for index in every_index(box))}
+        return next((index for index in every_index(self.ranges) if index not in known), None)
+
+    def list_lost(self) -> Iterator[ChunkBox]:
+        """Yield the chunks of each shard whose index cannot be read: which of them are stored is not known.
+
+        Of such a shard the first chunk alone is listed, and the place of any other one cannot be found, where a chunk
+        that is not stored has none. Raises OSError.
+        """
+        layout = self.source.layout
+        if layout.shards is None:
+            return
+        whole = region_or_all(self._aligned, layout.shape)
+        for home in self.source.list_occupied(layout.shards):
+            shard = region_of(home, layout.shards, layout.shape)
+            cells = tuple(range(max(a.start, b.start), min(a.stop, b.stop)) for a, b in zip(shard, whole, strict=True))
+            box = chunk_ranges(layout.chunks, cells)
+            listed = list(islice(self.source.list_occupied(layout.chunks, cells), 2)) if all(cells) else []
+            if listed != [(0,) * len(box)] or math.prod(map(len, box)) < 2:
+                continue
+            try:
+                self.source.find_place(tuple(part[-1] for part in box))
+            except CompileError:
+                yield box
 
     @property
     def _aligned(self) -> Region | None:

@@ -21,7 +21,7 @@ from nczarr.pipeline.select.sections import ranges_of
 from nczarr.pipeline.select.selection import Subset, place_of
 from nczarr.pipeline.select.subset import dimension_ranges
 from nczarr.plugins.common.node_label import label_of
-from nczarr.plugins.damage.chunk_reader import DamagedChunk, ReadArray, list_tasks
+from nczarr.plugins.damage.chunk_reader import ChunkBox, DamagedChunk, ReadArray, list_tasks
 from nczarr.plugins.damage.values import UnfitValues, find_disorder, find_gaps, find_judge
 from nczarr.sdk import Checked, CheckRequest, CompileError, Diagnostic, Index, Label, Region, Report, RunOptions, phases
 from nczarr.semantics.checked import find_coordinates
@@ -145,6 +145,8 @@ class _DataCheck:
         self.cut = {one.path for one in checked.omitted if one.code in DAMAGE}
         """Variables that the end of the file cuts."""
         self.chunks = self.decoded = self.unchecked = 0
+        self.lost: dict[str, list[ChunkBox]] = {}
+        """Chunks of the shards of each array whose index cannot be read."""
         self.unwritten: dict[str, tuple[str, Index | None]] = {}
         """Number of missing chunks in words, and the first one, of each array that lacks some."""
 
@@ -178,7 +180,8 @@ class _DataCheck:
                         _merge(unfit, one)
                     if self.request.watch is not None:
                         self.request.watch(done.size)
-                count += len(damaged)
+                damaged = self._take_lost_together(damaged)
+                count += len(damaged) + (self._count_lost(array) if self.request.share is None else 0)
                 self._report_damage(array, damaged)
                 for one in unfit.values():
                     self._report_unfit(array.path, one)
@@ -188,14 +191,17 @@ class _DataCheck:
         """Yield the tasks of an array, and count its chunks; an array whose chunks cannot be listed is damaged."""
         try:
             stored, total = array.count_chunks(), math.prod(map(len, array.ranges))
-            if stored < total:
-                self.unwritten[array.name] = f"{total - stored:,} of {total:,} chunks", array.find_unwritten()
+            lost = self.lost[array.name] = list(array.list_lost()) if stored < total else []
+            missing = total - stored - self._count_lost(array)
+            if missing > 0:
+                self.unwritten[array.name] = f"{missing:,} of {total:,} chunks", array.find_unwritten(lost)
             yield from list_tasks(array, self.request.share)
         except CompileError as error:
             for each in error.diagnostics:
                 self.report.add(each._replace(notes=(*each.notes, f"no chunk of `{array.name}` is found")))
             return
-        chunks = stored if self.request.share is None else math.ceil(stored * self.request.share)
+        share = self.request.share
+        chunks = stored + self._count_lost(array) if share is None else math.ceil(stored * share)
         codecs = {codec.id for codec in array.source.layout.codecs}
         self.chunks += chunks
         self.decoded += chunks if codecs else 0
@@ -215,10 +221,33 @@ class _DataCheck:
                 where = f", `{key}`," if key else f", {one.place}," if one.place else ""
                 text = f"chunk {_show(one.chunk)} of `{one.name}`{where} {FAULTS[code]}: {one.reason}"
                 notes = (*((f"it is {one.place}",) if key and one.place else ()), *more)
+                if (box := self._find_lost(one)) is not None:
+                    notes = (f"none of the {math.prod(map(len, box)):,} chunks of its shard is found", *notes)
                 home = label_of(self.checked.variables[array.path])
                 label = one.label if one.label.span.source else home._replace(key=one.label.key or home.key)
                 self._add(code, text, label, notes)
                 more = ()
+
+    def _count_lost(self, array: ReadArray) -> int:
+        """Return the number of chunks that are not listed because the index of their shard cannot be read."""
+        return sum(math.prod(map(len, box)) - 1 for box in self.lost.get(array.name, ()))
+
+    def _find_lost(self, one: DamagedChunk) -> ChunkBox | None:
+        """Return the chunks of the shard of a chunk, if the index of the shard cannot be read."""
+        boxes = self.lost.get(one.name, ())
+        return next((box for box in boxes if all(map(range.__contains__, box, one.chunk))), None)
+
+    def _take_lost_together(self, damaged: list[DamagedChunk]) -> list[DamagedChunk]:
+        """Return damaged chunks, of a shard whose index cannot be read the first one alone."""
+        seen: list[ChunkBox] = []
+        chosen = []
+        for one in sorted(damaged, key=lambda one: one.chunk):
+            box = self._find_lost(one)
+            if box is None or box not in seen:
+                chosen.append(one)
+            if box is not None:
+                seen.append(box)
+        return chosen
 
     def _report_unfit(self, path: str, one: UnfitValues) -> None:
         variable = self.checked.variables[path]

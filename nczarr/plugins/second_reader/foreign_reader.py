@@ -76,19 +76,23 @@ def _pack(values: NDArray[Any], dtype: np.dtype[Any]) -> NDArray[Any]:
     """Convert values to a little-endian, packed dtype of the same kind. Raises ValueError for another kind.
 
     Raw bytes of the right length are accepted: stores hold arrays in records
-    so.
+    so. Elements that netCDF's types lack are what they stand for there.
     """
-    if values.dtype.kind == "c":
-        part = f"f{values.itemsize // 2}"
-        values = np.ascontiguousarray(values).view([("r", part), ("i", part)])
-    if values.dtype.kind == "b":
-        values = values.view(dtype.base if dtype.base.itemsize == 1 else "u1")
-    if values.dtype.kind in "mM":
-        values = values.view(values.dtype.str[0] + "i8")
-    if values.dtype.kind == "V" and values.dtype.names is None and values.dtype.itemsize == dtype.itemsize:
-        whole = np.ascontiguousarray(values).reshape(-1).view(dtype.base)
-        return whole.reshape(values.shape + dtype.shape)
-    base = dtype.base
+    shape, base, whole = values.shape, dtype.base, values.dtype.itemsize
+    order, kind = values.dtype.str[0], values.dtype.kind
+    if kind == "c":
+        part = f"{order}f{whole // 2}"
+        values = np.ascontiguousarray(values).view([("r", part), ("i", part)]).reshape(shape)
+    elif kind == "b":
+        values = values.view(base if base.itemsize == 1 else "u1")
+    elif kind in "mM":
+        values = values.view(f"{order}i8")
+    elif kind == "f" and whole == 2 and base == np.dtype("<f4"):
+        values = values.astype(base)
+    elif kind in "US" and dtype.shape and whole == dtype.itemsize:  # a text in a record is an array of characters
+        values = np.ascontiguousarray(values).view(f"{order}u4" if kind == "U" else "S1").reshape(shape + dtype.shape)
+    elif kind == "V" and values.dtype.names is None and whole == dtype.itemsize:
+        return np.ascontiguousarray(values).reshape(-1).view(base).reshape(shape + dtype.shape)
     if base.names is None:
         if values.dtype.kind != base.kind or values.dtype.itemsize != base.itemsize:
             raise ValueError(f"elements are {values.dtype}, not {dtype}")

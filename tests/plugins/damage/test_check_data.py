@@ -175,3 +175,53 @@ def test_the_chunks_of_a_cut_file_are_named(tmp_path: Path) -> None:
     status, text = check(write_classic(tmp_path / "cut.nc", 4))
     assert status == 1
     assert "error[truncated-chunk]: chunk (0) of `/v` is cut off: the file ends before its last byte" in text
+
+
+def write_shards(folder: Path, chunks: int) -> Path:
+    """Write a store of Zarr v3 with two shards of `v`, of so many chunks along each of two dimensions."""
+    cells = chunks * 4
+    text = f"netcdf t {{ dimensions: x = {2 * cells} ; y = {cells} ; variables: int v(x, y) ; data: v = %s ; }}"
+    made = nczarr.from_cdl(text % ", ".join(map(str, range(1, 2 * cells * cells + 1))))
+    nczarr.write(made, folder, "zarr3", chunks={"/v": (4, 4)}, shards={"/v": (cells, cells)})
+    return folder
+
+
+@pytest.mark.parametrize("damage", ["changed", "cut"])
+@pytest.mark.parametrize("chunks", [2, 40])
+def test_chunks_of_a_shard_without_index_are_not_called_missing(chunks: int, damage: str, tmp_path: Path) -> None:
+    store = write_shards(tmp_path / "s.zarr", chunks)
+    shard = store / "v/c/1/0"
+    data = bytearray(shard.read_bytes())
+    data[-20] ^= 1
+    shard.write_bytes(data if damage == "changed" else data[:10])
+    status, text = check(store)
+    assert (status, text.count("error["), "unwritten-chunks" in text) == (1, 1, False)
+    assert f"of `/v`, `v/c/1/0`, {'does not have its checksum' if damage == 'changed' else 'cannot be decoded'}" in text
+    assert f"none of the {chunks**2:,} chunks of its shard is found" in text
+    assert f"1 variable, {2 * chunks**2:,} chunks read, 0 decoded, {chunks**2:,} damaged" in text
+    status, text = check(store, "--dim", f"x={4 * chunks + 4}:{8 * chunks - 1}")
+    assert f"none of the {(chunks - 1) * chunks:,} chunks of its shard is found" in text
+    assert "unwritten-chunks" not in text
+    assert check(store, "--dim", "x=0:3")[0] == 0
+
+
+def test_missing_chunks_beside_a_shard_without_index_are_a_note(tmp_path: Path) -> None:
+    store = write_shards(tmp_path / "s.zarr", 2)
+    (store / "v/c/0/0").unlink()
+    (store / "v/c/1/0").write_bytes(b"")
+    status, text = check(store)
+    assert status == 1
+    assert "note[unwritten-chunks]: 4 of 8 chunks of `/v` are not stored, first (0, 0)" in text
+
+
+def test_a_wrong_length_of_the_last_chunk_is_no_damage_of_the_index(tmp_path: Path) -> None:
+    """The chunk is listed; of the others of its shard the index says that they are missing."""
+    store = write_shards(tmp_path / "s.zarr", 2)
+    (store / "v/c/0/0").unlink()
+    document = json.loads((store / "v/zarr.json").read_text())
+    document["codecs"][0]["configuration"]["index_codecs"] = [{"name": "bytes", "configuration": {"endian": "little"}}]
+    (store / "v/zarr.json").write_text(json.dumps(document))
+    (store / "v/c/1/0").write_bytes(bytes(60) + struct.pack("<8Q", *[2**64 - 1] * 6, 0, 60))
+    _, text = check(store)
+    assert "error[truncated-chunk]: chunk (3, 1) of `/v`" in text
+    assert "note[unwritten-chunks]: 7 of 8 chunks" in text

@@ -262,6 +262,21 @@ def test_damages(days: list[Path], tmp_path: Path, scratch: Path) -> None:
     assert not os.listdir(scratch)
 
 
+@pytest.mark.parametrize("packed", ["a.nc.gz", "a.tgz", "a.zip"])
+def test_damaged_members_are_no_unreachable_files(packed: str, days: list[Path], tmp_path: Path) -> None:
+    path, plain = tmp_path / packed, days[0]
+    if packed == "a.nc.gz":
+        path.write_bytes(gzip.compress(plain.read_bytes()))
+    else:
+        (pack_tar(path, [plain], "w:gz") if packed == "a.tgz" else pack_zip(path, [plain]))
+    data = bytearray(path.read_bytes())
+    data[100] ^= 0xFF
+    path.write_bytes(data)
+    for words in (("digest",), ("diff", str(plain)), ("check", "--data"), ("convert", str(tmp_path / "t.zarr"))):
+        ran = run_command(words[0], str(path), *words[1:])
+        assert (ran.status, "error[damaged-archive]" in ran.err) == (1, True), ran.err
+
+
 def test_archives_without_datasets(tmp_path: Path, days: list[Path]) -> None:
     zipfile.ZipFile(tmp_path / "empty.zip", "w").close()
     assert fail(tmp_path / "empty.zip") == "empty-archive"
