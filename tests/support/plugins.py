@@ -33,7 +33,10 @@ MESSAGES = {
     ),
     "format": r"format `{0}` does not name a format|'{0}' is not a reader or a format",
     "check": r"invalid choice: '{0}'|'{0}' is not a reader|`{0}` is not a reader",
-    "convention": r"unrecognized arguments: --{0}\b|no option `?--{0}|(?:checks|has) the convention `{0}`|`{0}` is not a code",
+    "convention": (
+        r"unrecognized arguments: --{0}\b|no option `?--{0}"
+        r"|(?:checks|has) the convention `{0}`|`{0}` is not a code"
+    ),
     "declaration": r"`{0}` is not a convention|`?{0}`? is no convention|makes declarations of `{0}`",
     "location": r"the suffix of `{0}:|No such file or directory: '(?:[^']*/)?{0}:",
     "object": r"or an object of xarray, not (?:Dataset|DataArray|DataTree|DataFrame|Series)\b",
