@@ -153,7 +153,8 @@ def _dispatch(arguments: list[str]) -> int:
         complain(f"nczarr: the command `{name}` of {place} cannot be made: {type(error).__name__}: {error}")
         return FAULTY
     try:
-        options = made.parse_intermixed_args(arguments[len(name.split()) :])
+        rest = arguments[len(name.split()) :]  # argparse forgets `--` where options stand between arguments
+        options = made.parse_args(rest) if "--" in rest else made.parse_intermixed_args(rest)
     except SystemExit as done:
         return int(done.code or 0)
     target = getattr(options, "target", None) or getattr(options, "output", None)
