@@ -1,7 +1,5 @@
 """Awkward 0.x: its format, and the module for single arrays."""
 
-from pathlib import Path
-
 from nczarr.names.plugin_index import Plugin
 
 PLUGIN = Plugin(
@@ -9,6 +7,6 @@ PLUGIN = Plugin(
     "Awkward 0.x archives of ragged arrays",
     formats={"awkward0": "nczarr.plugins.awkward0.format:FORMAT"},
     names={"awkward0": "nczarr.plugins.awkward0.api"},
-    codes=str(Path(__file__).with_name("codes")),
+    codes=__file__.removesuffix("plugin.py") + "codes",
     extras={"awkward": "ragged"},
 )

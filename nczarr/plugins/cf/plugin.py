@@ -1,7 +1,5 @@
 """The CF conventions: rules, declarations of grids, items of catalogues."""
 
-from pathlib import Path
-
 from nczarr.names.plugin_index import DeclarationRow, FactForm, Plugin
 
 PLUGIN = Plugin(
@@ -22,6 +20,6 @@ PLUGIN = Plugin(
             ("describe a store for a catalogue", "info ocean.zarr --stac"),
         )
     },
-    codes=str(Path(__file__).with_name("codes")),
+    codes=__file__.removesuffix("plugin.py") + "codes",
     extras={"cf_units": "cf"},
 )

@@ -1,7 +1,5 @@
 """Joined datasets: the commands `combine` and `append`, their functions, aggregation variables of CF."""
 
-from pathlib import Path
-
 from nczarr.names.plugin_index import CommandRow, Plugin
 
 PLUGIN = Plugin(
@@ -45,6 +43,6 @@ PLUGIN = Plugin(
     comparisons={"combine": "nczarr.plugins.combine.source_comparison:COMPARISON"},
     expansions={"aggregated_data": "nczarr.plugins.combine.aggregation:expand"},
     resizes=dict.fromkeys(("nczarr", "zarr2", "zarr3", "nczarr3"), "nczarr.plugins.combine.append.resize:resize"),
-    codes=str(Path(__file__).with_name("codes")),
+    codes=__file__.removesuffix("plugin.py") + "codes",
     requires=("cf",),
 )

@@ -1,7 +1,5 @@
 """Row of the plugin `damage`."""
 
-from pathlib import Path
-
 from nczarr.names.plugin_index import Plugin
 
 PLUGIN = Plugin(
@@ -9,5 +7,5 @@ PLUGIN = Plugin(
     "damage in data: chunks that cannot be read, values that attributes exclude (`check --data`)",
     data_checks={"data": "nczarr.plugins.damage.data_check:check_all"},
     wrappers={"check": "nczarr.plugins.damage.command_option:WRAPPER"},
-    codes=str(Path(__file__).with_name("codes")),
+    codes=__file__.removesuffix("plugin.py") + "codes",
 )

@@ -1,7 +1,5 @@
 """Row of the plugin `downloads`."""
 
-from pathlib import Path
-
 from nczarr.names.plugin_index import Plugin
 
 PLUGIN = Plugin(
@@ -14,6 +12,6 @@ PLUGIN = Plugin(
     hints={"answer": "nczarr.plugins.downloads.answers:explain_answer"},
     names={"members": "nczarr.plugins.downloads.members:members"},
     wrappers={"*": "nczarr.plugins.downloads.members:WRAPPER"},
-    codes=str(Path(__file__).with_name("codes")),
+    codes=__file__.removesuffix("plugin.py") + "codes",
     requires=("remote",),
 )

@@ -1,7 +1,5 @@
 """Changes of a dataset in its place: the commands `edit` and `migrate`, and their functions."""
 
-from pathlib import Path
-
 from nczarr.names.plugin_index import CommandRow, EditRow, Plugin
 
 _ZARR = EditRow("nczarr.plugins.edit.zarr.edit:edit", "nczarr.plugins.edit.zarr.migrate:migrate")
@@ -35,5 +33,5 @@ PLUGIN = Plugin(
         "reference": EditRow(text="nczarr.plugins.edit.patches.reference_text:patch_text"),
         **dict.fromkeys(("nczarr", "zarr2", "zarr3", "nczarr3"), _ZARR),
     },
-    codes=str(Path(__file__).with_name("codes")),
+    codes=__file__.removesuffix("plugin.py") + "codes",
 )

@@ -1,7 +1,5 @@
 """ncstream: its format, and the module for messages."""
 
-from pathlib import Path
-
 from nczarr.names.plugin_index import LocationRow, Plugin
 
 PLUGIN = Plugin(
@@ -10,6 +8,6 @@ PLUGIN = Plugin(
     formats={"ncstream": "nczarr.plugins.ncstream.format:FORMAT"},
     names={"ncstream": "nczarr.plugins.ncstream.api"},
     locations={"cdmremote": LocationRow("nczarr.plugins.ncstream.location:KIND", r"(?:https?:)?//")},
-    codes=str(Path(__file__).with_name("codes")),
+    codes=__file__.removesuffix("plugin.py") + "codes",
     extras={"google": "ncstream"},
 )

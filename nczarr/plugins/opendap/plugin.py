@@ -1,7 +1,5 @@
 """OPeNDAP: the formats of its answers, and DMR++."""
 
-from pathlib import Path
-
 from nczarr.names.plugin_index import LocationRow, Plugin
 
 FOLLOWS = r"(?:https?:)?//"
@@ -19,5 +17,5 @@ PLUGIN = Plugin(
         "dap2": LocationRow("nczarr.plugins.opendap.locations:DAP2", FOLLOWS),
         "dap4": LocationRow("nczarr.plugins.opendap.locations:DAP4", FOLLOWS),
     },
-    codes=str(Path(__file__).with_name("codes")),
+    codes=__file__.removesuffix("plugin.py") + "codes",
 )

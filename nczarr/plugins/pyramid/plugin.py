@@ -1,7 +1,5 @@
 """Pyramids: the command `pyramid`, its function, and what OME-Zarr demands of a store."""
 
-from pathlib import Path
-
 from nczarr.names.plugin_index import CommandRow, Plugin
 
 PLUGIN = Plugin(
@@ -18,6 +16,6 @@ PLUGIN = Plugin(
     },
     names={"pyramid": "nczarr.plugins.pyramid.api:pyramid"},
     checks={"ome": "nczarr.plugins.pyramid.check_ome:PEER"},
-    codes=str(Path(__file__).with_name("codes")),
+    codes=__file__.removesuffix("plugin.py") + "codes",
     requires=("cf", "combine", "edit", "readers"),
 )

@@ -1,7 +1,5 @@
 """Faults of other readers, and demands of conventions and layouts: what `check --for` asks."""
 
-from pathlib import Path
-
 from nczarr.names.plugin_index import DeclarationRow, Plugin
 
 PLUGIN = Plugin(
@@ -28,5 +26,5 @@ PLUGIN = Plugin(
         )
     },
     demands={"cmip7": "nczarr.plugins.readers.cmip7:report_unmet"},
-    codes=str(Path(__file__).with_name("codes")),
+    codes=__file__.removesuffix("plugin.py") + "codes",
 )

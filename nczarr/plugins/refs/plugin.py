@@ -1,7 +1,5 @@
 """Reference documents: the commands `refs verify`, `refs expand` and `refs compact`, and the module `nczarr.refs`."""
 
-from pathlib import Path
-
 from nczarr.names.plugin_index import CommandRow, Plugin
 
 _TASK = "work with reference documents"
@@ -46,5 +44,5 @@ PLUGIN = Plugin(
     },
     templates={"reference": "nczarr.plugins.refs.templates.rendered_references:make_references"},
     names={"refs": "nczarr.plugins.refs.api"},
-    codes=str(Path(__file__).with_name("codes")),
+    codes=__file__.removesuffix("plugin.py") + "codes",
 )

@@ -1,7 +1,5 @@
 """Row of the plugin `schema`."""
 
-from pathlib import Path
-
 from nczarr.names.plugin_index import Plugin
 
 PLUGIN = Plugin(
@@ -25,7 +23,7 @@ PLUGIN = Plugin(
         "changes": "nczarr.plugins.schema.api:changes",
         "layer": "nczarr.plugins.schema.api:layer",
     },
-    differences=str(Path(__file__).with_name("differences")),
-    codes=str(Path(__file__).with_name("codes")),
+    differences=__file__.removesuffix("plugin.py") + "differences",
+    codes=__file__.removesuffix("plugin.py") + "codes",
     requires=("languages",),
 )

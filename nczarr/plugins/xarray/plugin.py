@@ -1,7 +1,5 @@
 """xarray: its objects as datasets, and its engine, which it finds by an entry point of its own."""
 
-from pathlib import Path
-
 from nczarr.names.plugin_index import Plugin
 
 PLUGIN = Plugin(
@@ -18,6 +16,6 @@ PLUGIN = Plugin(
         "pyarrow": "nczarr.plugins.xarray.objects.builder_arrays:convert_arrow",
         "xarray": "nczarr.plugins.xarray.objects.builder_arrays:convert_array",
     },
-    codes=str(Path(__file__).with_name("codes")),
+    codes=__file__.removesuffix("plugin.py") + "codes",
     extras={"xarray": "xarray"},
 )
