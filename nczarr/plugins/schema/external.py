@@ -27,11 +27,11 @@ from typing import IO, Any
 from nczarr import __version__
 from nczarr.ast import walk
 from nczarr.ast.json import dump
-from nczarr.pipeline.emission import CompileProduct, Emission
+from nczarr.pipeline.emission import Emission
 from nczarr.plugins.common.folder import write_files
 from nczarr.plugins.common.node_label import label_of
 from nczarr.plugins.schema.trees import list_declarations
-from nczarr.sdk import TARGET, Checked, Diagnostic, Label, Option, Severity, show
+from nczarr.sdk import Checked, Diagnostic, Label, Severity, show
 
 PROTOCOL = 1
 """Version of the two objects; a program may refuse another one."""
@@ -46,28 +46,6 @@ PAUSE = 0.02
 """Seconds between two looks at a program."""
 
 CODES = {"error": "plugin-error", "warning": "plugin-warning", "note": "plugin-note"}
-
-OPTIONS = (
-    Option(
-        "program",
-        section=TARGET,
-        flags="--plugin",
-        takes="text",
-        metavar="COMMAND",
-        help="make the files of -o DIR by this program, which reads the analysed tree as JSON and writes files and "
-        "diagnostics as JSON",
-        bytes=False,
-    ),
-    Option(
-        "program_seconds",
-        section=TARGET,
-        flags="--plugin-timeout",
-        takes="text",
-        metavar="SECONDS",
-        help="time that the program has (default: 60)",
-        bytes=False,
-    ),
-)
 
 
 class FailedProgramError(Exception):
@@ -220,6 +198,3 @@ def _list_diagnostics(answer: Any, checked: Checked) -> Iterator[Diagnostic]:
         label = Label() if path is None else label_of(nodes[path])
         helps = (help_text,) if isinstance(help_text, str) else ()
         yield Diagnostic(CODES[severity], Severity(severity), message, label, helps=helps)
-
-
-PRODUCT = CompileProduct(OPTIONS, make)

@@ -16,7 +16,7 @@ PLUGIN = Plugin(
     wrappers={"diff": "nczarr.plugins.schema.evolution.git_files:WRAPPER"},
     judgements={"compat": "nczarr.plugins.schema.evolution.command:JUDGEMENT"},
     explanations={"key": "nczarr.plugins.schema.explain_key:explain"},
-    products={"plugin": "nczarr.plugins.schema.external:PRODUCT"},
+    products={"plugin": "nczarr.plugins.schema.product:PRODUCT"},
     schema_readers={"layers": "nczarr.plugins.schema.schema_reader:READER"},
     names={
         "analyse": "nczarr.plugins.schema.analysis:analyse",
