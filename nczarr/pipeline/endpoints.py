@@ -81,7 +81,7 @@ def _is_fetched(source: Source | Store) -> bool:
 
     if isinstance(source, Source):
         return remote(source.path) is None and bool(origin(source.path)) and _is_ranged(bytes(source.data[:HEAD]))
-    return source.archive and not source.distant
+    return source.ranged and not source.distant
 
 
 def _is_ranged(head: bytes) -> bool:

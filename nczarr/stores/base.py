@@ -12,8 +12,9 @@ import os
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from types import MappingProxyType
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple, NoReturn, Protocol
 
+from nczarr.diagnostics.report import CompileError, Diagnostic, Label, Severity, Source, Span
 from nczarr.stores import local_paths
 from nczarr.stores.ranges import Range, read
 
@@ -100,6 +101,8 @@ class Store(Protocol):
     """True if keys are references to bytes elsewhere: a chunk is exactly those bytes, or damaged."""
     archive: bool = False
     """True if all keys are in one file."""
+    ranged: bool = False
+    """True if that file is read by ranges where it is remote."""
     documents_first: bool = False
     """True if an array's document must be put before its chunks; documents then appear with all the rest at the end."""
     sealed: str | None = None
@@ -258,6 +261,13 @@ def cut(data: bytes, key: str, offset: int, length: int) -> bytes:
     return piece
 
 
+def refuse(path: str, key: str, reason: str) -> NoReturn:
+    """Raise CompileError for an entry of an archive that is not read."""
+    place = Label(Span(Source(path, b"", key=key), 0, 0), key=key)
+    code = "bad-metadata" if is_document(key) else "unreadable-chunk"
+    raise CompileError([Diagnostic(code, Severity.ERROR, f"the entry {reason}", place)]) from None
+
+
 class UnsafeKeyError(ValueError):
     """A key that is not a relative path, or would leave the store."""
 
@@ -268,18 +278,14 @@ NO_SEGMENTS = frozenset({"", ".", ".."})
 
 def safe_key(key: str) -> str:
     """Return the key. Raises UnsafeKeyError if it has an empty, `.` or `..` segment, or a NUL."""
-    if "\0" in key or not NO_SEGMENTS.isdisjoint(key.split("/")):
+    if not is_safe(key):
         raise UnsafeKeyError(f"not a key of a store: {key!r}")
     return key
 
 
 def is_safe(key: str) -> bool:
     """Return whether `safe_key` accepts a key."""
-    try:
-        safe_key(key)
-    except UnsafeKeyError:
-        return False
-    return True
+    return "\0" not in key and NO_SEGMENTS.isdisjoint(key.split("/"))
 
 
 def with_prefix(keys: Sequence[str], prefix: str) -> Sequence[str]:
@@ -320,10 +326,11 @@ def is_node(key: str) -> bool:
 
 
 def is_metadata(key: str) -> bool:
-    """Return whether a Zarr key is a JSON document.
-
-    Its last segment is `zarr.json`, begins with `.z`, or ends like documents of
-    the draft of 2019.
-    """
+    """Return whether a Zarr key is a JSON document: its end is `zarr.json`, `.z…`, or that of the draft of 2019."""
     last = key.rpartition("/")[2]
     return last.startswith(".z") or last == "zarr.json" or last.endswith((".array.json", ".group.json"))
+
+
+def is_document(key: str) -> bool:
+    """Return whether a key is likely a document, of any format."""
+    return is_metadata(key) or key.rpartition("/")[2].startswith(".")

@@ -17,7 +17,7 @@ from nczarr.stores.base import Store
 from nczarr.stores.commitment import note_commit
 from nczarr.stores.local_paths import add_path_to_errors, is_folder
 from nczarr.stores.places import Unfinished, find_places
-from nczarr.stores.url import BadURLError, Location, Repository, find_kind, is_remote, location
+from nczarr.stores.url import Location, Repository, find_kind, is_remote, location
 
 if TYPE_CHECKING:
     from nczarr.stores.remote_file import RemoteFile
@@ -152,16 +152,11 @@ def open_ranged(file: RemoteFile) -> Source | Store:
 
 
 def is_store(path: str, storage: StorageOptions = NO_OPTIONS) -> bool:
-    """Return whether a folder or archive is at a path or URL; False if inaccessible."""
+    """Return whether a store of keys is at a path or URL; False if it is inaccessible or damaged."""
     try:
         place = location(path)
-        if place.kind:
-            return place.repository is not None
-        if place.remote:
+        if place.remote and not place.kind:
             return path.lower().endswith(".zip") or find_places(path).is_store(path, storage)
-        if os.path.isdir(place.path):
-            return True
-        with open(place.path, "rb") as file:
-            return file.read(4) in ZIP
-    except (OSError, BadURLError, ImportError):
+        return place.repository is not None if place.kind else not isinstance(open_path(path), Source)
+    except (OSError, ValueError, ImportError):
         return False

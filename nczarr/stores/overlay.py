@@ -18,7 +18,7 @@ class DerivedStore(Store):
     def __init__(self, base: Store) -> None:
         self.base = base
         self.path = base.path
-        self.distant, self.listed, self.refers = base.distant, base.listed, base.refers
+        self.distant, self.listed, self.refers, self.ranged = base.distant, base.listed, base.refers, base.ranged
         self.archive, self.versioned, self.fill_places = base.archive, base.versioned, base.fill_places
 
     @property

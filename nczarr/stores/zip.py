@@ -15,11 +15,11 @@ import zlib
 from collections.abc import Iterable, Iterator
 from contextlib import nullcontext, suppress
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, BinaryIO, NoReturn
+from typing import TYPE_CHECKING, Any, BinaryIO
 
-from nczarr.diagnostics.report import CompileError, Diagnostic, Label, Severity, Source, Span
+from nczarr.diagnostics.report import CompileError, Diagnostic, Severity
 from nczarr.stores import allowance, base, local_paths, ranges, remote_file
-from nczarr.stores.base import ROOT_KEYS, Store, UnsafeKeyError, is_metadata, is_safe, safe_key, with_prefix
+from nczarr.stores.base import ROOT_KEYS, Store, UnsafeKeyError, is_safe, safe_key, with_prefix
 from nczarr.stores.commitment import CommittedError
 from nczarr.stores.finish import delay_signals, partial, put_in_place, unfinished
 from nczarr.stores.ranges import Range
@@ -29,7 +29,6 @@ if TYPE_CHECKING:
     from zipfile import ZipFile, ZipInfo
 
     from nczarr.stores.remote_file import RemoteFile
-
 
 LARGEST_ENTRY = 1 << 32
 """Maximum size of an entry in a foreign archive."""
@@ -53,7 +52,6 @@ LEAD = 1 << 18
 _END = struct.Struct("<4s4H2LH")
 """End of an archive: signature, four counts, size and offset of its directory, length of a comment."""
 
-
 ENTRY = 700
 """Approximate bytes of memory of an entry of the directory."""
 
@@ -67,8 +65,7 @@ ENTRIES_PER_LOOK = 8
 class ZipStore(Store):
     """Entries of an archive by name, read-only. Names that are invalid keys are ignored."""
 
-    sequential = True
-    archive = True
+    archive = ranged = True
 
     def __init__(self, file: str, name: str | None = None) -> None:
         self.file = file
@@ -82,7 +79,7 @@ class ZipStore(Store):
 
     def __getstate__(self) -> dict[str, Any]:
         """Return only the path, without the open archive, and a remote file's description."""
-        state = {"file": local_paths.absolute(self.file), "path": self.path}
+        state = {"file": local_paths.absolute(self.file), "path": self.path, "folder": self.folder}
         return {**state, "_remote": self._remote, "distant": self.distant, "_missed": 0, "_is_confirmed": False}
 
     @cached_property
@@ -118,6 +115,12 @@ class ZipStore(Store):
             self._check_name(info)
         return archive
 
+    def open_below(self, folder: str, name: str) -> ZipStore:
+        """Return the store in a folder, with final slash, which shares the directory; `name`: that in messages."""
+        store = ZipStore(self.file, name)
+        store.__dict__.update(_archive=self._archive, _names=self._names, folder=folder)
+        return store
+
     def lacks(self, key: str) -> bool:
         """Return whether the archive has no such entry. Raises OSError."""
         if self.folder + key in self._archive.NameToInfo:
@@ -132,29 +135,23 @@ class ZipStore(Store):
             self.confirm_absent(key)
             return None
         if info.file_size > LARGEST_ENTRY:
-            self._refuse(key, f"has {info.file_size} bytes")
-        if _is_document(key) and (excess := allowance.find_excess(info.file_size, info.compress_size)):
-            self._refuse(key, excess)  # chunks are checked by `check_chunk`
+            base.refuse(self.path, key, f"has {info.file_size} bytes")
+        if base.is_document(key) and (excess := allowance.find_excess(info.file_size, info.compress_size)):
+            base.refuse(self.path, key, excess)  # chunks are checked by `check_chunk`
         from zipfile import BadZipFile
 
         self._fetch([info])
         try:
             return self._archive.read(info)
         except (BadZipFile, NotImplementedError, RuntimeError, EOFError, ValueError, zlib.error) as error:
-            self._refuse(key, f"is damaged: {error}")
-
-    def _refuse(self, key: str, reason: str) -> NoReturn:
-        """Raise CompileError for an entry that is not read."""
-        label = Label(Span(Source(self.path, b"", key=key), 0, 0), key=key)
-        code = "bad-metadata" if _is_document(key) else "unreadable-chunk"
-        raise CompileError([Diagnostic(code, Severity.ERROR, f"the entry {reason}", label)]) from None
+            base.refuse(self.path, key, f"is damaged: {error}")
 
     def check_chunk(self, key: str, decoded: int | None) -> None:
         """Raise CompileError if a compressed entry declares more bytes than a chunk can have."""
         info = self._archive.NameToInfo.get(self.folder + safe_key(key))
         sizes = (0, 0) if info is None or not info.compress_type else (info.file_size, info.compress_size)
         if excess := allowance.find_excess(*sizes, decoded):
-            self._refuse(key, excess)
+            base.refuse(self.path, key, excess)
 
     def _fetch(self, infos: Iterable[ZipInfo]) -> None:
         """Fetch entries of a remote archive in advance, so that those in a row are one request. Raises OSError."""
@@ -261,11 +258,6 @@ class ZipStore(Store):
             first = entries.index(info)
             ahead = entries[first : first + min(MOST_HEADERS, 1 << self._missed)]
             self._remote.fetch((entry.header_offset, LOCAL_HEADER + len(_encode(entry))) for entry in ahead)
-
-
-def _is_document(key: str) -> bool:
-    """Return whether an entry is likely a document, of any format."""
-    return is_metadata(key) or key.rpartition("/")[2].startswith(".")
 
 
 def _encode(info: ZipInfo) -> bytes:

@@ -1,28 +1,22 @@
-"""Members of ZIP and tar archives: what an archive lists, and where or how their bytes are read."""
+"""Members of ZIP and tar archives: stores of keys in folders, and files; where or how the bytes of these are read."""
 
 from __future__ import annotations
 
 import io
-import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
-from typing import IO, TYPE_CHECKING, BinaryIO, NamedTuple, cast
+from functools import partial
+from typing import IO, TYPE_CHECKING, Any, NamedTuple, cast
 
-from nczarr.plugins.downloads.faults import AGAIN, damage, fault
-from nczarr.stores import remote_file
-from nczarr.stores.base import is_safe
+from nczarr import registry
+from nczarr.plugins.downloads.faults import damage, fault
+from nczarr.plugins.downloads.tar_directory import TarEntry, open_bytes, open_entry, read_tar
+from nczarr.plugins.downloads.tar_store import TarStore
+from nczarr.stores.base import ROOT_KEYS, is_safe
 from nczarr.stores.zip import ENCRYPTED, ZipStore, read_directory
 
 if TYPE_CHECKING:
-    from tarfile import TarInfo
     from zipfile import ZipInfo
-
-MOST_MEMBERS = 100_000
-"""Maximum members of a tar archive, which are in memory."""
-
-LONGEST_HEADER = 1 << 20
-"""Maximum bytes of an extended header of tar, which is in memory."""
-
 
 STEP = 1 << 12
 """Bytes of a member that are unpacked at once, by methods without a limit of their own."""
@@ -43,12 +37,52 @@ class ArchiveMember(NamedTuple):
     """Opens the content. Raises CompileError with `unreadable-member` or `damaged-archive`, OSError."""
 
 
-@contextmanager
-def open_bytes(path: str) -> Iterator[BinaryIO]:
-    """Provide the bytes of a local or remote file. Raises OSError."""
-    remote = remote_file.at(path)
-    with open(path, "rb") if remote is None else remote.open_file() as file:
-        yield file
+class StoreMember(NamedTuple):
+    """A store of keys in a folder of an archive, and all that is below."""
+
+    name: str
+    """Path in the archive; empty if the archive is the store."""
+    whole: ZipStore | TarStore
+    """The archive, with all files as keys."""
+
+
+def list_archive(
+    whole: ZipStore | TarStore, list_files: Callable[[Any, Sequence[str]], list[ArchiveMember]]
+) -> list[StoreMember | ArchiveMember]:
+    """Return the members of an archive by name: stores, and the files that are in no store.
+
+    `list_files`: function that lists these for the folders of the stores. Raises OSError, CompileError with
+    `damaged-archive` or `oversized-content`.
+    """
+    roots = find_roots(whole)
+    files = [] if "" in roots else list_files(whole, roots)
+    return sorted((*(StoreMember(root, whole) for root in roots), *files), key=lambda member: member.name)
+
+
+def find_roots(whole: ZipStore | TarStore) -> list[str]:
+    """Return the outermost folders with documents of a store, `""` for the archive. Raises OSError, CompileError.
+
+    Formats without such documents are found in the archive as a whole.
+    """
+    if any(next(iter(whole.keys(key)), None) == key for key in ROOT_KEYS):
+        return [""]
+    folders = {folder for folder, _, name in (key.rpartition("/") for key in whole.keys("")) if name in ROOT_KEYS}
+    roots = [folder for folder in sorted(folders) if not any(above in folders for above in _list_above(folder))]
+    listed = [root for root in roots if _is_listed(root)]
+    return listed or ([""] if registry.detect_store(whole) is not None else [])
+
+
+def _list_above(path: str) -> Iterator[str]:
+    """Yield the folders above a path, the next one first."""
+    while "/" in path:
+        path = path.rpartition("/")[0]
+        yield path
+
+
+def _choose_files(names: Iterable[str], roots: Sequence[str]) -> list[str]:
+    """Return the paths of members that may be datasets by their path, sorted: not hidden, and below no root."""
+    stores = frozenset(roots)
+    return sorted(name for name in names if _is_listed(name) and stores.isdisjoint(_list_above(name)))
 
 
 def _is_listed(name: str) -> bool:
@@ -57,15 +91,11 @@ def _is_listed(name: str) -> bool:
 
 
 # ---- ZIP -------------------------------------------------------------------------------------------------------------
-def list_zip(store: ZipStore, path: str, name: str) -> list[ArchiveMember]:
-    """Return the members of a ZIP archive by name. Raises OSError, CompileError with `damaged-archive`."""
-    with open_bytes(path) as file:
-        entries = {info.filename: info for info in read_directory(file, name).filelist}
-    return [
-        _zip_member(store, path, name, info)
-        for key, info in sorted(entries.items())
-        if _is_listed(key) and not info.is_dir()
-    ]
+def list_zip(store: ZipStore, roots: Sequence[str]) -> list[ArchiveMember]:
+    """Return the files of a ZIP archive that are in no store. Raises OSError, CompileError with `damaged-archive`."""
+    with open_bytes(store.file) as file:
+        entries = {info.filename: info for info in read_directory(file, store.path).filelist if not info.is_dir()}
+    return [_zip_member(store, entries[name]) for name in _choose_files(entries, roots)]
 
 
 class _SmallReads(io.RawIOBase):
@@ -80,10 +110,10 @@ class _SmallReads(io.RawIOBase):
         return self._content.read(STEP if size < 0 else min(size, STEP))
 
 
-def _zip_member(store: ZipStore, path: str, name: str, info: ZipInfo) -> ArchiveMember:
+def _zip_member(store: ZipStore, info: ZipInfo) -> ArchiveMember:
     from zipfile import ZIP_DEFLATED, ZIP_STORED
 
-    place = store.locate(info.filename)
+    path, name, place = store.file, store.path, store.locate(info.filename)
 
     @contextmanager
     def open_member() -> Iterator[IO[bytes]]:
@@ -116,61 +146,12 @@ def _zip_member(store: ZipStore, path: str, name: str, info: ZipInfo) -> Archive
 
 
 # ---- tar -------------------------------------------------------------------------------------------------------------
-def list_tar(path: str, name: str) -> list[ArchiveMember]:
-    """Return the regular files of a tar archive by name; of repeated names the last one, as tar extracts them.
-
-    Raises OSError, CompileError with `damaged-archive` or `oversized-content`.
-    """
-    import tarfile
-
-    members: dict[str, ArchiveMember] = {}
-    with open_bytes(path) as file:
-        end = file.seek(0, os.SEEK_END)
-        file.seek(0)
-        try:
-            with tarfile.open(fileobj=file, mode="r:", tarinfo=_make_header_type()) as archive:
-                for number, info in enumerate(archive):
-                    if number == MOST_MEMBERS:
-                        text = f"has more than {MOST_MEMBERS} members"
-                        raise fault("oversized-content", name, text, "unpack it yourself, if you trust it")
-                    key = info.name.removeprefix("./")
-                    if not (info.isreg() and _is_listed(key)):
-                        continue
-                    if not info.issparse() and info.offset_data + info.size > end:
-                        raise fault("damaged-archive", name, f"ends before its member `{key}` does", AGAIN)
-                    members[key] = _tar_member(path, name, key, info)
-        except tarfile.TarError as error:
-            raise damage(name, error) from None
-    return [members[key] for key in sorted(members)]
+def list_tar(store: TarStore, roots: Sequence[str]) -> list[ArchiveMember]:
+    """Return the files of a tar archive that are in no store. Raises OSError, CompileError with `damaged-archive`."""
+    entries = read_tar(store.file, store.path).entries
+    return [_tar_member(store.file, name, entries[name]) for name in _choose_files(entries, roots)]
 
 
-def _make_header_type() -> type[TarInfo]:
-    import tarfile
-
-    class BoundedHeader(tarfile.TarInfo):
-        """Header whose extensions have a limit: the library reads them into memory."""
-
-        def _proc_member(self, archive: tarfile.TarFile) -> BoundedHeader:
-            if self.type in _EXTENSIONS and self.size > LONGEST_HEADER:
-                raise tarfile.ReadError(f"a header has {self.size} bytes")
-            return super()._proc_member(archive)  # type: ignore[misc,no-any-return]
-
-    return BoundedHeader
-
-
-_EXTENSIONS = frozenset((b"x", b"g", b"X", b"L", b"K"))
-"""Types of headers of tar that name or describe the next member, or all."""
-
-
-def _tar_member(path: str, name: str, key: str, info: TarInfo) -> ArchiveMember:
-    import tarfile
-
-    @contextmanager
-    def open_member() -> Iterator[IO[bytes]]:
-        with open_bytes(path) as file, tarfile.open(fileobj=file, mode="r:") as archive:
-            content = archive.extractfile(info)
-            assert content is not None
-            with content:
-                yield content
-
-    return ArchiveMember(key, info.size, info.size, None if info.issparse() else info.offset_data, open_member)
+def _tar_member(path: str, key: str, entry: TarEntry) -> ArchiveMember:
+    offset = None if entry.sparse else entry.offset
+    return ArchiveMember(key, entry.size, entry.packed, offset, partial(open_entry, path, entry))

@@ -20,8 +20,8 @@ LAST_IS_TARGET = "combine"
 def members(path: str | os.PathLike[str]) -> list[str]:
     """Return the paths that open the datasets in an archive.
 
-    A ZIP archive may be compressed, a tar archive also as a whole. Members that are no datasets, such as a text about
-    the licence, are left out.
+    A ZIP archive may be compressed, a tar archive also as a whole. A folder with the documents of a store is one
+    dataset. Members that are no datasets, such as a text about the licence, are left out.
 
     Parameters
     ----------

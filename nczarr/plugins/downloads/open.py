@@ -1,12 +1,13 @@
 """Opening of compressed files and archives as the dataset in them.
 
     file ─┬─ stream (gzip, bzip2, xz, zstd) ── temporary file ─┐
-          └─ archive (ZIP, tar) ── member ─┬─ in place ────────┼─> a container again, up to `DEEPEST`, or the source
-                                           └─ temporary file ──┘
+          └─ archive (ZIP, tar) ─┬─ file ─┬─ in place ─────────┼─> a container again, up to `DEEPEST`, or the source
+                                 │        └─ temporary file ───┘
+                                 └─ store of keys, in place
 
 What a file is, its first bytes say, never its name. The content of streams and of compressed members goes to
-temporary files piece by piece; members that are stored as they are stay where they are. A ZIP archive that is a
-store of keys is returned as such.
+temporary files piece by piece; members that are stored as they are stay where they are. A folder with documents of a
+store is one member, with all that is below.
 """
 
 from __future__ import annotations
@@ -18,18 +19,21 @@ from threading import get_ident
 from typing import TYPE_CHECKING, NamedTuple, cast
 
 from nczarr import registry
-from nczarr.plugins.downloads.archives import ArchiveMember, list_tar, list_zip, open_bytes
+from nczarr.plugins.downloads.archives import ArchiveMember, StoreMember, list_archive, list_tar, list_zip
 from nczarr.plugins.downloads.faults import AGAIN, fault
 from nczarr.plugins.downloads.kinds import ARCHIVES, HEAD, SUFFIXES, Kind, find_kind
 from nczarr.plugins.downloads.member_file import MemberConnection, MemberFile, copy_member
 from nczarr.plugins.downloads.streams import check_size, open_stream, read_piece, refuse_in_servers, unpack
+from nczarr.plugins.downloads.tar_directory import open_bytes
+from nczarr.plugins.downloads.tar_store import TarStore
 from nczarr.sdk import CompileError, Source, Store, show
 from nczarr.stores import local_paths, remote_file
-from nczarr.stores.base import NODES, ROOT_KEYS
+from nczarr.stores.base import ROOT_KEYS
 from nczarr.stores.finish import is_edit_unfinished
 from nczarr.stores.open import open_source
-from nczarr.stores.ranges import Range
+from nczarr.stores.ranges import BoundedCache, Range
 from nczarr.stores.spool import origin
+from nczarr.stores.url import is_remote
 from nczarr.stores.zip import ZipStore
 
 if TYPE_CHECKING:
@@ -44,7 +48,11 @@ LISTED = 8
 MOST_UNPACKED = 256
 """Unpacked files that a process remembers."""
 
+LISTINGS = 4
+"""Archives whose members a process remembers."""
+
 Key = tuple[object, ...]
+Member = ArchiveMember | StoreMember
 
 
 class Content(NamedTuple):
@@ -69,6 +77,7 @@ class Content(NamedTuple):
             return file.read(HEAD)
 
 
+_listed: BoundedCache[Key, list[Member]] = BoundedCache(LISTINGS)
 _unpacked: dict[Key, Content] = {}
 """Contents by key, step and thread: a thread removes what it unpacked (`remove_fetched_files`), and other threads
 must not have read it from there."""
@@ -122,12 +131,25 @@ def _open(content: Content, inner: str, head: bytes | None = None) -> Source | S
             inner = "" if inner == stem else inner
         return _open(unpacked, inner)
     members = list_members(content, kind)
-    if members is None:
-        if inner:
-            raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR), f"{content.name}/{inner}")
-        return ZipStore(content.path, content.name)
-    member, inner = find_member(content, members, inner)
-    return _open(take(content, kind, member), inner)
+    member, rest = find_member(content, members, inner)
+    if isinstance(member, StoreMember):
+        return _open_store(content, member, rest, is_named=bool(inner) or len(members) > 1)
+    return _open(take(content, member), rest)
+
+
+def _open_store(content: Content, member: StoreMember, inner: str, *, is_named: bool) -> Store:
+    """Return a store in an archive; `inner`: path of a node in it, `is_named`: its path is a part of its name.
+
+    Raises CompileError with `absent-member` if no node is there.
+    """
+    path = "/".join(filter(None, (member.name, inner)))
+    if not path:
+        return member.whole
+    store = member.whole.open_below(f"{path}/", f"{content.name}/{path}" if is_named else content.name)
+    if inner and all(store.lacks(key) for key in ROOT_KEYS):
+        place = place_of(content, member)
+        raise fault("absent-member", content.name, f"has no member `{path}`", f"`{show(place)}` is a store")
+    return store
 
 
 def _open_source(content: Content) -> Source:
@@ -147,8 +169,7 @@ def list_places(content: Content) -> list[str]:
     while kind is not None and kind not in ARCHIVES:
         archive = unpack_stream(archive, kind)
         kind = find_kind(archive.read_head())
-    found = None if kind is None else list_members(archive, kind)
-    datasets = [] if found is None else list_datasets(found)
+    datasets = [] if kind is None else list_datasets(list_members(archive, kind))
     return [place_of(archive, member) for member in datasets] if len(datasets) > 1 else [content.name]
 
 
@@ -174,50 +195,52 @@ def unpack_stream(content: Content, kind: Kind) -> Content:
     return _note(content, kind, content._replace(path=path, streams=content.streams + 1, is_unpacked=True))
 
 
-def list_members(content: Content, kind: Kind) -> list[ArchiveMember] | None:
-    """Return the members of an archive; None if it is a ZIP archive that is a store of keys.
+def list_members(content: Content, kind: Kind) -> list[Member]:
+    """Return the members of an archive. They are remembered: commands open each of them.
 
     Raises CompileError with `nested-archive`, `damaged-archive` or `empty-archive`, OSError.
     """
-    if kind == "tar":
-        members = list_tar(content.path, content.name)
-    else:
-        store = ZipStore(content.path, content.name)
-        try:
-            if _is_store(store):
-                return None
-        except OSError as error:
-            if error.errno != errno.EINVAL:
-                raise
-            if is_edit_unfinished(content.path):  # said by those who open it, with the remedy
-                return None
-            text = f"is a ZIP archive without a directory at its end: {error.strerror}"
-            raise fault("damaged-archive", content.name, text, AGAIN) from None
-        members = list_zip(store, content.path, content.name)
-    if content.archives == DEEPEST:
+    key = (content.name, *locate(content.path, content.name).key)
+    members: list[Member] | None = _listed.get(key)
+    if members is None:
+        members = _list_members(content, kind)
+        if remote_file.at(content.path) is None:
+            _listed.put(key, members)
+    is_store = len(members) == 1 and isinstance(members[0], StoreMember)
+    if content.archives == DEEPEST and not is_store:
         raise fault("nested-archive", content.name, f"is in {DEEPEST} other archives", "unpack the outer ones")
     if not members:
         raise fault("empty-archive", content.name, f"is a {kind} archive without files", AGAIN)
     return members
 
 
-def _is_store(store: ZipStore) -> bool:
-    """Return whether a ZIP archive has documents of a store, at its root or below, or is a store of another format."""
-    if any(next(iter(store.keys(key)), None) == key for key in ROOT_KEYS):
-        return True
-    ends = (*NODES, *ROOT_KEYS)
-    return any(key.endswith(ends) for key in store.keys("")) or registry.detect_store(store) is not None
+def _list_members(content: Content, kind: Kind) -> list[Member]:
+    """Return what is in an archive. Raises CompileError with `damaged-archive`, OSError."""
+    if kind == "tar":
+        return list_archive(TarStore(content.path, content.name), list_tar)
+    store = ZipStore(content.path, content.name)
+    try:
+        return list_archive(store.open_below("", content.name), list_zip)
+    except OSError as error:
+        if error.errno != errno.EINVAL:
+            raise
+        if is_edit_unfinished(content.path):  # said by those who open it, with the remedy
+            return [StoreMember("", store)]
+        text = f"is a ZIP archive without a directory at its end: {error.strerror}"
+        raise fault("damaged-archive", content.name, text, AGAIN) from None
 
 
-def list_datasets(members: Sequence[ArchiveMember]) -> list[ArchiveMember]:
-    """Return the members whose first bytes are those of a readable format or a container; without any, all."""
+def list_datasets(members: Sequence[Member]) -> list[Member]:
+    """Return the stores, and the files whose first bytes are those of a readable format or container; else all."""
     if len(members) == 1:
         return list(members)
     return [member for member in members if _is_dataset(member)] or list(members)
 
 
-def _is_dataset(member: ArchiveMember) -> bool:
-    """Return whether a member may be a dataset, by its first bytes."""
+def _is_dataset(member: Member) -> bool:
+    """Return whether a member is a store, or may be a dataset by its first bytes."""
+    if isinstance(member, StoreMember):
+        return True
     try:
         with member.open() as file:
             head = read_piece(file, member.name, 1 << 12)
@@ -227,40 +250,51 @@ def _is_dataset(member: ArchiveMember) -> bool:
     return find_kind(head) is not None or (form is not None and form.readable)
 
 
-def find_member(content: Content, members: Sequence[ArchiveMember], inner: str) -> tuple[ArchiveMember, str]:
+def find_member(content: Content, members: Sequence[Member], inner: str) -> tuple[Member, str]:
     """Return the member that a path begins with, and the rest of the path; without a path the only dataset.
 
     Raises CompileError with `several-members` or `absent-member`.
     """
     if inner:
         for member in members:
-            if inner == member.name or inner.startswith(f"{member.name}/"):
-                return member, inner[len(member.name) + 1 :]
+            if not member.name or f"{inner}/".startswith(f"{member.name}/"):
+                return member, inner[len(member.name) :].strip("/")
         text = f"has no member `{inner}`"
         raise fault("absent-member", content.name, text, f"its members: {_name(content, members)}")
     datasets = list_datasets(members)
     if len(datasets) > 1:
-        text = f"is an archive of {len(datasets)} files"
-        helps = f"name one of them: {_name(content, datasets)}", "`nczarr combine` joins all of them"
-        raise fault("several-members", content.name, text, *helps)
+        stores = sum(isinstance(member, StoreMember) for member in datasets)
+        what = "stores" if stores == len(datasets) else "files and stores" if stores else "files"
+        is_far, is_packed = is_remote(content.name), bool(content.archives or content.is_unpacked)
+        first = "fetch the archive, and name" if is_far and is_packed else "name"
+        helps = [f"{first} one of them: {_name(content, datasets)}"]
+        helps += [] if is_far else ["`nczarr combine` joins all of them"]
+        raise fault("several-members", content.name, f"is an archive of {len(datasets)} {what}", *helps)
     return datasets[0], ""
 
 
-def _name(content: Content, members: Sequence[ArchiveMember]) -> str:
+def _name(content: Content, members: Sequence[Member]) -> str:
     """Return the places of members for a message, the first ones of many."""
     places = [f"`{show(place_of(content, member))}`" for member in members[:LISTED]]
     more = len(members) - len(places)
     return ", ".join(places) + (f", and {more} more" if more else "")
 
 
-def place_of(content: Content, member: ArchiveMember) -> str:
-    """Return the path or URL that opens a member."""
+def place_of(content: Content, member: Member) -> str:
+    """Return the path or URL that opens a member; of what is packed twice at a URL, the path in a fetched archive."""
+    if not member.name:
+        return content.name
     fetched = origin(content.path)
-    return f"{content.name}/{member.name}" if fetched is None else f"zip://{member.name}::{fetched[0]}"
+    url = content.name if fetched is None else fetched[0]
+    if not is_remote(url):
+        return f"{content.name}/{member.name}"
+    if content.archives or content.is_unpacked:
+        return f"{local_paths.name_of(url)}/{member.name}"
+    return f"{'tar' if find_kind(content.read_head()) == 'tar' else 'zip'}://{member.name}::{url}"
 
 
-def take(content: Content, kind: Kind, member: ArchiveMember) -> Content:
-    """Return a member: in place, or as a temporary file. Raises CompileError, OSError."""
+def take(content: Content, member: ArchiveMember) -> Content:
+    """Return a file in an archive: in place, or as a temporary file. Raises CompileError, OSError."""
     known = _recall(content, member.name)
     if known is not None:
         return known

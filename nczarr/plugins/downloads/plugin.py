@@ -4,7 +4,7 @@ from nczarr.names.plugin_index import Plugin
 
 PLUGIN = Plugin(
     "downloads",
-    "files as services send them: compressed ones, ZIP and tar archives, answers that are no datasets",
+    "files as services send them: compressed ones, archives of files and stores, answers that are no datasets",
     containers={
         "file": "nczarr.plugins.downloads.containers:open_container",
         "member": "nczarr.plugins.downloads.open:open_member",

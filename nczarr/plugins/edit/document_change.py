@@ -23,6 +23,7 @@ from nczarr.plugins.edit.carry_out import carry_out
 from nczarr.plugins.edit.patches import documents, file_patch
 from nczarr.plugins.edit.patches.document_commit import prepare_patch, report_interrupted
 from nczarr.plugins.edit.patches.documents import Action, DocumentPatch
+from nczarr.plugins.edit.patches.zip_patch import find_wrapping
 from nczarr.plugins.edit.undo_file import FORMS, can_write_undo, parse_undo, write_undo
 from nczarr.stores import extension
 from nczarr.stores.base import Store
@@ -62,7 +63,7 @@ def open_store(path: str, report: Report, options: Options, *, rehearsal: bool) 
     source = endpoints.open_source(path, report, reading)
     if source is None:
         return None
-    reason = _refusal(source) or _find_outer(path)
+    reason = find_wrapping(path, source) or _refusal(source) or _find_outer(path)
     if isinstance(source, Source) or reason is not None:
         helps = ["write a new target: `nczarr convert SRC DST`"]
         report.error("unchangeable-store", f"`{show(path)}` {reason}", helps=helps)

@@ -37,6 +37,7 @@ from nczarr.plugins.edit.instructions import (
 )
 from nczarr.plugins.edit.merge_headers import merge_headers
 from nczarr.plugins.edit.patch_text import patch_lines
+from nczarr.plugins.edit.patches.zip_patch import find_wrapping
 from nczarr.plugins.edit.request import EditRequest, EditResult
 from nczarr.plugins.edit.resolve_instructions import (
     NodeInstructions,
@@ -147,6 +148,9 @@ def _open_target(path: str, report: Report, options: Options) -> _Target | None:
     reading = phases.for_reading(options.change(storage=options.run.storage.of("target")), values=False)
     source = endpoints.open_source(path, report, reading)
     if source is None:
+        return None
+    if (wrapping := find_wrapping(path, source)) is not None:
+        report.error("uneditable-target", f"`{show(path)}` {wrapping}", helps=["unpack it, and edit what was in it"])
         return None
     form = endpoints.detect_format(source)
     if form is not None and form.store.opens is not None:

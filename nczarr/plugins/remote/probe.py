@@ -29,9 +29,9 @@ def is_folder(store: RemoteStore) -> bool:
     except PermissionError:  # a question without an answer's body; a listing has the server's reason
         connection.call("ls", "")
         raise
-    if connection.protocol in WEB:
-        return "html" in str(info.get("mimetype", "")) and _has_root(store)
-    return bool(info.get("type") == "directory")
+    if info.get("type") == "directory":  # in an archive also on a web server
+        return True
+    return connection.protocol in WEB and "html" in str(info.get("mimetype", "")) and _has_root(store)
 
 
 def _has_root(store: RemoteStore) -> bool:

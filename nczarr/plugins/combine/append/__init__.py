@@ -305,15 +305,14 @@ def _refusal(
     if outer.store.opens is not None and outer.store.extends is None:
         return "is a reference document, which `nczarr refs append` extends", []
     if isinstance(source, Source):
+        is_packed = not is_remote(path) and source.path != location(path).path
         can = bool(form.target.kinds or form.target.build) and form.writable
-        return None if can else (f"has the format `{form.name}`, which cannot be extended", elsewhere)
-    if source.archive:
-        return "is an archive, whose entries cannot be replaced", ["convert it to a folder first", *elsewhere]
-    return (
-        None
-        if plugin_index.find_place("resize", form.name)
-        else (f"has the format `{form.name}`, which cannot be extended", elsewhere)
-    )
+    else:
+        is_packed, can = source.archive, bool(plugin_index.find_place("resize", form.name))
+    if is_packed:
+        text = "is compressed or an archive, whose content cannot be replaced"
+        return text, ["convert it to a new target first", *elsewhere]
+    return None if can else (f"has the format `{form.name}`, which cannot be extended", elsewhere)
 
 
 def _join(target: ExtendableTarget, request: AppendRequest, report: Report) -> Extension | None:

@@ -11,6 +11,9 @@ from typing import TYPE_CHECKING, BinaryIO
 
 from nczarr.plugins.common.raw_file import SeekableFile
 from nczarr.plugins.edit.patches.file_patch import BytePatch, FilePatch
+from nczarr.sdk import Source, Store
+from nczarr.stores.open import ZIP, open_path
+from nczarr.stores.url import location
 from nczarr.stores.zip import new_entry
 
 if TYPE_CHECKING:
@@ -63,13 +66,34 @@ class FileWithTail(SeekableFile):
         return end
 
 
+def find_wrapping(path: str, source: Source | Store) -> str | None:
+    """Return why what was opened at a path is not changed there, in words; None if it can be.
+
+    It may be the content of a compressed file, a member of an archive, or a store in one that is no ZIP archive.
+    Raises OSError.
+    """
+    place = location(path)
+    file = source.path if isinstance(source, Source) else getattr(source, "file", None)
+    if place.remote or place.kind or file is None:
+        return None
+    if file == place.path and (isinstance(source, Source) or is_zip(file)):
+        return None
+    return "is compressed, or in an archive that is not changed in its place"
+
+
+def is_zip(path: str) -> bool:
+    """Return whether a file begins as a ZIP archive. Raises OSError."""
+    with open(path, "rb") as file:
+        return file.read(4) in ZIP
+
+
 def patch_archive(path: str, documents: Mapping[str, bytes | None]) -> FilePatch:
     """Return the change of an archive that gives it these documents; None removes one. Raises OSError."""
     from zipfile import ZIP_STORED, ZipFile
 
-    from nczarr.stores.zip import ZipStore, read_directory
+    from nczarr.stores.zip import read_directory
 
-    prefix = ZipStore(path).folder
+    prefix = getattr(open_path(path), "folder", "")
     with open(path, "rb") as file:
         with read_directory(file, path) as archive:
             start = archive.start_dir

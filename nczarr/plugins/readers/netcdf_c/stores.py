@@ -205,7 +205,7 @@ def find_versions(view: NetcdfView) -> Iterator[Finding]:
         yield Finding("unread-format", "zarr.json", "/zarr_format", "the store is Zarr v3")
     if view.has_version_3 and view.has_version_2:
         yield Finding("mixed-versions", "zarr.json", "", "the root has documents of Zarr v2 and v3")
-    if view.documents.store.archive:
+    if view.documents.store.ranged:  # of archives only ZIP is
         yield Finding("zipped-store", "", "", "the store is a zip archive")
     if view.root.is_array:
         yield Finding("root-array", ".zarray", "", "the root of the store is an array")

@@ -283,7 +283,7 @@ def test_chunks_left_beyond_the_end_are_not_read(tmp_path: Path, form: str) -> N
 
 
 CASES: list[tuple[str, Callable[[Path], None], str]] = [
-    ("t.zip", lambda path: nczarr.write(series(0), path), "is an archive, whose entries cannot be replaced"),
+    ("t.zip", lambda path: nczarr.write(series(0), path), "compressed or an archive, whose content cannot be replaced"),
     ("t.cdl", lambda path: nczarr.write(series(0), path), "has the format `cdl`, which cannot be extended"),
     ("t.ncs", lambda path: nczarr.write(series(0), path), "has the format `ncstream`, which cannot be extended"),
 ]
