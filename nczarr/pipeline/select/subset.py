@@ -339,6 +339,10 @@ def _cut_variable(fqn: str, variable: Variable, cuts: SectionChanges, checked: C
             chunks.append(length if node.unlimited else within(length, node.size))
         if tuple(chunks) != storage.chunks:
             storage = storage.model_copy(update={"chunks": tuple(chunks)})
+    if storage.layout not in (None, "chunked") and any(
+        one in cuts.dimensions and cuts.dimensions[one].unlimited for one in references if isinstance(one, str)
+    ):
+        storage = storage.model_copy(update={"layout": None})  # what grows is stored in chunks
     if references == variable.dimensions and storage is variable.storage:
         return variable
     return variable.model_copy(update={"dimensions": references, "storage": storage})
