@@ -27,7 +27,7 @@ def hdf5_losses(checked: Checked) -> Iterator[Loss]:
             yield Loss("lost-length", "value", path, text, dimension.span)
         elif not dimension.unlimited and dimension.size == 0:
             text = f"dimension `{path}` of length 0, which becomes unlimited"
-            yield Loss("unlimited", "annotation", path, text, dimension.span)
+            yield Loss("empty-dimension", "annotation", path, text, dimension.span)
     for path, declared in checked.types.items():
         if isinstance(declared, CompoundType) and not _is_aligned(path, declared, checked.types):
             yield Loss("storage", "annotation", path, f"type `{path}`, the offsets of its members", declared.span)

@@ -70,3 +70,16 @@ def test_a_store_states_the_kind_that_was_asked_for(source: Path) -> None:
     nczarr.convert(source, "c.nc", variables=["v"], kind="nc3")
     nczarr.convert("c.nc", "o.zarr", kind="nc4")
     assert json.loads(Path("o.zarr/.zattrs").read_text())["_nczarr_superblock"]["nczarr"]["kind"] == "nc4"
+
+
+@pytest.mark.parametrize("form", ["nczarr", "nczarr3", "netcdf4", "cdl"])
+def test_what_grows_is_not_contiguous(form: str, source: Path) -> None:
+    nczarr.convert(source, "c.nc", kind="nc4")
+    assert nczarr.open("c.nc")["v"].variable.storage.layout == "contiguous"
+    target = {"netcdf4": "o.nc", "cdl": "o.cdl"}.get(form, "o.zarr")
+    nczarr.convert("c.nc", target, form, unlimited=["x"], verify=True)
+    assert nczarr.check(target) == []
+    found = nczarr.open(target)
+    assert found["v"].variable.storage.layout in (None, "chunked")
+    assert found["v"][:].tolist() == [[1, 2, 3], [4, 5, 6]]
+    assert nczarr.open(target).checked.dimensions["/x"].unlimited
