@@ -57,7 +57,7 @@ MESSAGES = {
 
 LINES = {
     "edit": r"formats that can be edited: (?:.*, )?{0}(?:,|$)",
-    "format": r"help: write .*`{0}`",
+    "format": r"help: write .*`{0}`|formats that can be edited: (?:.*, )?{0}(?:,|$)",
     "verification": r", verified with \w",
 }
 """Patterns of lines of wanted output that are otherwise without the thing, by kind; `{0}` is its name."""

@@ -14,6 +14,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from nczarr.ast.dataset import MISSING_MARKS
+from nczarr.formats.zarr.extension.model import unpack_attributes
 from nczarr.plugins.readers import xarray_files, zarr_python, zarr_types
 from nczarr.plugins.readers.coordinate_order import find_unsorted
 from nczarr.plugins.readers.documents import StoreNode, ZarrView
@@ -23,6 +24,10 @@ from nczarr.plugins.readers.rule import Finding, faults, of_arrays
 SEEN = "2026.9.0"
 REFUSED = "cannot open its group"
 NAMES = "write one name for each axis in `_ARRAY_DIMENSIONS`, or in `dimension_names` of Zarr v3"
+
+ONE_BYTE = {"name": "null_terminated_bytes", "configuration": {"length_bytes": 1}}
+"""Zarr v3 data type of chars."""
+STATE_ENCODING = "state the encoding: `nczarr edit STORE --set 'VAR@_Encoding=\"utf-8\"'`"
 
 AS_IN_FILES = {"clashing-scalar", "rounded-integer", "undecodable-attribute", "undecodable-time", "hidden-attribute",
                "hidden-group", "unsorted-coordinate"}  # fmt: skip
@@ -122,16 +127,29 @@ def find_dimensions(view: ZarrView) -> Iterator[Finding]:
 
 
 def find_forms(array: StoreNode) -> Iterator[Finding]:
-    """Find texts and scalars in the form that netCDF-C has for them in Zarr v2."""
-    document = array.attrs.get("_nczarr_array")
-    if array.version != 2 or not isinstance(document, dict):
-        return
-    extension = document.get("nczarr")
-    declared = extension.get("type") if isinstance(extension, dict) else None
-    if zarr_types.kind(array.meta, 2)[0] == "S" and declared is None:
-        yield array.at("text-as-bytes", "/dtype", f"`{array.path}` holds texts of fixed length")
-    if document.get("scalar") == 1:
+    """Find texts that xarray takes for bytes, and scalars in the form that netCDF-C has for them in Zarr v2."""
+    document = unpack_attributes(array.attrs).get("_nczarr_array")
+    extension = document.get("nczarr") if isinstance(document, dict) else None
+    extended, version = extension if isinstance(extension, dict) else {}, array.version
+    of_netcdf, fixed = isinstance(document, dict), zarr_types.kind(array.meta, version)[0] == "S"
+    if _holds_texts(array, extended.get("type"), fixed=fixed, of_netcdf=of_netcdf and version == 2):
+        # a conversion copies bytes of fixed length, unless they are only netCDF-C's form of texts
+        copies = fixed and ("element" in extended or not of_netcdf)
+        pointer, text = "/dtype" if version == 2 else "/data_type", f"`{array.path}` holds texts as bytes"
+        yield array.at("text-as-bytes", pointer, text, instead=STATE_ENCODING if copies else "")
+    if version == 2 and isinstance(document, dict) and document.get("scalar") == 1:
         yield array.at_attribute("scalar-dimension", "_nczarr_array", f"`{array.path}` is a scalar")
+
+
+def _holds_texts(array: StoreNode, declared: Any, *, fixed: bool, of_netcdf: bool) -> bool:
+    """Return whether an array of bytes is one of strings for us, and has no encoding by which xarray decodes them."""
+    if isinstance(array.attrs.get("_Encoding"), str):
+        return False
+    if not fixed:
+        return zarr_types.holds_any_bytes(array.meta, array.version)
+    if declared is not None:
+        return bool(declared == "string")
+    return of_netcdf or (array.meta.get("dtype") != "|S1" and array.meta.get("data_type") != ONE_BYTE)
 
 
 def _is_declared(array: StoreNode, value: Any) -> bool:

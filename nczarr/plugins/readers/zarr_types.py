@@ -141,6 +141,15 @@ def kind(array: Json, version: int) -> tuple[str, int]:
     return letter, number * 4 if letter == "U" else number  # UCS-4
 
 
+def holds_any_bytes(array: Json, version: int) -> bool:
+    """Return whether the elements of an array are bytes of any length."""
+    if version == 3:
+        return array.get("data_type") in ("bytes", "variable_length_bytes")
+    filters = array.get("filters")
+    is_listed = array.get("dtype") == "|O" and isinstance(filters, list)
+    return is_listed and any(isinstance(config, dict) and config.get("id") == "vlen-bytes" for config in filters)
+
+
 def refuses_fill(value: Any, array: Json, version: int) -> bool:
     """Return whether the fill value of an array of known type cannot be converted."""
     letter, size = kind(array, version)

@@ -185,3 +185,14 @@ def test_long_units_have_no_reference_datetime(tmp_path: Path, peer: Callable[[s
     (found,) = check(path)
     assert found.code == "cf-units"
     assert len(found.message) < 1100
+
+
+@pytest.mark.parametrize(
+    ("type_name", "advice"),
+    [("uint", "use a signed type"), ("int64", "use a 32-bit type"), ("uint64", "use a 32-bit type")],
+)
+def test_types_that_older_conventions_lack_have_another(type_name: str, advice: str, tmp_path: Path) -> None:
+    path = tmp_path / "t.cdl"
+    path.write_text(f'netcdf t {{ variables: {type_name} v ; :Conventions = "CF-1.8" ; }}')
+    ran = run_command("check", "--cf", str(path), "--select", "cf-data-type", "--message-format", "json")
+    assert [json.loads(line)["helps"][0][: len(advice)] for line in ran.err.splitlines()] == [advice]

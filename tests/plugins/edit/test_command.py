@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import stat
 import subprocess
 import sys
@@ -231,7 +232,10 @@ def test_what_cannot_be_edited(file: Path, tmp_path: Path) -> None:
     ran = run_command("edit", "missing.nc", "--set", "@a=1")
     assert ran.status == 3
     Path("a.cdl").write_text(TEXT)
-    assert "uneditable-target" in run_command("edit", "a.cdl", "--set", "@a=1").err
+    refused = run_command("edit", "a.cdl", "--set", "@a=1").err
+    assert "uneditable-target" in refused
+    [editable] = re.findall("formats that can be edited: (.*)", refused)
+    assert {"netcdf4", "reference", "zarr3"} <= set(editable.split(", "))
     Path("folder").mkdir()
     assert run_command("edit", "folder", "--set", "@a=1").status in (1, 2)
     assert os.listdir("folder") == []

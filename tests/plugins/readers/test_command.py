@@ -11,7 +11,7 @@ import pytest
 
 from tests.conftest import run_command
 from tests.support.peers.faults_zarr_python import ZARR_3
-from tests.support.peers.faulty import NCZARR, PURE, edit, write
+from tests.support.peers.faulty import NCZARR, PURE, Store, edit, write
 
 TEXT = "netcdf t {\ndimensions:\n  x = 3 ;\nvariables:\n  int v(x) ;\ndata:\n  v = 1, 2, 3 ;\n}\n"
 
@@ -210,3 +210,43 @@ def test_a_working_folder_that_is_gone(tmp_path: Path) -> None:
     command = [sys.executable, "-c", script, "check", str(schema)]
     done = subprocess.run(command, cwd=gone, capture_output=True, text=True, check=False)
     assert (done.returncode, "undefined-dimension" in done.stderr) == (1, True), done.stderr
+
+
+TEXTS = 'netcdf t { dimensions: x = 2 ; variables: string s(x) ; char c(x) ; data: s = "a", "bé" ; c = "ab" ; }'
+WRITES, STATES = "write `zarr3`", "state the encoding"
+
+
+def advice_for_xarray(path: Path) -> list[str]:
+    ran = run_command("check", str(path), "--for", "xarray", "--select", "text-as-bytes", "--message-format", "json")
+    return [help_ for line in ran.err.splitlines() for help_ in json.loads(line)["helps"]]
+
+
+@pytest.mark.parametrize("form", ["zarr2", "zarr3", "nczarr3"])
+def test_texts_are_bytes_for_xarray_until_they_are_converted(form: str, tmp_path: Path) -> None:
+    schema, texts = tmp_path / "t.cdl", tmp_path / "t.zarr"
+    schema.write_text(TEXTS)
+    assert run_command("compile", str(schema), "-o", str(texts), "-q").status == 0
+    assert [text.startswith(WRITES) for text in advice_for_xarray(texts)] == [True]
+    assert run_command("convert", str(texts), str(tmp_path / "c.zarr"), "--to", form, "-q").status == 0
+    assert advice_for_xarray(tmp_path / "c.zarr") == []
+    assert run_command("migrate", str(texts), "--to", form, "-q").status == 0
+    assert [text.startswith(WRITES if form == "nczarr3" else STATES) for text in advice_for_xarray(texts)] == [True]
+    assert run_command("convert", str(texts), str(tmp_path / "d.zarr"), "--to", form, "-q").status == 0
+    assert [text.startswith(STATES) for text in advice_for_xarray(tmp_path / "d.zarr")] == [True] * (form != "nczarr3")
+    assert run_command("edit", str(texts), "--set", 's@_Encoding="utf-8"', "-q").status == 0
+    assert advice_for_xarray(texts) == []
+
+
+@pytest.mark.parametrize("base", [PURE, ZARR_3], ids=["zarr2", "zarr3"])
+def test_bytes_of_any_length_are_bytes_for_xarray_until_they_are_converted(base: Store, tmp_path: Path) -> None:
+    data = b"\3\0\0\0" + b"\1\0\0\0a" * 3
+    if base is PURE:
+        kind = {"v/.zarray#/dtype": "|O", "v/.zarray#/filters": [{"id": "vlen-bytes"}], "v/.zarray#/fill_value": None}
+        texts = edit(base, {**kind, "v/0": data})
+    else:
+        kind = {"v/zarr.json#/data_type": "bytes", "v/zarr.json#/codecs": [{"name": "vlen-bytes"}]}
+        texts = edit(base, {**kind, "v/zarr.json#/fill_value": "", "v/c/0": data})
+    path = write(texts, tmp_path / "s.zarr")
+    assert [text.startswith(WRITES) for text in advice_for_xarray(path)] == [True]
+    assert run_command("convert", str(path), str(tmp_path / "c.zarr"), "--to", "zarr3", "-q").status == 0
+    assert advice_for_xarray(tmp_path / "c.zarr") == []

@@ -27,6 +27,12 @@ PLAIN = {
     A + "filters": [{"id": "vlen-utf8"}],
     "v/0": b"\3\0\0\0" + b"".join(b"\4\0\0\0" + b for b in (b"abcd", b"efgh", b"ijkl")),
 }
+FIXED_TEXTS = {
+    V + "data_type": {"name": "null_terminated_bytes", "configuration": {"length_bytes": 4}},
+    V + "fill_value": "",
+    V + "codecs": [{"name": "bytes"}],
+    "v/c/0": b"abcdefghijkl",
+}
 ONE = {"v/0": INTS[:4], T + "_nczarr_array": {"dimension_references": [], "scalar": 1}}
 ONE_PLAIN = {"v/0": INTS[:4], A + "shape": [], A + "chunks": [], NAMES: []}
 REAL = {V + "data_type": "float32", V + "fill_value": 0.0}
@@ -129,6 +135,13 @@ OWN = [
         "type /v: '|S4'",
         {**PLAIN, A + "dtype": "|O"},
     ),
+    two(
+        "text-as-bytes",
+        {A + "dtype": "|S4", A + "fill_value": None, "v/0": b"abcdefghijkl"},
+        "type /v: '|S4'",
+        {A + "dtype": "|S4", A + "fill_value": None, "v/0": b"abcdefghijkl", T + "_Encoding": "utf-8"},
+    ),
+    three("text-as-bytes", FIXED_TEXTS, "type /v: '|S4'", {**FIXED_TEXTS, V + "attributes": {"_Encoding": "utf-8"}}),
     two(
         "scalar-dimension", {**ONE, A + "shape": [1], A + "chunks": [1], NAMES: ["_scalar_"]}, "dimensions /", ONE_PLAIN
     ),

@@ -469,6 +469,12 @@ def date(store: Store, key: str, pointer: str) -> None:
         del inside["units"]
 
 
+def state_encoding(store: Store, key: str, pointer: str) -> None:
+    """State the encoding of bytes of fixed length; others are converted."""
+    inside = attributes(store, folder(key)) if key.endswith(".zarray") else store[key]["attributes"]
+    inside["_Encoding"] = "utf-8"
+
+
 ZARR_PYTHON: Remedies = {
     "mixed-versions": keep_version_2,
     "broken-document": write_sound,
@@ -507,7 +513,7 @@ XARRAY: Remedies = {
     "undecodable-attribute": decode_attribute,
     "undecodable-time": date,
     "hidden-attribute": rename,
-    "text-as-bytes": ("convert", "SRC", "DST", "--to", "zarr3"),
+    "text-as-bytes": state_encoding,
     "scalar-dimension": ("convert", "SRC", "DST", "--to", "zarr3"),
     "unsorted-coordinate": ("combine", "SRC", "DST", "--along", "x", "--sort", "--to", "zarr2"),
     "unconsolidated-store": ("convert", "SRC", "DST", "--to", "zarr2", "--consolidated"),

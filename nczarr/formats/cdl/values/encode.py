@@ -254,22 +254,31 @@ class LiteralEncoder:
         """Return the chars of a field: texts, each padded to a row if there are several rows."""
         texts: list[Literal] = literal.value if literal.kind == "list" else [literal]
         row = field.shape[-1] if len(field.shape) > 1 else 0
-        data = b""
-        for text in strings(texts):
+        data, lengths = b"", list[int]()
+        for text in (grouped := strings(texts)):
             runs = [self._char(item, place) for item in text]
             if None in runs:
                 return None
             run = b"".join(piece for piece in runs if piece is not None)
-            if row:
-                run = run.ljust(max(row, -(-len(run) // row) * row), b"\0")
-            data += run
+            lengths.append(len(run))
+            data += run.ljust(max(row, -(-len(run) // row) * row), b"\0") if row else run
             if len(data) > count:
-                ones = "character" if count == 1 else "characters"
-                message = f"{place.what} holds {count} {ones}, {len(data)} are given"
-                first = text[0]
-                self.convert.error("too-many-values", message, first)
+                self.convert.error("too-many-values", *describe_surplus(grouped, lengths, row, count, place.what))
                 return None
         return Constant.text(data.ljust(count, b"\0"))
+
+
+def describe_surplus(
+    texts: list[list[Literal]], lengths: list[int], row: int, limit: int, what: str
+) -> tuple[str, Literal]:
+    """Return message and place for texts of which the last of `lengths` does not fit; `row`: 0 if they are joined."""
+    if row and len(texts) * row <= limit:  # one text takes several rows, as in ncgen
+        at = next(place for place, length in enumerate(lengths) if length > row)
+        return f"the text has {lengths[at]} characters, a row of {what} has {row}", texts[at][0]
+    if row:
+        return f"{what} holds {limit // row} text{'s' * (limit != row)}, {len(texts)} are given", texts[limit // row][0]
+    given = sum(len(item.value) for text in texts for item in text if isinstance(item.value, bytes))
+    return f"{what} holds {limit} character{'s' * (limit != 1)}, {given} are given", texts[len(lengths) - 1][0]
 
 
 def strings(literals: Sequence[Literal]) -> list[list[Literal]]:

@@ -23,7 +23,7 @@ from nczarr.arrays.values.value_lists import ListRuns
 from nczarr.ast import ATOMIC, Attribute, Constant, Dataset, Dimension, Group, Variable
 from nczarr.ast.dataset import map_groups
 from nczarr.diagnostics.report import Report, Source, Span
-from nczarr.formats.cdl.values.encode import LiteralEncoder, ValueSlot, strings
+from nczarr.formats.cdl.values.encode import LiteralEncoder, ValueSlot, describe_surplus, strings
 from nczarr.formats.cdl.values.fill_mark import mark_of
 from nczarr.formats.cdl.values.literal_values import Converter
 from nczarr.formats.cdl.values.literals import ListReader, Literal
@@ -198,9 +198,7 @@ class _VariableReader:
         if inner is None:
             self._leaf(literals, axis, prefix)
             return
-        lengths = [self._size(k) for k in range(axis, inner)]
-        grows = self._is_unlimited(axis)
-        limit = None if grows else math.prod(lengths)
+        limit = None if self._is_unlimited(axis) else math.prod(map(self._size, range(axis, inner)))
         row_name = self._name(inner)
         for count, literal in enumerate(literals):
             if literal.kind != "list":  # as in ncgen
@@ -209,13 +207,9 @@ class _VariableReader:
             if limit is not None and count >= limit:  # ncgen drops surplus rows
                 message = f"`{self.variable.name}` has {limit} rows along `{row_name}`, {len(literals)} are given"
                 self._stop("too-many-values", message, literal)
-            index: list[int] = []
-            rest = count
-            for length in reversed(lengths[1:]):
-                index.insert(0, rest % length if length else 0)
-                rest = rest // length if length else rest
-            self._extend(axis, rest + 1)
-            self._block(literal.value, inner, (*prefix, rest, *index))
+            index = self._place(count, axis, inner)
+            self._extend(axis, index[0] + 1)
+            self._block(literal.value, inner, (*prefix, *index))
         if limit is not None and len(literals) < limit:  # ncgen 4.9.0 aborts
             message = f"`{self.variable.name}` has {limit} rows along `{row_name}`, only {len(literals)} are given"
             at = literals[-1] if literals else Literal("list", [], "", self.span.start, self.span.end)
@@ -241,15 +235,14 @@ class _VariableReader:
             self._extend(axis, -(-count // row))
         for start, constant in runs:
             if constant.count:
-                self.columns.add((*prefix, *self._place(start, axis)), constant.count, constant)
+                index = self._place(start, axis, rank) if start else ()  # the first cell needs none
+                self.columns.add((*prefix, *index), constant.count, constant)
 
-    def _place(self, start: int, axis: int) -> tuple[int, ...]:
-        """Return the index of a cell in the dimensions from `axis` on; the first cell needs none."""
-        if not start:
-            return ()
+    def _place(self, start: int, axis: int, end: int) -> tuple[int, ...]:
+        """Return the index of a cell in the dimensions from `axis` to before `end`."""
         index: list[int] = []
-        for each in reversed(range(axis + 1, len(self.dimensions))):
-            start, at = divmod(start, self._size(each))
+        for each in reversed(range(axis + 1, end)):
+            start, at = divmod(start, self._size(each) or 1)
             index.insert(0, at)
         return (start, *index)
 
@@ -264,20 +257,16 @@ class _VariableReader:
         rank = len(self.dimensions)
         pad = self.fill.data if self.fill is not None and isinstance(self.fill.data, bytes) else b"\0"
         row = self._size(rank - 1) if rank - axis >= 2 and not self._is_unlimited(rank - 1) else 0
-        data, begin, runs_of_texts = bytearray(), 0, list[tuple[int, Constant]]()
-        for text in strings(literals):
+        data, begin, runs_of_texts, lengths = bytearray(), 0, list[tuple[int, Constant]](), list[int]()
+        for text in (texts := strings(literals)):
             runs = [b"" if item.kind == "fill" else self.convert.chars(item, self.what) for item in text]
             if None in runs:
                 raise _Fault
             run = b"".join(piece for piece in runs if piece is not None)
+            lengths.append(len(run))
             whole = max(row, -(-len(run) // row) * row) if row else len(run)  # `""` takes a full row, as in ncgen
             if limit is not None and begin + len(data) + whole > limit:  # ncgen 4.9.0 crashes on texts too long
-                shape = ", ".join(self._name(k) for k in range(rank))
-                name = f"{self.variable.name}({shape})" if rank else self.variable.name
-                ones = "character" if limit == 1 else "characters"
-                count = sum(len(item.value) for item in literals if isinstance(item.value, bytes))
-                message = f"`{name}` holds {limit} {ones}, {count} are given"
-                self._stop("too-many-values", message, text[0])
+                self._stop("too-many-values", *describe_surplus(texts, lengths, row, limit, self._title()))
             if whole - len(run) <= LONGEST_PADDING:
                 data += run.ljust(whole, pad)
                 continue
@@ -296,13 +285,14 @@ class _VariableReader:
         reference = self.variable.dimensions[axis]
         return names.last(reference) if isinstance(reference, str) else str(reference)
 
-    def _stop_at_surplus(self, literal: Literal, limit: int, count: int) -> None:
-        name = self.variable.name
-        if not self.dimensions:
-            self._stop("too-many-values", f"`{name}` is a scalar, {count} values are given", literal)
+    def _title(self) -> str:
         shape = ", ".join(self._name(axis) for axis in range(len(self.dimensions)))
-        ones = "value" if limit == 1 else "values"
-        message = f"`{name}({shape})` holds {limit} {ones}, {count} are given"
+        return f"`{self.variable.name}({shape})`" if shape else f"`{self.variable.name}`"
+
+    def _stop_at_surplus(self, literal: Literal, limit: int, count: int) -> None:
+        if not self.dimensions:
+            self._stop("too-many-values", f"{self._title()} is a scalar, {count} values are given", literal)
+        message = f"{self._title()} holds {limit} value{'s' * (limit != 1)}, {count} are given"
         self._stop("too-many-values", message, literal, "remove the surplus values, or enlarge the dimension")
 
     def _stop(self, code: str, message: str, literal: Literal, help_: str = "") -> None:

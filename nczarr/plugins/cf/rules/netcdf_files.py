@@ -93,7 +93,8 @@ def check_data_types(dataset: CFDataset) -> Iterator[Breach]:
         if variable.type not in LATER:
             yield Breach("type", f"`{variable.path}` has the type `{variable.type}`", variable.node)
         elif variable.type not in CLASSIC | {"string"}:
-            yield Breach("unsigned", f"`{variable.path}` has the type `{variable.type}`", variable.node)
+            helps = ("use a 32-bit type or `double`, or conform to CF 1.9",) if variable.type.endswith("64") else ()
+            yield Breach("unsigned", f"`{variable.path}` has the type `{variable.type}`", variable.node, helps=helps)
         if variable.type == "string" and [dataset.label(axis) for axis in variable.dimensions] == [variable.name]:
             text = f"`{variable.path}` holds texts and has the name of its dimension"
             yield Breach("label", text, variable.node)

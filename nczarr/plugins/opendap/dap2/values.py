@@ -101,12 +101,17 @@ def _numbers(part: NDArray[Any], leaf: DdsNode) -> NDArray[Any]:
         indices = leaf.axes[-1].indices
         cells = part.view(np.uint8).reshape(len(part), -1)
         return np.ascontiguousarray(cells[:, indices.start : indices.stop : indices.step])
-    if leaf.type in WIDE and part.size:  # DAP2 has no integers of 64 bits: doubles stand for them, exact up to 2**53
+    _refuse_inexact(part, leaf)
+    return part.astype(leaf.element.array if leaf.axes else leaf.element.scalar)
+
+
+def _refuse_inexact(part: NDArray[Any], leaf: DdsNode) -> None:
+    """Raise InexactError for an integer that the doubles of DAP2, which has no integers of 64 bits, do not hold."""
+    if leaf.type in WIDE and part.size:
         low, high = int(part.min()), int(part.max())
         if low < -EXACT or high > EXACT:
             value = high if high > EXACT else low
             raise InexactError(f"`{leaf.fqn}` has the {leaf.type} value {value}, which no type of DAP2 holds; use DAP4")
-    return part.astype(leaf.element.array if leaf.axes else leaf.element.scalar)
 
 
 def text_slabs(leaf: DdsNode, source: ArraySource) -> Iterator[list[bytes]]:
@@ -211,7 +216,7 @@ class UnprintableError(ValueError):
 def ascii_response(mapped: Mapping, nodes: tuple[DdsNode, ...]) -> Iterator[bytes]:
     """Yield the declarations, a line, and the values: one line for each index of the leading dimensions.
 
-    Raises OSError; UnprintableError for structures.
+    Raises OSError, InexactError; UnprintableError for structures.
     """
     arrays = list(itertools.chain.from_iterable(map(_arrays, nodes)))
     yield dds(mapped, nodes).encode() + b"-" * 45 + b"\n"
@@ -262,5 +267,6 @@ def _words(mapped: Mapping, leaf: DdsNode) -> Iterator[str]:
             yield from map(quote, texts)
         return
     for part in slabs(source, ROOM):
+        _refuse_inexact(part, leaf)
         numbers: list[Any] = (part if leaf.type in ATOMIC else _numbers(part, leaf).reshape(-1)).tolist()
         yield from map(repr, numbers)  # floats in the digits of doubles, which most readers of texts make of them

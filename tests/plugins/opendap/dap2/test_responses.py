@@ -135,6 +135,8 @@ def test_inexact_integers_are_refused() -> None:
     text = "netcdf t { variables: int64 v ; v:k = 9007199254740993LL ; data: v = 9007199254740993LL ; }"
     with pytest.raises(InexactError, match="9007199254740993"):
         body("v", text)
+    with pytest.raises(InexactError, match="9007199254740993"):
+        b"".join(ascii_response(known(text), select(known(text), "v")))
     assert "/v@k: its 64-bit integers are no doubles" in write_das(known(text))
 
 

@@ -127,6 +127,34 @@ def test_faults(body: str, code: str) -> None:
     assert codes == [code]
 
 
+@pytest.mark.parametrize(
+    ("body", "at", "message"),
+    [
+        (
+            "dimensions: n = 2 ; l = 3 ; variables: char c(n, l) ; data: c = ",
+            0,
+            "the text has 4 characters, a row of `c(n, l)` has 3",
+        ),
+        (
+            "types: compound t {char s(2, 3) ;} ; variables: t c ; data: c = {{",
+            0,
+            "the text has 4 characters, a row of",
+        ),
+        ("dimensions: n = 1 ; l = 3 ; variables: char c(n, l) ; data: c = ", 1, "`c(n, l)` holds 1 text, 2 are given"),
+        ("dimensions: l = 4 ; variables: char c(l) ; data: c = ", 1, "`c(l)` holds 4 characters, 5 are given"),
+    ],
+)
+def test_a_text_longer_than_a_row_is_the_one_named(body: str, at: int, message: str) -> None:
+    closing = "}}" if "{{" in body else ""
+    source = Source("t.cdl", f'netcdf t {{ {body}"abcd", "e"{closing} ; }}'.encode())
+    report = Report()
+    work = read(source, report)
+    assert work is None or check(work, report) is None
+    [found] = report.list_sorted()
+    assert (found.code, found.message.startswith(message)) == ("too-many-values", True), found.message
+    assert source.data[found.primary.span.start : found.primary.span.end] == (b'"abcd"', b'"e"')[at]
+
+
 def test_declared_space_costs_nothing() -> None:
     checked, _ = compiled("dimensions: d = 1000000000000 ; variables: byte v(d) ; data: v = 1 ;")
     assert checked is not None
