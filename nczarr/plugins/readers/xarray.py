@@ -14,10 +14,11 @@ from collections.abc import Iterator
 from typing import Any
 
 from nczarr.ast.dataset import MISSING_MARKS
-from nczarr.formats.zarr.extension.model import unpack_attributes
+from nczarr.ast.plain import CARRIED
 from nczarr.plugins.readers import xarray_files, zarr_python, zarr_types
 from nczarr.plugins.readers.coordinate_order import find_unsorted
 from nczarr.plugins.readers.documents import StoreNode, ZarrView
+from nczarr.plugins.readers.documents import document as parse_document
 from nczarr.plugins.readers.peer import Peer
 from nczarr.plugins.readers.rule import Finding, faults, of_arrays
 
@@ -128,7 +129,7 @@ def find_dimensions(view: ZarrView) -> Iterator[Finding]:
 
 def find_forms(array: StoreNode) -> Iterator[Finding]:
     """Find texts that xarray takes for bytes, and scalars in the form that netCDF-C has for them in Zarr v2."""
-    document = unpack_attributes(array.attrs).get("_nczarr_array")
+    document = _read_extension(array)
     extension = document.get("nczarr") if isinstance(document, dict) else None
     extended, version = extension if isinstance(extension, dict) else {}, array.version
     of_netcdf, fixed = isinstance(document, dict), zarr_types.kind(array.meta, version)[0] == "S"
@@ -139,6 +140,14 @@ def find_forms(array: StoreNode) -> Iterator[Finding]:
         yield array.at("text-as-bytes", pointer, text, instead=STATE_ENCODING if copies else "")
     if version == 2 and isinstance(document, dict) and document.get("scalar") == 1:
         yield array.at_attribute("scalar-dimension", "_nczarr_array", f"`{array.path}` is a scalar")
+
+
+def _read_extension(array: StoreNode) -> Any:
+    """Return what NCZarr says of an array: an attribute, in Zarr v3 a part of the text of one."""
+    text = array.attrs.get(CARRIED)
+    if array.version == 2 or not isinstance(text, str):
+        return array.attrs.get("_nczarr_array")
+    return parse_document(array.attrs_key, text.encode("utf-8", "surrogatepass")).members.get("array")
 
 
 def _holds_texts(array: StoreNode, declared: Any, *, fixed: bool, of_netcdf: bool) -> bool:

@@ -146,8 +146,9 @@ def holds_any_bytes(array: Json, version: int) -> bool:
     if version == 3:
         return array.get("data_type") in ("bytes", "variable_length_bytes")
     filters = array.get("filters")
-    is_listed = array.get("dtype") == "|O" and isinstance(filters, list)
-    return is_listed and any(isinstance(config, dict) and config.get("id") == "vlen-bytes" for config in filters)
+    if array.get("dtype") != "|O" or not isinstance(filters, list):
+        return False
+    return any(isinstance(config, dict) and config.get("id") == "vlen-bytes" for config in filters)
 
 
 def refuses_fill(value: Any, array: Json, version: int) -> bool:
