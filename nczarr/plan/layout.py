@@ -381,8 +381,8 @@ def _separator(path: str, checked: Checked, arrays: Arrays, layout: LayoutOption
 
 
 def _order(one: _One, dtype: Descr, arrays: Arrays, layout: LayoutOptions) -> Order:
-    """Return the requested element order in chunks, else the source's; variable-length texts have only C."""
-    if not arrays.orders or dtype == "|O":
+    """Return the requested element order in chunks, else the source's; texts are written in C order alone."""
+    if not arrays.orders or one.part.type == "string":
         return "C"
     return layout.order or (one.source.layout.order if one.source is not None else "C")
 

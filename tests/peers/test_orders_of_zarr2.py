@@ -42,6 +42,21 @@ def test_zarr_python_reads_the_values(
     assert nczarr.diff(target, source) == []
 
 
+@pytest.mark.parametrize(
+    "dtype", ["S4", "U3", ">U2", "i1", ">i4", "f2", "c8", "bool", "M8[s]", [("a", "i2"), ("b", "f4")]]
+)
+def test_every_kind_of_element_comes_back(dtype: Any, tmp_path: Path, peer: Callable[[str], ModuleType]) -> None:
+    zarr = peer("zarr")
+    numbers = np.arange(35).reshape(5, 7)
+    values = numbers.astype(str).astype(dtype) if dtype[-2] in ("S", "U") else numbers.astype(dtype)
+    group = zarr.create_group(str(tmp_path / "a.zarr"), zarr_format=2)
+    group.create_array("v", shape=values.shape, dtype=values.dtype, chunks=(2, 3), order="F")[:] = values
+    nczarr.convert(tmp_path / "a.zarr", tmp_path / "b.zarr", "zarr2", allow_loss=["all"])
+    nczarr.convert(tmp_path / "a.zarr", tmp_path / "c.zarr", "zarr2", allow_loss=["all"], order="F", chunks=3)
+    for name in ("b.zarr", "c.zarr"):
+        assert np.array_equal(zarr.open(str(tmp_path / name))["v"][:], values), name
+
+
 def test_the_order_of_the_source_is_kept(source: Path, tmp_path: Path, peer: Callable[[str], ModuleType]) -> None:
     zarr = peer("zarr")
     group = zarr.create_group(str(tmp_path / "a.zarr"), zarr_format=2)
