@@ -53,7 +53,7 @@ def test_every_kind_of_element_comes_back(dtype: Any, tmp_path: Path, peer: Call
     group.create_array("v", shape=values.shape, dtype=values.dtype, chunks=(2, 3), order="F")[:] = values
     nczarr.convert(tmp_path / "a.zarr", tmp_path / "b.zarr", "zarr2", allow_loss=["all"])
     nczarr.convert(
-        tmp_path / "a.zarr", tmp_path / "c.zarr", "zarr2", allow_loss=["all"], order="F", chunks={"v": (3, 3)}
+        tmp_path / "a.zarr", tmp_path / "c.zarr", "zarr2", allow_loss=["all"], order="F", chunks={"/v": (3, 3)}
     )
     for name in ("b.zarr", "c.zarr"):
         assert np.array_equal(zarr.open(str(tmp_path / name))["v"][:], values), name
