@@ -89,7 +89,7 @@ def lay(
         known_fill = fill is not None or part.path != "" or (arrays.by_reference and source_fill is not None)
         if hidden and not arrays.fill_needed:  # xarray takes every fill value for `_FillValue`
             known_fill = known_fill and bool(own_fills)
-        has_fill = known_fill and not (no_fill and (source is not None or not own_fills))
+        has_fill = known_fill and not (no_fill and source is not None)
         differs = bool(pad.strip(b"\0")) and pad != elements[part.path][0]  # zeros stand for an undeclared fill value
         is_kept = storage.element is not None and bool((source_fill or b"").strip(b"\0"))
         states_fill = bool(own_fills) or differs or is_kept
@@ -369,7 +369,7 @@ def _is_undefined(one: _One, dtype: Descr, itemsize: int) -> bool:
     """Return whether the fill value may be undefined: the variable has none, and all cells are written."""
     small = math.prod(one.shape) * itemsize <= WHOLE
     number = isinstance(dtype, str) and dtype[1] in "biufc"
-    return number and not one.has_fill and small and not one.pad.strip(b"\0")
+    return number and not one.has_fill and one.source is not None and small and not one.pad.strip(b"\0")
 
 
 def _separator(path: str, checked: Checked, arrays: Arrays, layout: LayoutOptions) -> str | None:

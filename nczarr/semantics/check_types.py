@@ -88,13 +88,8 @@ def _zeros(type_name: TypeName, types: Types, count: int) -> Constant:
 
 
 def variable_fill(variable: Variable, tables: Tables) -> Constant:
-    """Return the value of a variable's unwritten cells: its `_FillValue`, else the default of its type.
-
-    Without fill mode that is zero, which HDF5 gives for it.
-    """
-    own = find_fill_value(variable)
-    usual = _zeros if variable.storage.no_fill and variable.type in ATOMIC else default_fill  # no constant may be 0
-    return own or usual(variable.type, tables.types, 1)
+    """Return the value of a variable's unwritten cells: its `_FillValue`, else the default of its type."""
+    return find_fill_value(variable) or default_fill(variable.type, tables.types)
 
 
 def find_fill_value(variable: Variable) -> Constant | None:

@@ -53,7 +53,7 @@ def test_every_format_has_the_same_values(type_name: str, given: bool, declared:
     assert written >= 4
 
 
-@pytest.mark.parametrize(("fill", "value"), [("", 0), ("a:_FillValue = -1 ;", -1)])
+@pytest.mark.parametrize(("fill", "value"), [("", -2147483647), ("a:_FillValue = -1 ;", -1)])
 def test_other_readers_see_it(fill: str, value: int, tmp_path: Path, peer: object) -> None:
     schema = nczarr.from_cdl(f'netcdf d {{ dimensions: x = 2 ; variables: int a(x) ; {fill} a:_NoFill = "true" ; }}')
     netcdf4, zarr = peer("netCDF4"), peer("zarr")  # type: ignore[operator]
