@@ -229,8 +229,12 @@ class SchemaVariable(SchemaNode):
 
     @property
     def has_values(self) -> bool:
-        """True if the schema states values, of which there are any, and no more than a program may have."""
-        return self.path in self.schema.checked.parts and 0 < math.prod(self.shape) <= MOST_VALUES
+        """True if a program writes values, of which there are any, and no more than it may have.
+
+        Those of the schema, or fill values where the library writes none.
+        """
+        is_written = self.path in self.schema.checked.parts or self.storage.no_fill
+        return is_written and 0 < math.prod(self.shape) <= MOST_VALUES
 
     @cached_property
     def values(self) -> Any:
