@@ -438,7 +438,7 @@ def building(*, lasting: bool = False) -> Iterator[None]:
         yield
     finally:
         if collecting:
-            # what the program froze itself stays frozen; it is counted one by one, which few new objects are not worth
+            # objects that the program froze stay frozen; to count them takes longer than a small tree saves
             if lasting and gc.get_count()[0] > 10_000 and gc.get_freeze_count() == 0:
                 gc.freeze()
                 gc.unfreeze()  # puts what was frozen into the oldest generation

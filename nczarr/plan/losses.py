@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import itertools
 import json
+from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence
 
 from nczarr import names
@@ -173,10 +174,10 @@ def _list_dataset_losses(checked: Checked, form: Format) -> Iterator[Loss]:
     if not capabilities.names and dataset.version != VERSION:
         yield Loss("version", "annotation", "/", f"the version of the data model, {dataset.version}", dataset.span)
     if not capabilities.user_types:
-        of_variables = [variable.type for variable in checked.variables.values()]
+        users = Counter(variable.type for variable in checked.variables.values())
         for fqn, declared in checked.types.items():
             named = checked.variables.get(fqn.removesuffix("_t"))
-            if named is not None and named.type == fqn and of_variables.count(fqn) == 1:
+            if named is not None and named.type == fqn and users[fqn] == 1:
                 continue  # the name that readers of such stores give
             yield Loss("type-name", "annotation", fqn, f"type `{fqn}`", declared.span)
     uses: dict[str, set[str]] = {}

@@ -25,7 +25,7 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 
 from nczarr import names
-from nczarr.arrays.values.parts import Types, size
+from nczarr.arrays.values.parts import Types, as_integers, size
 from nczarr.arrays.values.value_lists import join
 from nczarr.ast.dataset import Attribute, Group
 from nczarr.ast.types import ATOMIC, CompoundType, EnumType, OpaqueType, VlenType
@@ -160,7 +160,7 @@ class _NcmlWriter:
             case None:
                 yield _atomic(name, value)
             case EnumType():
-                codes = Constant(type=declared.base, count=value.count, data=value.data)
+                codes = as_integers(value, self.types)
                 labels = {constant.value: constant.name for constant in declared.constants}
                 texts = [labels.get(int(code)) for code in codes.as_numbers()]
                 names_of_codes = [label for label in texts if label is not None]

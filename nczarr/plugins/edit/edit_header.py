@@ -163,7 +163,7 @@ def _open_target(path: str, report: Report, options: Options) -> _Target | None:
         return None
     if not find_row(form.name).header:
         text = f"`{show(path)}` has the format `{form.name}`, whose headers cannot be edited"
-        # what opens as a store of another format is edited as that store
+        # a repository that opens as a Zarr store is edited as one
         known = (row for row in registry.formats() if row.store.opens or find_row(row.name).header)
         editable = ", ".join(row.name for row in known)
         report.error("uneditable-target", text, helps=[f"formats that can be edited: {editable}"])

@@ -1,4 +1,4 @@
-"""Cells that nobody wrote in variables without fill mode: one value in every format, one digest, no difference."""
+"""Unwritten cells of variables in no-fill mode have the same value and the same digest in every format."""
 
 from __future__ import annotations
 

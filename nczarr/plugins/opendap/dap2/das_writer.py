@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from nczarr.arrays.values.parts import Types
+from nczarr.arrays.values.parts import Types, as_integers
 from nczarr.ast import Attribute, CompoundType, Constant, EnumType, Group, Variable
 from nczarr.ast.types import OpaqueType, VlenType
 from nczarr.plugins.opendap.common.words import EXACT, LEFT_OUT, UNSIGNED, WIDE, WORDS
@@ -138,7 +138,7 @@ class _DasWriter:
         declared = self.types.get(value.type)
         match declared:
             case EnumType():
-                value = Constant(type=declared.base, count=value.count, data=value.data)
+                value = as_integers(value, self.types)
             case OpaqueType():
                 data = value.data if isinstance(value.data, bytes) else b""
                 value = Constant(type="ubyte", count=len(data), data=data)

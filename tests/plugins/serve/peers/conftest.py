@@ -1,4 +1,4 @@
-"""What tests with clients of others share."""
+"""Fixtures of the tests in which clients of other projects read the server."""
 
 from __future__ import annotations
 

@@ -82,7 +82,7 @@ def test_what_needs_thought_is_left_alone(text: str) -> None:
     ],
 )
 def test_an_attribute_without_a_type_is_shown_with_one(line: str, remedy: str) -> None:
-    """What is shown is right."""
+    """The attribute as the help spells it compiles."""
     text = "netcdf t {{ types: int(*) list_t ; variables: int v ; {} }}"
     with pytest.raises(nczarr.CompileError) as refused:
         nczarr.from_cdl(text.format(line))
