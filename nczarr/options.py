@@ -8,10 +8,11 @@ import re
 from collections.abc import Mapping
 from operator import attrgetter
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal
 
 from nczarr.diagnostics.report import OMISSIONS, OMITTED, UNREAD
 from nczarr.diagnostics.secrets import NO_OPTIONS, StorageOptions
+from nczarr.names.named_tuple import NamedTuple
 
 if TYPE_CHECKING:
     from nczarr.ast.dataset import Kind

@@ -16,10 +16,11 @@ from functools import cache
 from importlib import import_module
 from operator import attrgetter
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, Literal, Self
 
 from nczarr.diagnostics.report import HEAD
 from nczarr.names import plugin_index
+from nczarr.names.named_tuple import NamedTuple
 from nczarr.stores.base import Store
 
 if TYPE_CHECKING:

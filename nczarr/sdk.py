@@ -9,7 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
+
+from nczarr.names.named_tuple import NamedTuple
 
 SDK_VERSION = 3
 """Version of the names below: it grows when one is removed, or means something else."""

@@ -17,6 +17,7 @@ from pathlib import Path
 from types import ModuleType
 
 import pytest
+import zarr
 
 from tests.conftest import ROOT
 from tests.support.facts import PACKAGE, modules
@@ -233,14 +234,20 @@ def test_heavy_packages_are_imported_inside_functions() -> None:
     assert not wrong
 
 
-def test_a_schema_without_data_loads_no_numpy_and_no_pydantic(tmp_path: Path) -> None:
+@pytest.mark.parametrize("data", ["", "data:\n  v = 5, _, 3 ;\n  w = 1, 2, 3 ;\n"])
+@pytest.mark.parametrize("target", ["nczarr", "zarr2", "zarr3", "nczarr3"])
+def test_a_schema_with_few_values_loads_no_numpy_and_no_pydantic(tmp_path: Path, data: str, target: str) -> None:
     schema = tmp_path / "s.cdl"
-    schema.write_text("netcdf s {\ndimensions:\n  x = 2 ;\nvariables:\n  int v(x) ;\n}\n")
+    variables = "int v(x) ;\n  v:_FillValue = 7 ;\n  double w(y, x) ;\n  char c ;\n"
+    schema.write_text(f"netcdf s {{\ndimensions:\n  x = 4 ;\n  y = UNLIMITED ;\nvariables:\n  {variables}{data}}}\n")
     code = "import sys; from nczarr.__main__ import main; status = main(sys.argv[1:]); "
     code += "print(sorted({'numpy', 'numcodecs', 'pydantic', 'rich', 'zarr'} & set(sys.modules))); sys.exit(status)"
-    call = [sys.executable, "-c", code, "compile", str(schema), "-o", str(tmp_path / "s.zarr")]
+    call = [sys.executable, "-c", code, "compile", str(schema), "-o", str(tmp_path / "s.zarr"), "--to", target]
     done = subprocess.run(call, capture_output=True, text=True, cwd=ROOT, check=False)
     assert (done.returncode, done.stdout) == (0, "[]\n"), done.stderr
+    found = zarr.open_group(tmp_path / "s.zarr", mode="r")
+    if data:
+        assert [found[name][...].tolist() for name in ("v", "w")] == [[5, 7, 3, 7], [[1, 2, 3, 9.969209968386869e36]]]
 
 
 def test_versions_and_help_import_next_to_nothing() -> None:
@@ -441,6 +448,7 @@ OWN_NUMPY = {
 BUFFERS = {
     "nczarr.arrays.execution.thread_pool": "a constant",
     "nczarr.ast.values": "as long as bytes at hand",
+    "nczarr.arrays.sources.memory": "a constant",
     "nczarr.plugins.ncstream.wire.framing": "bytes at hand",
     "nczarr.formats.netcdf3.backend": "a piece of records",
     "nczarr.plugins.edit.netcdf4.overlay_file": "within an open file, or a page",

@@ -9,10 +9,11 @@ parser cannot represent (NUL, control bytes, invalid UTF-8) are omitted, and
 
 import math
 import re
-from typing import Any, NamedTuple
+from typing import Any
 
 from nczarr.ast.types import ATOMIC
 from nczarr.ast.values import SPECIAL_FLOATS, Constant, json_number, pack
+from nczarr.names.named_tuple import NamedTuple
 
 CARRIED = "_nczarr"
 """Attribute with the metadata of a store of Zarr v3, which xarray carries into other files. It means nothing there."""

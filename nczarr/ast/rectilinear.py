@@ -6,8 +6,6 @@ that finds the region of a chunk, or the chunks of a region, need not tell them
 apart.
 """
 
-from __future__ import annotations
-
 import math
 from bisect import bisect_right
 from collections.abc import Iterable, Sequence

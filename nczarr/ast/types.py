@@ -5,10 +5,11 @@ enhanced model (char, float, double, enum, vlen).
 """
 
 from collections.abc import Iterable, Mapping
-from typing import Annotated, Literal, NamedTuple, get_args
+from typing import Annotated, Literal, get_args
 
 from nczarr import names
 from nczarr.ast.node import Name, Natural, Node, Positive, Tagged, TypeName, all_are, is_name, is_natural, node
+from nczarr.names.named_tuple import NamedTuple
 
 MAX_DEPTH = 64
 """Maximum nesting of groups and types: JSON, hash and repr of nodes recurse, and overflow well below 900."""

@@ -5,10 +5,11 @@ from __future__ import annotations
 import argparse
 import re
 from collections.abc import Callable, Collection, Iterator, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from nczarr.cli import write_product
 from nczarr.names import list_first, readable
+from nczarr.names.named_tuple import NamedTuple
 from nczarr.options import OUTPUT, PARTS, SECTIONS, TABLE, Option, Options, parse_size
 
 if TYPE_CHECKING:

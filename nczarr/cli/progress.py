@@ -11,10 +11,11 @@ from contextlib import contextmanager
 from functools import partial
 from itertools import chain
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from nczarr.cli import write_product
 from nczarr.diagnostics.secrets import show
+from nczarr.names.named_tuple import NamedTuple
 
 if TYPE_CHECKING:
     from nczarr.arrays.execution.counts import Step, Watcher

@@ -5,7 +5,8 @@ A Python caller reads `allow_loss=["lost-mask"]`, and a call instead of a comman
 """
 
 import re
-from typing import NamedTuple
+
+from nczarr.names.named_tuple import NamedTuple
 
 
 class Keyword(NamedTuple):

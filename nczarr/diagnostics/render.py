@@ -5,8 +5,6 @@ characters from input never reach the terminal; memory is bounded for any line
 length and number of diagnostics.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import unicodedata

@@ -14,11 +14,12 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from mmap import mmap
-from typing import Any, NamedTuple
+from typing import Any
 
 from nczarr.diagnostics.ignored import is_ignored
 from nczarr.diagnostics.python_terms import in_python
 from nczarr.names import closest
+from nczarr.names.named_tuple import NamedTuple
 
 Buffer = bytes | mmap
 """Data of a text: both slice to bytes, and `re` searches both. Binary files may be remote, or read by position."""

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator
-from typing import Any, Literal, NamedTuple, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 from nczarr.arrays.chunks.manifest import PlaceColumns, runs, some
 from nczarr.arrays.codecs.chain import encode
@@ -27,6 +27,7 @@ from nczarr.arrays.sources.source import ArraySource, Descr, itemsize, numpy_dty
 from nczarr.arrays.values.elements import as_stored, convert_to_stored, is_utf32
 from nczarr.diagnostics.report import CompileError, Diagnostic, Severity
 from nczarr.link.tasks import WrittenPart
+from nczarr.names.named_tuple import NamedTuple
 from nczarr.stores.ranges import Range
 
 Piece: TypeAlias = bytes | Range
@@ -161,14 +162,21 @@ def chunk_bytes(array: WrittenPart, index: Index) -> bytes | None:
     """
     if array.source is None:
         return fill_chunk(array, index)
-    values = array.source.read(array.region(index))
+    region, layout, shape = array.region(index), array.target.layout, array.shape(index)
+    packed = array.source.pack(region) if array.source.layout.dtype == layout.dtype and layout.order == "C" else None
+    if packed is not None and shape[1:] == layout.shape[1:]:
+        pad = _order_and_pad(array)[1]
+        full = pad * math.prod(shape)
+        packed += full[len(packed) :]
+        return None if array.target.sparse and packed == full else encode(layout.codecs, packed, len(pad))
+    values = array.source.read(region)
     if values.dtype.hasobject:
         return _texts(array, index, values)
     stored = _more_than_fill(array, values)
     if stored is None:
         return None
-    full = pad_chunk(stored, array.shape(index), _order_and_pad(array)[1])
-    return encode(array.target.layout.codecs, full.tobytes(array.target.layout.order), full.itemsize)
+    values = pad_chunk(stored, shape, _order_and_pad(array)[1])
+    return encode(layout.codecs, values.tobytes(layout.order), values.itemsize)
 
 
 def exists(array: WrittenPart, index: Index) -> bool:

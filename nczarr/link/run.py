@@ -13,7 +13,7 @@ import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from itertools import chain, groupby, starmap
-from typing import Any, NamedTuple, assert_never
+from typing import Any, assert_never
 
 from nczarr.arrays.execution.counts import Counts, Step
 from nczarr.arrays.execution.thread_pool import BARRIER, DISTANT_WORKERS, Crew
@@ -49,6 +49,7 @@ from nczarr.link.tasks import (
     is_far,
     tasks,
 )
+from nczarr.names.named_tuple import NamedTuple
 from nczarr.options import RunOptions
 from nczarr.plan.plans import StorePlan
 from nczarr.stores.base import HELD, Store

@@ -8,7 +8,7 @@ import os
 from collections.abc import Iterable, Iterator
 from functools import partial
 from itertools import groupby
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, cast
+from typing import TYPE_CHECKING, Any, Protocol, cast
 
 from nczarr import __version__
 from nczarr.arrays.chunks.manifest import ChunkPlace, PlaceColumns, Referred, columns_from, some
@@ -22,6 +22,7 @@ from nczarr.diagnostics.report import Report
 from nczarr.diagnostics.secrets import show
 from nczarr.link.run import link
 from nczarr.link.tasks import WrittenPart, arrays
+from nczarr.names.named_tuple import NamedTuple
 from nczarr.plan.plans import StorePlan
 from nczarr.registry import Format, load
 from nczarr.stores import remote_file

@@ -9,7 +9,7 @@ declared shape. A sparse array's chunks come from the source's `occupied`.
 
 from collections.abc import Iterable, Iterator
 from itertools import groupby, islice
-from typing import NamedTuple, TypeAlias, TypeVar
+from typing import TypeAlias, TypeVar
 
 from nczarr.arrays.execution.counts import Counts, Route
 from nczarr.arrays.regions import Index, Selection, every_block, region_of
@@ -27,6 +27,7 @@ from nczarr.arrays.sources.windows import (
     remaining_memory,
 )
 from nczarr.ast.rectilinear import shape_of, varies, volume
+from nczarr.names.named_tuple import NamedTuple
 from nczarr.plan.plans import PartTarget, StorePlan
 from nczarr.registry import ChunkKeys
 from nczarr.stores.base import Store

@@ -2,12 +2,8 @@ r"""Names: fully-qualified names, the escapes of CDL, the notation and text; and
 
 Names are unescaped and in NFC; each escape/unescape is an inverse pair. A FQN
 (`/g1/a\ b`) follows the data model specification: `/` separates, `\/`, `\\` and
-`\ ` are slash, backslash and blank; the dataset's name is not part of it. A
-full name of the Common Data Model (`g1/a b`, `g1/obs.day`) has no leading
-slash, and a dot before a member.
+`\ ` are slash, backslash and blank; the dataset's name is not part of it.
 """
-
-from __future__ import annotations
 
 import itertools
 import os
@@ -31,7 +27,6 @@ _CDL_ESCAPED = re.compile(r"\\(.)", re.DOTALL)
 _CDL_NEEDS = re.compile("[" + re.escape(CDL_SPECIAL) + "]")
 _FQN_NEEDS = re.compile(r"[\\/ ]")
 _FQN_PART = re.compile(r"/((?:[^\\/]|\\.)*)", re.DOTALL)
-_CDM_NEEDS = re.compile(r"[\\/.]")
 _CONTROL = re.compile(r"[\x00-\x1f\x7f]")
 _UNSPEAKABLE = re.compile(r"[\x00-\x1f\x7f/]")
 _UNSEEN = (0x061C, *range(0x200B, 0x2010), *range(0x2028, 0x202F), *range(0x2060, 0x206A), 0xFEFF)
@@ -147,16 +142,6 @@ def to_bytes(text: str) -> bytes:
 def from_bytes(data: bytes) -> str:
     """Invert `to_bytes`."""
     return data.decode("utf-8", "surrogateescape")
-
-
-def cdm_full_name(path: str, members: Iterable[str] = ()) -> str:
-    """Return the Common Data Model's full name of a FQN, or of a member of it: `g1/temp`, `g1/obs.day`.
-
-    Dots, backslashes and slashes in names get a backslash; names of that model
-    contain no slashes.
-    """
-    group = "/".join(_CDM_NEEDS.sub(r"\\\g<0>", name) for name in split(path))
-    return ".".join([group, *(_CDM_NEEDS.sub(r"\\\g<0>", name) for name in members)])
 
 
 def escape_cdl(name: str) -> str:

@@ -8,14 +8,15 @@ their metadata are read where no other name fits. A plugin that cannot be loaded
 is listed with its fault, and the others work.
 """
 
-from __future__ import annotations
-
+import itertools
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache
 from importlib import import_module
 from types import MappingProxyType
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, TypeVar
+
+from nczarr.names.named_tuple import NamedTuple
 
 T = TypeVar("T")
 
@@ -261,8 +262,7 @@ def find_row(kind: str, name: str) -> Any:
 @cache
 def list_own(kind: str) -> Mapping[str, Any]:
     """Return the additions of built-in plugins of a kind by name."""
-    offering = (found for found in _list_built_in() if any(each.startswith(f"{kind} ") for each in found.offers or ()))
-    loaded = (load(found)[0] for found in offering)
+    loaded = (load(found)[0] for found in dict.fromkeys(_list_offers().get(kind, {}).values()))
     return {name: row for plugin in loaded if plugin is not None for name, row in getattr(plugin, f"{kind}s").items()}
 
 
@@ -295,8 +295,7 @@ def _list_folders(what: str) -> Iterator[str]:
 
 def list_offered(kind: str) -> list[str]:
     """Return the names that built-in plugins offer of a kind, such as `command`, without loading them."""
-    offers = (offer.partition(" ") for plugin in _list_built_in() for offer in sorted(plugin.offers or ()))
-    return [name for its_kind, _, name in offers if its_kind == kind]
+    return [*_list_offers().get(kind, ())]
 
 
 def load_all() -> Iterator[Plugin]:
@@ -358,17 +357,27 @@ def load(found: Found, asking: frozenset[str] = frozenset()) -> tuple[Plugin | N
     return plugin, ""
 
 
-def _find(kind: str, names: Iterable[str], member: Callable[[Plugin], Mapping[str, T]]) -> tuple[str, T] | None:
+def _find(kind: str, names: Sequence[str], member: Callable[[Plugin], Mapping[str, T]]) -> tuple[str, T] | None:
     """Return the first name that a plugin adds, and what it stands for."""
-    for list_found in (_list_built_in, _list_others):
-        for name in names:
-            for found in list_found():
-                if found.offers is not None and f"{kind} {name}" not in found.offers:
-                    continue
-                plugin, _ = load(found)
-                if plugin is not None and name in member(plugin):
-                    return name, member(plugin)[name]
+    own = _list_offers().get(kind, {})
+    offering = ((name, own[name]) for name in names if name in own)
+    others = ((name, found) for name in names for found in _list_others())  # read where no other name fits
+    for name, found in itertools.chain(offering, others):
+        plugin, _ = load(found)
+        if plugin is not None and name in member(plugin):
+            return name, member(plugin)[name]
     return None
+
+
+@cache
+def _list_offers() -> Mapping[str, Mapping[str, Found]]:
+    """Return the built-in plugins by kind and name of what they offer."""
+    offers: dict[str, dict[str, Found]] = {}
+    for found in _list_built_in():
+        for offer in sorted(found.offers or ()):
+            kind, _, name = offer.partition(" ")
+            offers.setdefault(kind, {}).setdefault(name, found)
+    return offers
 
 
 @cache

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from nczarr import registry
 from nczarr.names import plugin_index
+from nczarr.names.named_tuple import NamedTuple
 
 if TYPE_CHECKING:
     from nczarr.diagnostics.report import Report

@@ -1,9 +1,9 @@
 """`Emission`: one compilation whose phases are shown instead of written (`compile --emit`)."""
 
 from collections.abc import Callable, Sequence
-from typing import NamedTuple
 
 from nczarr.diagnostics.report import Report, Source
+from nczarr.names.named_tuple import NamedTuple
 from nczarr.options import Option, Options
 from nczarr.pipeline import phases
 from nczarr.pipeline.phases import ReadyConversion

@@ -1,7 +1,5 @@
 """Plans of netCDF files: limits of a kind of file, and storage in the netCDF library."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator, Mapping
 from typing import assert_never

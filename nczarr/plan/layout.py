@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
 
 from nczarr.arrays.codecs import table
 from nczarr.arrays.codecs.chain import drop_no_ops, expressible, nearest, portable
@@ -27,6 +26,7 @@ from nczarr.ast import Dataset, Storage, Variable
 from nczarr.ast.dataset import SHUFFLE
 from nczarr.ast.plain import is_finite
 from nczarr.ast.rectilinear import volume
+from nczarr.names.named_tuple import NamedTuple
 from nczarr.options import LayoutOptions, Options
 from nczarr.plan.chunk_lengths import (
     ShardRequest,

@@ -8,13 +8,14 @@ is the result of a run.
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from nczarr import names
 from nczarr.arrays.sources.source import ArraySource, Layout, Parts
 from nczarr.ast import Kind, Storage
 from nczarr.ast.rectilinear import varies
 from nczarr.diagnostics.report import NOWHERE, Diagnostic, Span
+from nczarr.names.named_tuple import NamedTuple
 from nczarr.options import Options
 from nczarr.registry import ChunkKeys, Format
 from nczarr.semantics.checked import Checked

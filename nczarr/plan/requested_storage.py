@@ -7,11 +7,9 @@ Also how documents store a `_FillValue`: `plain_fill`, because plain documents
 store enums as integers, and `fill_alone`, because references leave it out.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import Any
 
 from nczarr import names
 from nczarr.arrays.codecs import chain as codecs
@@ -25,6 +23,7 @@ from nczarr.ast.dataset import SHUFFLE, groups
 from nczarr.ast.plain import plain
 from nczarr.ast.rectilinear import Lengths, largest, varies, within
 from nczarr.diagnostics.report import Report, suggest
+from nczarr.names.named_tuple import NamedTuple
 from nczarr.options import AUTO, Access, LayoutOptions
 from nczarr.plan.chunk_lengths import ShardRequest, default_chunks, fits, inner_chunks
 from nczarr.plan.chunk_sizes import LARGEST_STEP, LEAST, lengths_of_size

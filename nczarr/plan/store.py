@@ -1,7 +1,5 @@
 """Plans of stores: the layout of each array, its key, and the losses."""
 
-from __future__ import annotations
-
 import itertools
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence

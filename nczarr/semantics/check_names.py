@@ -9,8 +9,6 @@ declarations out. Reports: duplicate-name, bad-name,
 too-deep-nesting, reserved-attribute.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Sequence
 from typing import Any

@@ -11,12 +11,10 @@ Sizes have limits because short texts can declare values of exabytes, and a
 fill value is a whole value. Fill values are the values of unwritten cells.
 """
 
-from __future__ import annotations
-
 import functools
 import math
 import re
-from typing import NamedTuple, assert_never
+from typing import assert_never
 
 from nczarr import names
 from nczarr.arrays.values.parts import Types, is_fixed, size
@@ -35,6 +33,7 @@ from nczarr.ast import (
 from nczarr.ast.dataset import groups
 from nczarr.ast.types import MAX_DEPTH, list_parts, sound_types
 from nczarr.diagnostics.report import Label, Report, Span
+from nczarr.names.named_tuple import NamedTuple
 from nczarr.semantics.checked import Tables, Unchecked, tables_of
 
 DEFAULT: dict[str, int | float] = {

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from nczarr import names
 from nczarr.arrays.sources.memory import all_fill
@@ -18,6 +18,7 @@ from nczarr.ast import Constant, Dataset, Dimension, Group, Kind, Storage, UserT
 from nczarr.ast.dataset import groups, map_groups
 from nczarr.ast.plain import plain
 from nczarr.diagnostics.report import Label
+from nczarr.names.named_tuple import NamedTuple
 
 if TYPE_CHECKING:
     from nczarr.arrays.values.value_lists import ListRuns

@@ -10,12 +10,12 @@ Format Specification", CDF-2, CDF-5).
 
 import math
 from collections.abc import Iterator, Mapping
-from typing import NamedTuple
 
 from nczarr import names
 from nczarr.ast import ATOMIC, Attribute, Kind
 from nczarr.ast.dataset import KIND_NAMES
 from nczarr.diagnostics.report import Report, Span
+from nczarr.names.named_tuple import NamedTuple
 from nczarr.semantics.checked import Checked
 from nczarr.semantics.infer_shapes import name_dimensions
 

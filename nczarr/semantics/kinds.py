@@ -8,8 +8,6 @@ attributes of other types, and too long dimensions with their variables. Excess
 unlimited dimensions become fixed.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import cached_property
 from typing import Any

@@ -11,8 +11,6 @@ undefined-dimension, undefined-type, undefined-group, forward-reference,
 circular-type.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache
 from itertools import chain

@@ -5,16 +5,15 @@ key leaves its store. `safe_key` is the only rule for keys, and every store that
 uses files applies it.
 """
 
-from __future__ import annotations
-
 import errno
 import os
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from types import MappingProxyType
-from typing import Any, NamedTuple, NoReturn, Protocol
+from typing import Any, NoReturn, Protocol
 
 from nczarr.diagnostics.report import CompileError, Diagnostic, Label, Severity, Source, Span
+from nczarr.names.named_tuple import NamedTuple
 from nczarr.stores import local_paths
 from nczarr.stores.ranges import Range, read
 

@@ -9,8 +9,6 @@ calls are minimal: each folder is created once, files are not checked before
 writing, and there is no fsync per file.
 """
 
-from __future__ import annotations
-
 import errno
 import os
 import stat

@@ -22,11 +22,6 @@ def move_key(key: str, moves: Moves) -> str:
     return key
 
 
-def reverse_moves(moves: Moves) -> tuple[tuple[str, str], ...]:
-    """Return the moves that take others back."""
-    return tuple((new, old) for old, new in reversed(moves))
-
-
 def list_places(key: str, moves: Moves) -> list[str]:
     """Return where a key may be: before all moves, between them, and after all."""
     places = [key]

@@ -138,11 +138,6 @@ def segments_below(path: str, folder: str) -> tuple[str, ...] | None:
     return tuple(filter(None, inner[len(outer) :].split(os.sep))) if f"{inner}{os.sep}".startswith(outer) else None
 
 
-def is_within(path: str, folder: str) -> bool:
-    """Return whether a file is a folder, or below it, whatever links name them."""
-    return segments_below(path, folder) is not None
-
-
 def common_folder(paths: Iterable[str]) -> str:
     """Return the deepest folder that has all files."""
     return os.path.commonpath([folder_of(path) for path in paths])

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from nczarr.diagnostics.report import Source
 from nczarr.diagnostics.secrets import NO_OPTIONS, StorageOptions
+from nczarr.names.named_tuple import NamedTuple
 from nczarr.names.plugin_index import find_place, list_offered, load_part
 from nczarr.stores.url import MissingProtocolError
 

@@ -12,9 +12,10 @@ import errno
 import os
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from threading import RLock, local
-from typing import TYPE_CHECKING, Any, Generic, NamedTuple, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 from weakref import WeakValueDictionary
 
+from nczarr.names.named_tuple import NamedTuple
 from nczarr.stores.allowance import LARGE, check_memory
 from nczarr.stores.local_paths import add_path_to_errors
 
@@ -124,16 +125,6 @@ class ChangedError(OSError):
 
     def __init__(self) -> None:
         super().__init__(errno.EIO, "the file has changed since it was opened")
-
-
-_TELLING = ("ETag", "etag", "md5Hash", "content_settings", "version_id", "VersionId", "generation", "mtime",
-            "LastModified", "last_modified", "updated", "created")  # fmt: skip
-"""Members of libraries' records that change with the object."""
-
-
-def describe_object(info: dict[str, Any]) -> str:
-    """Return the properties in a library's record that change with an object."""
-    return " ".join([str(info.get("size")), *(str(info[name]) for name in _TELLING if name in info)])
 
 
 _remote: WeakValueDictionary[str, Remote] = WeakValueDictionary()

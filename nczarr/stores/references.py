@@ -5,8 +5,6 @@ Targets are opened on demand. Referenced bytes must exist: a too short target is
 absent.
 """
 
-from __future__ import annotations
-
 import errno
 import os
 import stat

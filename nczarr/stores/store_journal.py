@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Literal, NamedTuple
+from typing import Literal
+
+from nczarr.names.named_tuple import NamedTuple
 
 VERSION = 1
 

@@ -13,9 +13,10 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from functools import lru_cache
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import TYPE_CHECKING, Literal
 
 from nczarr.diagnostics.secrets import show
+from nczarr.names.named_tuple import NamedTuple
 from nczarr.names.plugin_index import find_row, list_offered, load_part
 from nczarr.stores import local_paths
 

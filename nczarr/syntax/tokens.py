@@ -10,10 +10,8 @@ token. Then the runtime's usual recovery follows: insert, delete, or skip to a
 token of an enclosing rule.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any
 
 from antlr4 import ParserRuleContext
 from antlr4.atn.ATNState import ATNState
@@ -21,6 +19,7 @@ from antlr4.error.ErrorStrategy import DefaultErrorStrategy
 from antlr4.IntervalSet import IntervalSet
 
 from nczarr.diagnostics.report import Label, Report, Source, Span
+from nczarr.names.named_tuple import NamedTuple
 
 
 class RuleContext(ParserRuleContext):  # type: ignore[misc]

@@ -1,4 +1,4 @@
-"""Sections and full names of the Common Data Model: what is written reads back, whatever the names are."""
+"""Sections: what is written reads back, whatever the names are."""
 
 from __future__ import annotations
 
@@ -6,12 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nczarr import names
 from nczarr.diagnostics.report import Report
 from nczarr.pipeline.select.selection import Extent, Section
 from nczarr.pipeline.select.selection_syntax import sections
 from nczarr.plugins.common.section_text import write_section
-from tests.support.cdm_names import from_cdm_full_name
 
 NAME = st.one_of(
     st.text("ab:[]{}é \\/().,;-0\t\u3000", min_size=1, max_size=8),
@@ -42,13 +40,6 @@ def test_a_written_section_reads_back(
     assert found == (one, one)
 
 
-@given(st.lists(NAME, min_size=1, max_size=3), st.lists(NAME, max_size=3))
-def test_a_full_name_reads_back(path: list[str], members: list[str]) -> None:
-    text = names.cdm_full_name(names.fqn(path), members)
-    assert from_cdm_full_name(text) == (names.fqn(path), tuple(members))
-    assert from_cdm_full_name("/" + text) == (names.fqn(path), tuple(members))
-
-
 @given(st.text("t(:,)0129.; \\-x/", max_size=16))
 def test_any_text_is_sections_or_errors(text: str) -> None:
     report = Report()
@@ -57,13 +48,6 @@ def test_any_text_is_sections_or_errors(text: str) -> None:
     for section in found:
         assert section.path
         assert all((*section.path, *(name for name, _ in section.members)))
-
-
-@given(st.text("ab./\\ ", max_size=12))
-def test_any_text_is_a_full_name(text: str) -> None:
-    path, members = from_cdm_full_name(text)
-    assert isinstance(names.split(path), tuple)
-    assert all(isinstance(name, str) for name in members)
 
 
 @pytest.mark.parametrize("indices", [range(0), range(3, 1), range(5, 1, -1), range(-1, 2)])

@@ -6,8 +6,6 @@ a dict or tuple for a record; a list for a vlen. Booleans are refused: netCDF
 has none, and 1 would be written silently.
 """
 
-from __future__ import annotations
-
 import math
 import operator
 import struct

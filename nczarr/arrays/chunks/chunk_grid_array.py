@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn, Self
+from typing import TYPE_CHECKING, Any, NoReturn, Self
 
 from nczarr.arrays.chunks import small_chunks
 from nczarr.arrays.chunks.grid import Encoding, chunk_of, kept, put_chunk
@@ -25,6 +25,7 @@ from nczarr.arrays.regions import Index, Selection, bounds_of, every_index, indi
 from nczarr.arrays.sources.memory import fill_array
 from nczarr.arrays.sources.source import ArraySource, Layout, numpy_dtype
 from nczarr.ast.rectilinear import volume
+from nczarr.names.named_tuple import NamedTuple
 
 MANY = 1 << 12
 """Chunks of a region above which a listing is consulted."""

@@ -13,7 +13,7 @@ import math
 import sys
 from collections.abc import Sequence
 from operator import itemgetter
-from typing import Any, NamedTuple, NoReturn
+from typing import Any, NoReturn
 
 from nczarr.arrays.codecs.chain import decode
 from nczarr.arrays.codecs.lengths import misfit, texts_of
@@ -24,6 +24,7 @@ from nczarr.arrays.regions import Index, Selection
 from nczarr.arrays.sources.source import Descr, Layout, numpy_dtype
 from nczarr.arrays.values.elements import widen
 from nczarr.diagnostics.report import CompileError, Diagnostic, Label, Severity, Source, Span
+from nczarr.names.named_tuple import NamedTuple
 from nczarr.stores.ranges import BoundedCache
 
 LARGEST_CHUNK = 4 << 30

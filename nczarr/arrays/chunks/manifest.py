@@ -8,11 +8,12 @@ from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from threading import Lock
 from types import MappingProxyType
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, TypeAlias
 
 from nczarr.arrays.lazy_numpy import NDArray, np
 from nczarr.arrays.regions import Index, every_index, table_of
 from nczarr.ast.dataset import Codec
+from nczarr.names.named_tuple import NamedTuple
 from nczarr.registry import ChunkKeys
 from nczarr.stores import ranges
 from nczarr.stores.base import Store

@@ -9,7 +9,7 @@ import errno
 import math
 from bisect import bisect_left
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any, NamedTuple, NoReturn
+from typing import Any, NoReturn
 
 from nczarr.arrays.chunks.chunk_grid_array import ChunkGridArray
 from nczarr.arrays.chunks.grid import Encoding, kept, unreadable
@@ -24,6 +24,7 @@ from nczarr.arrays.sources.source import Layout
 from nczarr.ast.frozen import frozen
 from nczarr.ast.rectilinear import shape_of, varies
 from nczarr.diagnostics.report import CompileError
+from nczarr.names.named_tuple import NamedTuple
 from nczarr.registry import ChunkKeys
 from nczarr.stores import ranges
 from nczarr.stores.base import Store

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from itertools import pairwise
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, TypeAlias
 
 from nczarr.arrays.chunks.grid import Encoding, convert
 from nczarr.arrays.chunks.manifest import PlaceColumns, runs
@@ -21,6 +21,7 @@ from nczarr.arrays.sources.memory import fill_array
 from nczarr.arrays.sources.source import Layout, numpy_dtype
 from nczarr.ast.rectilinear import varies
 from nczarr.diagnostics.report import CompileError
+from nczarr.names.named_tuple import NamedTuple
 from nczarr.stores import ranges
 from nczarr.stores.ranges import Range
 

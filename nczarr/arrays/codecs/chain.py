@@ -5,8 +5,6 @@ order. `table.py` has the codecs. `from_configs` inverts `to_configs`, so that a
 reader can check that the plain form is complete. All encoders release the GIL.
 """
 
-from __future__ import annotations
-
 import struct
 import zlib
 from collections.abc import Sequence

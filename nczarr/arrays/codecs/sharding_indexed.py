@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 from nczarr.arrays.codecs.chain import decode, with_fill
 from nczarr.arrays.codecs.lengths import misfit, texts_of, vlen_texts
 from nczarr.arrays.codecs.table import TOO_MUCH, CodecKind, Config, Step
 from nczarr.arrays.lazy_numpy import NDArray, np
 from nczarr.arrays.regions import every_block, grid_of, region_of
+from nczarr.names.named_tuple import NamedTuple
 
 ABSENT = 2**64 - 1
 """Offset and length of a missing chunk in the index of a shard."""

@@ -5,14 +5,12 @@ Each codec is one module of this folder, loaded when it is asked for, and a row 
 that has no row here has it itself, in a `ROWS` of its own, and is loaded at once.
 """
 
-from __future__ import annotations
-
 import os
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from functools import cache
 from importlib import import_module
-from typing import Any, ClassVar, Literal, NamedTuple
+from typing import Any, ClassVar, Literal
 
 from nczarr.arrays import codecs
 from nczarr.arrays.lazy_numpy import np
@@ -36,6 +34,7 @@ from nczarr.ast.dataset import (
     ZSTD,
     Codec,
 )
+from nczarr.names.named_tuple import NamedTuple
 from nczarr.names.plugin_index import find_place, load_part
 
 Config = Mapping[str, Any]

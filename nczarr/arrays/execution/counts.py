@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from threading import Lock
-from typing import Literal, NamedTuple
+from typing import Literal
+
+from nczarr.names.named_tuple import NamedTuple
 
 Route = Literal["nothing", "reference", "fill", "copy", "gather", "transcode", "rechunk", "encode"]
 """Routes of data, cheapest first: `nothing` (the target's fill value suffices),

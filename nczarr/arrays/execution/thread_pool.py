@@ -19,7 +19,9 @@ from contextlib import contextmanager
 from functools import cache
 from itertools import islice
 from threading import Condition, Lock, Thread, local
-from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
+
+from nczarr.names.named_tuple import NamedTuple
 
 if TYPE_CHECKING:
     from concurrent.futures import Future, ThreadPoolExecutor

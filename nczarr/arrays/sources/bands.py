@@ -12,13 +12,14 @@ import math
 import zlib
 from collections.abc import Callable, Iterator
 from contextlib import closing
-from typing import IO, Any, NamedTuple
+from typing import IO, Any
 
 from nczarr.arrays.lazy_numpy import NDArray, np
 from nczarr.arrays.regions import Selection, all_of, cut_along, inside, lengths_of, linear_pieces, repeat_chunks
 from nczarr.arrays.sources.source import ArraySource, itemsize, little, numpy_dtype
 from nczarr.ast.plain import is_utf8
 from nczarr.ast.rectilinear import largest
+from nczarr.names.named_tuple import NamedTuple
 
 HELD = 64 << 20
 """Maximum bytes of a band in memory."""

@@ -20,6 +20,7 @@ from nczarr.arrays.regions import (
     Index,
     Region,
     Selection,
+    all_of,
     bounds_of,
     cell_numbers,
     count_blocks,
@@ -28,7 +29,7 @@ from nczarr.arrays.regions import (
     number_of,
     region_or_all,
 )
-from nczarr.arrays.sources.source import ArraySource, Layout, Parts, numpy_dtype
+from nczarr.arrays.sources.source import ArraySource, Descr, Layout, Parts, itemsize, numpy_dtype
 from nczarr.arrays.values.parts import PartLeaf, Types, descr, part_tree, parts, size, spread
 from nczarr.ast.frozen import frozen
 from nczarr.ast.types import Field
@@ -70,6 +71,31 @@ class ArrayInMemory(ArraySource):
         return region
 
 
+class GivenValues:
+    """Values in C order, packed as in constants until they are read: NumPy takes longer to load than a schema.
+
+    `data`: little-endian bytes of the elements, or texts, or an array of shape (elements,).
+    """
+
+    __slots__ = ("_dtype", "data")
+
+    def __init__(self, dtype: Descr, data: bytes | tuple[Any, ...] | NDArray[Any]) -> None:
+        self._dtype = dtype
+        self.data = data
+
+    def unpack(self) -> NDArray[Any]:
+        """Return the values: one dimension, the dtype."""
+        if isinstance(self.data, bytes):
+            self.data = np.frombuffer(self.data, numpy_dtype(self._dtype))
+        elif isinstance(self.data, tuple):
+            self.data = np.fromiter(self.data, object, len(self.data))
+        return self.data
+
+
+PACKED = 1 << 16
+"""Bytes of a chunk above which NumPy is worth its import."""
+
+
 @frozen
 class Runs(ArraySource):
     """Runs of given values in an array of fill. Run i begins at linear index `starts[i]` in C order."""
@@ -79,7 +105,7 @@ class Runs(ArraySource):
     """Linear indices of the runs, ascending and without overlap."""
     offsets: list[int]
     """Run i has `values[offsets[i]:offsets[i + 1]]`."""
-    values: NDArray[Any]
+    values: GivenValues
     undefined: bool = False
     """True if cells outside of runs have undefined values."""
 
@@ -90,13 +116,15 @@ class Runs(ArraySource):
 
     def read(self, selection: Selection) -> NDArray[Any]:
         """Return the values of a region, in its shape and the layout's dtype."""
-        shape = self.layout.shape
+        shape, values = self.layout.shape, self.values.unpack()
+        if self.starts == [0] and len(values) == math.prod(shape):
+            return ArrayInMemory(self.layout, values.reshape(shape)).read(selection)
         bounds = bounds_of(selection, shape)
         out = fill_array(self.layout, tuple(max(0, stop - start) for start, stop in bounds))
         if not out.size or not self.starts:
             return out
         if not shape:
-            out[()] = self.values[0]
+            out[()] = values[0]
             return out
         # Whole trailing dimensions make rows contiguous: copy the longest rows that there are.
         row_axes = len(shape) - 1
@@ -110,15 +138,27 @@ class Runs(ArraySource):
             self._copy(start, flat[number * length : (number + 1) * length])
         return out
 
+    def pack(self, region: Selection) -> bytes | None:
+        """Return the bytes of all cells, if there are few and the region has all of them."""
+        data, width, shape = self.values.data, itemsize(self.layout.dtype), self.layout.shape
+        size = math.prod(shape) * width
+        if not isinstance(data, bytes) or size > PACKED or region != all_of(shape):
+            return None
+        packed = bytearray((self.layout.fill or bytes(width)) * (size // width))
+        for start, (begin, end) in zip(self.starts, itertools.pairwise(self.offsets), strict=True):
+            packed[start * width : (start + end - begin) * width] = data[begin * width : end * width]
+        return bytes(packed)
+
     def _copy(self, start: int, out: NDArray[Any]) -> None:
         """Overlay the runs that meet the linear range of `out` from `start`. `out`: 1-D, the layout's dtype."""
+        values = self.values.unpack()
         stop = start + len(out)
         run = max(0, bisect_right(self.starts, start) - 1)
         while run < len(self.starts) and self.starts[run] < stop:
             first, low, high = self.starts[run], self.offsets[run], self.offsets[run + 1]
             a, b = max(start, first), min(stop, first + high - low)
             if a < b:
-                out[a - start : b - start] = self.values[low + a - first : low + b - first]
+                out[a - start : b - start] = values[low + a - first : low + b - first]
             run += 1
 
     def list_occupied(self, chunks: tuple[int, ...], region: Region | None = None) -> Iterator[Index]:
@@ -147,7 +187,7 @@ def put_nil(out: NDArray[Any], runs: Sequence[tuple[int, int]], starts: list[int
 
 def fill_source(layout: Layout, *, undefined: bool = False) -> Runs:
     """Return an array of fill; `undefined`: without a reliable value."""
-    return Runs(layout, [], [0], fill_array(layout, (0,)), undefined)
+    return Runs(layout, [], [0], GivenValues(layout.dtype, () if layout.dtype == "|O" else b""), undefined)
 
 
 def pad_chunk(values: NDArray[Any], chunks: tuple[int, ...], fill: bytes) -> NDArray[Any]:

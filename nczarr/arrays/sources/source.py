@@ -11,13 +11,14 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol, Self, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, Protocol, Self, TypeAlias
 
 from nczarr.arrays.chunks.manifest import ChunkPlace, KeyListing, Manifest, PlaceColumns, columns_from
 from nczarr.arrays.lazy_numpy import NDArray, np
 from nczarr.arrays.regions import Index, Region, Selection, every_block, indices_of
 from nczarr.ast.dataset import Codec
 from nczarr.ast.frozen import frozen
+from nczarr.names.named_tuple import NamedTuple
 
 Descr: TypeAlias = "str | tuple[tuple[str, Descr, tuple[int, ...]], ...]"
 """Element type in NumPy's notation: `"<i4"`, `"|S1"`, `"|V4"`, `"|O"` (strings
@@ -175,6 +176,10 @@ class ArraySource:
         cached.
         """
         out[...] = self.read(selection)
+
+    def pack(self, region: Selection) -> bytes | None:
+        """Return the bytes of `read` in C order, where they are at hand without NumPy; None otherwise."""
+        return None
 
     def list_occupied(self, chunks: tuple[int, ...], region: Region | None = None) -> Iterator[Index]:
         """Return the blocks of a region that may contain more than fill, in C order, without duplicates: all.

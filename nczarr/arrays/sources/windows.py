@@ -5,8 +5,6 @@ then its keys are made from memory. The larger the blocks, the fewer source
 chunks are decoded repeatedly.
 """
 
-from __future__ import annotations
-
 import math
 from bisect import bisect_right
 from collections.abc import Iterator

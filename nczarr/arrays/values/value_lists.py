@@ -10,15 +10,17 @@ from __future__ import annotations
 
 import itertools
 import math
+import struct
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
-from nczarr.arrays.lazy_numpy import NDArray, np
+from nczarr.arrays.lazy_numpy import NDArray
 from nczarr.arrays.regions import number_of
-from nczarr.arrays.sources.memory import ArrayInMemory, Runs
-from nczarr.arrays.sources.source import ArraySource, Layout, Parts, numpy_dtype
+from nczarr.arrays.sources.memory import GivenValues, Runs
+from nczarr.arrays.sources.source import ArraySource, Layout, Parts
 from nczarr.arrays.values.parts import ListTree, PartLeaf, Types, descr, is_fixed, part_tree, size, spread
 from nczarr.ast import ATOMIC, CompoundType, Constant, Field, TypeName, VlenType
+from nczarr.names.named_tuple import NamedTuple
 
 
 def find_problem(constant: Constant, types: Types) -> str | None:
@@ -139,10 +141,8 @@ def constant_parts(constant: Constant, shape: tuple[int, ...], types: Types, fil
     return _place(_Given(constant, [0], [constant.count], shape, fill), types)
 
 
-def _runs(layout: Layout, starts: list[int], lengths: Sequence[int], values: NDArray[Any]) -> Runs | ArrayInMemory:
-    if starts == [0] and list(lengths) == [math.prod(layout.shape)]:
-        return ArrayInMemory(layout, values.reshape(layout.shape))
-    return Runs(layout, starts, [0, *itertools.accumulate(lengths)], values)
+def _runs(layout: Layout, starts: list[int], lengths: Sequence[int], data: bytes | tuple[Any, ...] | Any) -> Runs:
+    return Runs(layout, starts, [0, *itertools.accumulate(lengths)], GivenValues(layout.dtype, data))
 
 
 def _bytes(fill: Constant | None) -> bytes | None:
@@ -188,13 +188,10 @@ def _place(whole: _Given, types: Types) -> Parts:
         dtype = descr(leaf.type, types)
         if leaf.counts:
             counts = [item.count for item in constant.data if isinstance(item, Constant)]
-            fill, values = bytes(8), np.array(counts, dtype="<i8")
-        elif leaf.type == "string":
-            fill, values = fill or b"", np.empty(constant.count, dtype=object)
-            values[:] = constant.data
-        else:
-            values = np.frombuffer(constant.data, numpy_dtype(dtype))  # type: ignore[arg-type]
-        return _runs(Layout(dtype, shape, shape, fill=fill), placed.starts, placed.lengths, values)
+            values = struct.pack(f"<{len(counts)}q", *counts)
+            return _runs(Layout(dtype, shape, shape, fill=bytes(8)), placed.starts, placed.lengths, values)
+        layout = Layout(dtype, shape, shape, fill=fill or b"" if leaf.type == "string" else fill)
+        return _runs(layout, placed.starts, placed.lengths, constant.data)
 
     def elements(tree: ListTree, placed: _Given) -> _Given:
         lists = [item for item in placed.constant.data if isinstance(item, Constant)]

@@ -5,8 +5,6 @@ is a value loss, an error unless the run allows it; the rest of the dataset
 remains.
 """
 
-from __future__ import annotations
-
 import functools
 import json
 from collections.abc import Iterable, Sequence

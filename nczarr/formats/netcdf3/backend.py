@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping
-from typing import Any, NamedTuple
+from typing import Any
 
 from nczarr.arrays.lazy_numpy import NDArray, np
 from nczarr.arrays.regions import Index, Selection, all_of, linear_block, number_of_first, region_of
@@ -31,6 +31,7 @@ from nczarr.formats.netcdf3.wire import (
     TYPES,
     VARIABLE,
 )
+from nczarr.names.named_tuple import NamedTuple
 from nczarr.options import Options
 from nczarr.plan.plans import FilePlan
 from nczarr.semantics.checked import Checked

@@ -6,13 +6,10 @@ accept the loss. If the header claims far more than exists (`most_missing`), mis
 records are omitted and other cells hold the fill value: absent data cost no time.
 """
 
-from __future__ import annotations
-
 import math
 import re
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import NamedTuple
 
 from nczarr import names
 from nczarr.arrays.sources.source import Layout, Parts
@@ -33,6 +30,7 @@ from nczarr.formats.netcdf3.reader import (
     read_header,
 )
 from nczarr.formats.netcdf3.wire import LARGEST_VSIZE, TOO_LARGE_VSIZE
+from nczarr.names.named_tuple import NamedTuple
 from nczarr.options import Options
 from nczarr.semantics.check_names import make_unique, namesakes
 from nczarr.semantics.check_types import variable_fill

@@ -5,16 +5,14 @@ compared with the minimum size of its entries. Source: the netCDF file format
 specifications.
 """
 
-from __future__ import annotations
-
 import math
-from typing import NamedTuple
 
 from nczarr.ast import ATOMIC, Kind
 from nczarr.ast.dataset import KIND_NAMES
 from nczarr.ast.values import swap
 from nczarr.diagnostics.report import Buffer
 from nczarr.formats.netcdf3.wire import ABSENT, ATTRIBUTE, DIMENSION, MAGIC, TYPE_NAMES, TYPES, VARIABLE
+from nczarr.names.named_tuple import NamedTuple
 from nczarr.semantics.classic_layout import TAG, WIDTHS, pad
 from nczarr.semantics.infer_shapes import MAX_RANK
 

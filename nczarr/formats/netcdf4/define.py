@@ -3,8 +3,6 @@
 Each kind of object has the order of the tree, but types follow those they use.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple, assert_never

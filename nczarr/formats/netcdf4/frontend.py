@@ -1,7 +1,5 @@
 """netCDF-4 files → `Unchecked`, with array sources that locate the values, which are not read."""
 
-from __future__ import annotations
-
 import functools
 import math
 import os

@@ -4,8 +4,6 @@ Thin: prototypes, identifiers, and files that the netCDF library may have open
 too. HDF5 is not thread-safe: callers hold `LOCK`.
 """
 
-from __future__ import annotations
-
 import ctypes
 import os
 from collections.abc import Callable, Iterator

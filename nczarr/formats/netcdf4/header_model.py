@@ -5,8 +5,6 @@ The rules are those of libnetcdf: dimension scales are dimensions, `_Netcdf4Dimi
 its lengths, and a type without a name gets one.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 

@@ -5,8 +5,6 @@ guard process makes them: a copy of this process while it has one thread, else
 a new one. Files that this process has open, and remote files, are read here.
 """
 
-from __future__ import annotations
-
 import atexit
 import errno
 import os

@@ -4,8 +4,6 @@ The library gives types in the encoding of headers, so that they are parsed as i
 texts and lists are pointers. It finds chunks, and reads the values of types with pointers.
 """
 
-from __future__ import annotations
-
 import ctypes
 import errno
 import math

@@ -10,8 +10,6 @@ or a first digit, and `\xHH` for control characters. Texts are bytes: UTF-8
 unchanged, others as `\xHH`.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable
 from typing import Any

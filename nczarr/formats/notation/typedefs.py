@@ -4,8 +4,6 @@ A bare name is looked up from the group of its use outwards, and stays bare if
 undeclared; a path is a path. Contexts may be incomplete after a syntax error.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterator
 from typing import Any, cast

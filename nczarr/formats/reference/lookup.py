@@ -3,8 +3,6 @@
 A plugin reads documents with templates and generators.
 """
 
-from __future__ import annotations
-
 import binascii
 import errno
 import functools

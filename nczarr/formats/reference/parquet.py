@@ -7,8 +7,6 @@ Input: a store. Output: `ParquetReferences`, None after an error. Files are read
 on demand, the most recent are cached. A missing file has no chunks.
 """
 
-from __future__ import annotations
-
 import json
 import re
 import threading

@@ -9,8 +9,6 @@ parsed JSON (ranges packed, `table.py`), and each is checked. Faults contain key
 and location.
 """
 
-from __future__ import annotations
-
 import binascii
 import functools
 import json

@@ -4,8 +4,6 @@ Names of datasets and versions of the data model belong to files and are not
 compared.
 """
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Iterator, Mapping
 from typing import Any

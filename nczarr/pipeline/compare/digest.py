@@ -4,8 +4,6 @@ It covers every bit of what `diff` compares without `storage`. Digest files have
 lines in `sha256sum` format.
 """
 
-from __future__ import annotations
-
 import itertools
 import re
 from collections.abc import Iterable, Iterator, Sequence

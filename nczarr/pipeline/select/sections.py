@@ -12,8 +12,6 @@ its own fixed dimension, `time_2`. The warning split-dimension is reported,
 because the coordinates stay with the old one.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Mapping, Set
 from types import MappingProxyType
 from typing import NamedTuple

@@ -10,12 +10,13 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 from nczarr import names
 from nczarr.arrays.lazy_numpy import NDArray, np
 from nczarr.arrays.regions import Selection
 from nczarr.diagnostics.report import NOWHERE, Report, Span, suggest
+from nczarr.names.named_tuple import NamedTuple
 
 if TYPE_CHECKING:
     from nczarr.options import TextOptions

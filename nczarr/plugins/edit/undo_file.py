@@ -61,7 +61,7 @@ def can_write_undo(target: str, path: str | None, report: Report) -> bool:
         report.error("target-exists", f"`{show(path)}` exists", helps=helps)
         return False
     real, name = local_paths.real(path), local_paths.name_of(path)
-    is_inside = not is_remote(target) and local_paths.is_within(real, trim(target))
+    is_inside = not is_remote(target) and local_paths.segments_below(real, trim(target)) is not None
     if is_inside and (name.startswith(".") or name == "zarr.json"):
         report.error("unknown-target", f"`{show(path)}` is the name of a document of the store", helps=helps)
         return False

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from nczarr.diagnostics.secrets import StorageOptions
+from nczarr.plugins.remote.object_record import describe_object
 from nczarr.plugins.remote.remote_store import RemoteStore
 from nczarr.stores.base import JOURNAL, ROOT_KEYS
 from nczarr.stores.places import Obstacle
-from nczarr.stores.ranges import describe_object
 from nczarr.stores.stat import digest
 from nczarr.stores.url import WEB
 

@@ -18,6 +18,7 @@ from threading import Lock
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from nczarr.plugins.common.raw_file import SeekableFile
+from nczarr.plugins.remote.object_record import describe_object
 from nczarr.stores.ranges import (
     GAP,
     REMOTE,
@@ -25,7 +26,6 @@ from nczarr.stores.ranges import (
     BoundedCache,
     ChangedError,
     announce,
-    describe_object,
     neighbours,
 )
 from nczarr.stores.remote_file import AT_ONCE, BLOCK, HEAD, LEAST, MOST, TAIL, Hdf5Driver, RemoteFile, at

@@ -11,9 +11,10 @@ import json
 import re
 from collections import Counter
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any
 
 from nczarr.ast.json_text import Real
+from nczarr.names.named_tuple import NamedTuple
 
 DEEPEST = 128
 """Maximum nesting of brackets; readers recurse."""

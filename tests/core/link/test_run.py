@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from nczarr.arrays.execution.counts import Counts
-from nczarr.arrays.sources.memory import Runs
+from nczarr.arrays.sources.memory import GivenValues, Runs
 from nczarr.arrays.sources.source import Layout
 from nczarr.ast import Attribute, Codec, Constant, Dataset, Dimension, Storage, Variable
 from nczarr.diagnostics.report import Report
@@ -109,7 +109,7 @@ def test_declared_sizes_cost_nothing(type_name: str, no_fill: bool, tmp_path: Pa
 def test_sparse_values_of_a_huge_array() -> None:
     fill_bytes = np.array(-2147483647, "<i4").tobytes()
     layout = Layout("<i4", (10**6, 10**6), (10**6, 10**6), (), fill_bytes)
-    source = Runs(layout, [0, 10**12 - 2], [0, 2, 4], np.array([1, 2, 3, 4], "<i4"))
+    source = Runs(layout, [0, 10**12 - 2], [0, 2, 4], GivenValues(layout.dtype, np.array([1, 2, 3, 4], "<i4")))
     found = one(Variable(name="v", type="int", dimensions=(10**6, 10**6)), source)
     assert len(chunks(found)) == 2
 

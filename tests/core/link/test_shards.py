@@ -17,7 +17,7 @@ import pytest
 import nczarr
 from nczarr.arrays.codecs.crc32c import crc32c
 from nczarr.arrays.regions import Index, Region, Selection
-from nczarr.arrays.sources.memory import Runs
+from nczarr.arrays.sources.memory import GivenValues, Runs
 from nczarr.arrays.sources.source import ArraySource, Layout
 from nczarr.ast import Attribute, Constant, Dataset, Storage, Variable
 from nczarr.diagnostics.report import Report
@@ -89,7 +89,7 @@ def test_chunks_are_encoded_one_by_one() -> None:
 def test_shards_of_sparse_values_in_a_huge_array() -> None:
     fill_bytes = np.array(-2147483647, "<i4").tobytes()
     layout = Layout("<i4", (10**6, 10**6), (10**6, 10**6), (), fill_bytes)
-    source = Runs(layout, [0, 10**12 - 2], [0, 2, 4], np.array([1, 2, 3, 4], "<i4"))
+    source = Runs(layout, [0, 10**12 - 2], [0, 2, 4], GivenValues(layout.dtype, np.array([1, 2, 3, 4], "<i4")))
     found = keys(Variable(name="v", type="int", dimensions=(10**6, 10**6)), source, shards={"": "auto"})
     assert len(found) == 2
     assert sum(map(len, found.values())) < 10 << 20
@@ -278,7 +278,7 @@ def test_too_few_lengths_have_an_example() -> None:
 def test_the_missing_chunks_of_a_sparse_shard_cost_no_work() -> None:
     shape, fill = (1000, 1000), np.int16(-9).tobytes()
     layout = Layout("<i2", shape, (1000, 1000), fill=fill)
-    values = Runs(layout, [5, 999_999], [0, 1, 2], np.array([1, 2], "<i2"))
+    values = Runs(layout, [5, 999_999], [0, 1, 2], GivenValues(layout.dtype, np.array([1, 2], "<i2")))
     variable = Variable(name="v", type="short", dimensions=shape, attributes=(NINE,), storage=Storage(chunks=(2, 2)))
     with counted(300_000):  # of 250,000 chunks two are stored
         found = keys(variable, values, shards={"/v": shape})

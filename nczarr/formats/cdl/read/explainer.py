@@ -1,7 +1,5 @@
 """Explanations of faults of CDL syntax: the token that is missing, and how other notations are written here."""
 
-from __future__ import annotations
-
 from nczarr.diagnostics.report import Fix, Label, Source, Span
 from nczarr.formats.cdl.read.patterns import end_of_values
 from nczarr.syntax._generated.CDLParser import CDLParser as P

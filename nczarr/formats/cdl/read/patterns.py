@@ -4,8 +4,6 @@ Groups are repeated greedily, never possessively, because Python below 3.11.5
 mismatches possessive groups (except single character classes).
 """
 
-from __future__ import annotations
-
 import re
 from functools import cache
 

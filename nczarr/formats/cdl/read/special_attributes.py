@@ -3,8 +3,6 @@
 Values are checked here; chunk lengths are compared with dimensions later.
 """
 
-from __future__ import annotations
-
 import json
 import math
 import re

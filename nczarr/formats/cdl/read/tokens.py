@@ -9,8 +9,6 @@ Invariant: the tree equals that of the grammar's own lexer (tests/core/syntax
 proves it on every corpus file).
 """
 
-from __future__ import annotations
-
 import re
 
 from nczarr import names

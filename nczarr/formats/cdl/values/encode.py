@@ -3,12 +3,9 @@
 Recursion follows the type, so deeply nested text is safe.
 """
 
-from __future__ import annotations
-
 import itertools
 import math
 from collections.abc import Sequence
-from typing import NamedTuple
 
 from nczarr import names
 from nczarr.arrays.values.parts import Types, is_fixed
@@ -18,6 +15,7 @@ from nczarr.diagnostics.report import suggest
 from nczarr.formats.cdl.values.fill_mark import find_marked_value
 from nczarr.formats.cdl.values.literal_values import Converter, pack
 from nczarr.formats.cdl.values.literals import Literal
+from nczarr.names.named_tuple import NamedTuple
 
 Data = list[bytes] | list["bytes | None"] | list[Constant]
 

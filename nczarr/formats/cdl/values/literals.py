@@ -4,8 +4,6 @@ Where ncgen silently wraps, truncates, misreads or guesses, faults are reported
 at their place.
 """
 
-from __future__ import annotations
-
 import math
 import re
 from dataclasses import dataclass

@@ -3,8 +3,6 @@
 Storage becomes special attributes, in the order of `ncdump -s`.
 """
 
-from __future__ import annotations
-
 import struct
 from collections.abc import Iterable, Iterator
 from typing import TypeVar, assert_never

@@ -5,8 +5,6 @@ Format Specification 3.0, III.A.1 (version 1 B-trees), III.B, III.C (symbol
 tables), IV.A.2.c and g (link messages).
 """
 
-from __future__ import annotations
-
 import errno
 import os
 from collections.abc import Callable, Iterator

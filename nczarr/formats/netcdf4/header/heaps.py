@@ -4,8 +4,6 @@ Source: HDF5 File Format Specification 3.0, III.A.2 (version 2 B-trees), III.D (
 III.G (fractal heaps).
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
 from functools import partial
 from struct import unpack_from

@@ -4,8 +4,6 @@ Source: HDF5 File Format Specification 3.0, IV.A.1 (headers), IV.A.2 (messages),
 (attribute info).
 """
 
-from __future__ import annotations
-
 import math
 from struct import Struct, unpack_from
 from typing import NamedTuple, Protocol, TypeAlias

@@ -6,7 +6,7 @@ import functools
 import math
 import struct
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal
 
 from nczarr import names
 from nczarr.arrays.chunks.grid import Encoding
@@ -30,6 +30,7 @@ from nczarr.ast.types import DeclaredTypes
 from nczarr.formats.common.documents import DocumentCache, Json
 from nczarr.formats.zarr.extension.model import LARGEST_LENGTH
 from nczarr.names import name_problem
+from nczarr.names.named_tuple import NamedTuple
 from nczarr.registry import ChunkKeys
 from nczarr.semantics.check_names import make_unique, namesakes
 from nczarr.semantics.check_types import LARGEST_VALUE, MOST_MEMBERS

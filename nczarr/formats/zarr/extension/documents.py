@@ -3,8 +3,6 @@
 Formats differ in what their plain keys express.
 """
 
-from __future__ import annotations
-
 import base64
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any

@@ -32,13 +32,14 @@ import base64
 import functools
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal
 
 from nczarr.arrays.values.elements import is_element_name
 from nczarr.ast import CompoundType, Constant, EnumConstant, EnumType, Field, OpaqueType, Quantize, UserType, VlenType
 from nczarr.ast.dataset import FILTER_LIMIT, Element
 from nczarr.ast.plain import CARRIED
 from nczarr.ast.rectilinear import Lengths, read_lengths
+from nczarr.names.named_tuple import NamedTuple
 
 if TYPE_CHECKING:
     from nczarr.plan.plans import Runs

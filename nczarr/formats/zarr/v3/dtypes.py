@@ -14,8 +14,6 @@ numbers, raw_bytes and records of numbers; an unknown array does not block the
 others. Array fields have no type there: they are raw_bytes.
 """
 
-from __future__ import annotations
-
 import base64
 import binascii
 import math

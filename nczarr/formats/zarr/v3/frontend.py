@@ -4,8 +4,6 @@ Source: the Zarr v3 core specification, `sharding_indexed` and zarr-python's
 names for numcodecs.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 from nczarr.arrays.chunks.grid import Encoding

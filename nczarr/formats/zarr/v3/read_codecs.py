@@ -4,8 +4,6 @@ Shards may stand anywhere in a chain and have any inner chain; their index has
 plain numbers, with an optional checksum.
 """
 
-from __future__ import annotations
-
 from typing import Any, NamedTuple
 
 from nczarr.arrays.codecs import table

@@ -18,7 +18,7 @@ from nczarr.stores import extension
 from nczarr.stores.base import JOURNAL, Extensible, Store, UnsafeKeyError, safe_key
 from nczarr.stores.directory import DirectoryStore
 from nczarr.stores.extension import ExtendJournal, decode_text, encode_text
-from nczarr.stores.folder_moves import Moves, StoreWithMoves, move_key, reverse_moves
+from nczarr.stores.folder_moves import Moves, StoreWithMoves, move_key
 from nczarr.stores.local_paths import join, parent_of
 from nczarr.stores.overlay import Overlay
 from nczarr.stores.url import is_remote, real
@@ -28,6 +28,11 @@ FORM = "documents"
 
 Action = Literal["added", "replaced", "removed"]
 """Effect of a patch on a document."""
+
+
+def reverse_moves(moves: Moves) -> tuple[tuple[str, str], ...]:
+    """Return the moves that take others back."""
+    return tuple((new, old) for old, new in reversed(moves))
 
 
 class DocumentPatch(NamedTuple):

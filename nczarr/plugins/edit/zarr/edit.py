@@ -23,14 +23,14 @@ from nczarr.plugins.edit.edit_rows import find_row
 from nczarr.plugins.edit.header_changes import HeaderEdit, NodeAddition, NodeRemoval, NodeRename, PreparedEdit
 from nczarr.plugins.edit.in_place import plan_in_place
 from nczarr.plugins.edit.patches.document_commit import find_repository, prepare_patch
-from nczarr.plugins.edit.patches.documents import DocumentPatch, is_consolidated, list_outer_groups
+from nczarr.plugins.edit.patches.documents import DocumentPatch, is_consolidated, list_outer_groups, reverse_moves
 from nczarr.plugins.edit.patches.file_patch import PreparedFilePatch
 from nczarr.plugins.edit.zarr.json_difference import apply_difference
 from nczarr.plugins.edit.zarr.migrate import CONSOLIDATED, emit, encode
 from nczarr.semantics import check
 from nczarr.semantics.checked import Checked
 from nczarr.stores.base import Store, is_metadata
-from nczarr.stores.folder_moves import move_key, reverse_moves
+from nczarr.stores.folder_moves import move_key
 from nczarr.stores.url import is_remote, trim
 from nczarr.syntax.json.tolerant import parse
 

@@ -13,7 +13,6 @@ from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
 
-from nczarr import names
 from nczarr.arrays.sources.source import Parts
 from nczarr.arrays.sources.strided import FileBytes
 from nczarr.arrays.values.parts import Types
@@ -45,6 +44,7 @@ from nczarr.plugins.ncstream.read.scan import (
     wire_name,
 )
 from nczarr.plugins.ncstream.wire.framing import END
+from nczarr.plugins.ncstream.wire.full_names import cdm_full_name
 from nczarr.plugins.ncstream.wire.limits import UnreadableStreamError
 from nczarr.plugins.ncstream.wire.trees import opaque_sizes
 from nczarr.semantics.check_types import variable_fill
@@ -117,7 +117,7 @@ class _StreamReader(HeaderReader):
         super().__init__(source, header, Span(source, first.offset, first.end), report, options)
         self._file = FileBytes.of(source)
         self._has_header = bool(headers)
-        spelled = frozenset(map(names.cdm_full_name, self._named.spelled.values()))
+        spelled = frozenset(map(cdm_full_name, self._named.spelled.values()))
         self._data = group_by_variable(data, spelled)
         self._stated_little = {wire_name(entry): entry for entry in reversed(data) if states_little(entry)}
         self._by_flag = is_by_flag(options.run)

@@ -16,6 +16,7 @@ from nczarr.plugins.ncstream.read.data_columns import MessageColumn
 from nczarr.plugins.ncstream.read.scan import StreamEntry, is_counted
 from nczarr.plugins.ncstream.wire.definitions import Declared
 from nczarr.plugins.ncstream.wire.element_types import RAGGED
+from nczarr.plugins.ncstream.wire.full_names import cdm_full_name
 from nczarr.semantics.check_names import make_unique, namesakes
 from nczarr.semantics.checked import Namesake
 
@@ -146,7 +147,7 @@ class UniqueHeader(NamedTuple):
 
     def wire_name(self, path: str) -> str:
         """Return the full name of a variable in messages."""
-        return names.cdm_full_name(self.spelled.get(path, path))
+        return cdm_full_name(self.spelled.get(path, path))
 
 
 def find_named(header: pb.Header) -> UniqueHeader:

@@ -16,6 +16,7 @@ from nczarr.ast.node import TypeName
 from nczarr.ast.types import ATOMIC, CompoundType, EnumType, Field, OpaqueType, VlenType
 from nczarr.plugins.ncstream._generated import ncstream_pb2 as pb
 from nczarr.plugins.ncstream._generated.ncstream_pb2 import Attribute, DataType
+from nczarr.plugins.ncstream.wire.full_names import cdm_full_name
 from nczarr.plugins.ncstream.wire.limits import LARGEST, MOST_DIMENSIONS, bad, oversized
 
 Section = tuple[range, ...]
@@ -172,7 +173,7 @@ def check_type(data_type: int, offset: int) -> None:
 
 def full_bytes(path: str) -> bytes:
     r"""Return the wire's full name: `/` between groups, no leading slash, `.` and `\` escaped."""
-    return names.to_bytes(names.cdm_full_name(path))
+    return names.to_bytes(cdm_full_name(path))
 
 
 def in_order(fields: Iterable[Field], types: Types) -> list[Field]:

@@ -14,7 +14,7 @@ import nczarr
 from nczarr.arrays.chunks import occupancy
 from nczarr.arrays.chunks.occupancy import blocks_of_boxes, blocks_of_chunks, blocks_of_runs, chunks_in
 from nczarr.arrays.regions import Index, Region, chunk_ranges, count_blocks, every_block, number_of, region_of, table_of
-from nczarr.arrays.sources.memory import Runs
+from nczarr.arrays.sources.memory import GivenValues, Runs
 from nczarr.arrays.sources.sliced import Sliced
 from nczarr.arrays.sources.source import ArraySource, Layout
 from nczarr.ast.rectilinear import Lengths
@@ -123,7 +123,7 @@ def array_in(path: Path) -> ArraySource:
 def sources(folder: Path) -> Iterator[tuple[str, ArraySource]]:
     """Sparse arrays of shape (12, 10) of every kind, with some stored cells that are not fill."""
     layout = Layout("<i4", (12, 10), (12, 10), fill=np.int32(-1).tobytes())
-    runs = Runs(layout, [7, 33, 95], [0, 2, 9, 10], np.arange(10, dtype="<i4") + 1)
+    runs = Runs(layout, [7, 33, 95], [0, 2, 9, 10], GivenValues(layout.dtype, np.arange(10, dtype="<i4") + 1))
     yield "runs", runs
     values = runs.read((slice(0, 12), slice(0, 10)))
     ready = nczarr.DatasetBuilder("x")

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from nczarr.arrays.chunks.manifest import ChunkPlace
 from nczarr.arrays.regions import Index, Selection
 from nczarr.arrays.sources import sliced as module
-from nczarr.arrays.sources.memory import ArrayInMemory, Runs
+from nczarr.arrays.sources.memory import ArrayInMemory, GivenValues, Runs
 from nczarr.arrays.sources.sliced import Sliced, slice_parts, slice_source
 from nczarr.arrays.sources.source import Layout, Stored
 
@@ -100,7 +100,7 @@ def test_what_lies_far_apart_is_read_in_pieces(monkeypatch: pytest.MonkeyPatch) 
 def test_a_few_values_in_a_vast_array_are_few() -> None:
     vast = 10**12
     layout = Layout("<i4", (vast,), (vast,), fill=b"\7\0\0\0")
-    source = Runs(layout, [3, 10**11], [0, 2, 3], np.array([1, 2, 3], "<i4"))
+    source = Runs(layout, [3, 10**11], [0, 2, 3], GivenValues(layout.dtype, np.array([1, 2, 3], "<i4")))
     part = Sliced(source, (range(1, vast - 1, 3),))
     assert list(part.list_occupied((1000,))) == [(0,), ((10**11 - 1) // 3000,)]
     assert part.read((slice(0, 3),)).tolist() == [7, 2, 7]

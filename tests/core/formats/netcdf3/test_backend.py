@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nczarr.arrays.sources.memory import Runs
+from nczarr.arrays.sources.memory import GivenValues, Runs
 from nczarr.arrays.sources.source import Layout, Parts
 from nczarr.ast import ATOMIC, Attribute, Constant, Dataset, Dimension, Kind, Variable
 from nczarr.diagnostics.report import Report, Source
@@ -123,7 +123,12 @@ def runs(draw: st.DrawFn, type_name: str, shape: tuple[int, ...]) -> Runs:
     code = {"char": "|S1"}.get(type_name) or np.dtype(ATOMIC[type_name].code).newbyteorder("<").str
     raw = bytes((7 * place) % 251 + 1 for place in range(offsets[-1] * width))
     fill = draw(st.sampled_from([bytes(width), bytes(range(1, width + 1))]))
-    return Runs(Layout(code, shape, shape, (), fill), [start for start, _ in pairs], offsets, np.frombuffer(raw, code))
+    return Runs(
+        Layout(code, shape, shape, (), fill),
+        [start for start, _ in pairs],
+        offsets,
+        GivenValues(code, np.frombuffer(raw, code)),
+    )
 
 
 @pytest.mark.slow
@@ -185,7 +190,12 @@ def test_every_bit_of_a_nan_is_kept() -> None:
 
 def runs_of(values: Any) -> Runs:
     fill = b"\x01\x00\xa0\x7f"[: values.itemsize].ljust(values.itemsize, b"\0")
-    return Runs(Layout(values.dtype.str, values.shape, values.shape, (), fill), [0], [0, values.size], values)
+    return Runs(
+        Layout(values.dtype.str, values.shape, values.shape, (), fill),
+        [0],
+        [0, values.size],
+        GivenValues(values.dtype.str, values),
+    )
 
 
 def test_fill_of_any_size_is_repeated_pieces() -> None:
@@ -202,7 +212,12 @@ def test_fill_of_any_size_is_repeated_pieces() -> None:
 def test_a_few_values_far_apart() -> None:
     """The first value and one of the last of ten billion: only their slabs are read."""
     size = 10**10
-    far = Runs(Layout("|i1", (10, 10**9), (10, 10**9), (), b"\x05"), [0, size - 2], [0, 1, 2], np.array([1, 2], "|i1"))
+    far = Runs(
+        Layout("|i1", (10, 10**9), (10, 10**9), (), b"\x05"),
+        [0, size - 2],
+        [0, 1, 2],
+        GivenValues("|i1", np.array([1, 2], "|i1")),
+    )
     dataset = simple({"v": ("byte", (10, 10**9))})
     made = pieces(checked(dataset, {"/v": far}), "nc5")
     length, first, last = 0, b"", b""

@@ -13,7 +13,7 @@ import pytest
 
 import nczarr
 from nczarr.api.handle import DatasetHandle
-from nczarr.arrays.sources.memory import Runs
+from nczarr.arrays.sources.memory import GivenValues, Runs
 from nczarr.arrays.sources.source import Layout
 from nczarr.ast import CompoundType, Dataset, Field, Storage, Variable, VlenType
 from nczarr.options import Options, RunOptions
@@ -155,7 +155,7 @@ def test_a_huge_array_takes_what_is_stored(chunks: tuple[int, int], tmp_path: Pa
     side = 1000000
     layout = Layout("<i4", (side, side), chunks, fill=b"\1\0\0\x80")
     starts = [side * (side // 2) + 77, side * (side - 1) + side - 3]
-    source = Runs(layout, starts, [0, 2, 5], np.arange(5, dtype="<i4"))
+    source = Runs(layout, starts, [0, 2, 5], GivenValues(layout.dtype, np.arange(5, dtype="<i4")))
     made = checked(dataset("int", (side, side), chunks), {"/v": source})
     nczarr.write(DatasetHandle(made), tmp_path / "a.zarr")
     begin = time.process_time()
@@ -207,14 +207,20 @@ def test_a_section_of_a_sparse_array(tmp_path: Path) -> None:
     layout = Layout("<i4", shape, chunks, fill=b"\1\0\0\x80")
     starts = [100000 * 4567 + 89, 100000 * 70001 + 5]
     nczarr.write(
-        DatasetHandle(checked(dataset("int", shape, chunks), {"/v": Runs(layout, starts, [0, 3, 4], np.arange(4))})),
+        DatasetHandle(
+            checked(
+                dataset("int", shape, chunks),
+                {"/v": Runs(layout, starts, [0, 3, 4], GivenValues(layout.dtype, np.arange(4)))},
+            )
+        ),
         tmp_path / "a.zarr",
     )
     source = nczarr.open(tmp_path / "a.zarr").checked.parts["/v"][""]
     ranges = (range(1, 99999, 2), range(89, 60089))
     part = checked(dataset("int", (49999, 60000)), {"/v": Sliced(source, ranges)})
     copy = checked(dataset("int", (49999, 60000)), {"/v": Runs(
-        layout._replace(shape=(49999, 60000)), [60000 * (4566 // 2)], [0, 3], np.arange(3, dtype="<i4"),
+        layout._replace(shape=(49999, 60000)), [60000 * (4566 // 2)], [0, 3],
+        GivenValues(layout.dtype, np.arange(3, dtype="<i4")),
     )})  # fmt: skip
     assert digest(part, RunOptions()) == digest(copy, RunOptions())
 

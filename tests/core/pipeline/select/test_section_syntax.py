@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from nczarr import names
 from nczarr.diagnostics.report import Report
 from nczarr.pipeline.select.selection import Extent, Section
 from nczarr.pipeline.select.selection_syntax import sections
-from tests.support.cdm_names import from_cdm_full_name
 
 EXAMPLES = {
     "temp": Section(("temp",)),
@@ -53,11 +51,3 @@ def test_a_fault_in_a_member_is_found_where_it_is() -> None:
     assert not sections("obs(1).day(5:2)", report, members=True)
     [found] = report.list_sorted()
     assert (found.code, found.primary.span.start) == ("bad-section", 11)  # type: ignore[union-attr]
-
-
-def test_full_names_are_those_of_answers() -> None:
-    assert names.cdm_full_name("/g1/a\\ b") == "g1/a b"
-    assert names.cdm_full_name("/g1/a.b\\\\c", ["m.n"]) == r"g1/a\.b\\c.m\.n"
-    assert from_cdm_full_name("/temperature") == ("/temperature", ())
-    assert from_cdm_full_name("g1/obs.wind.u") == ("/g1/obs", ("wind", "u"))
-    assert from_cdm_full_name("odd\\") == ("/odd\\\\", ())

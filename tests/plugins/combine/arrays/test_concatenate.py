@@ -11,7 +11,7 @@ import pytest
 
 from nczarr.arrays.chunks.manifest import Affine, ChunkPlace, PlaceColumns
 from nczarr.arrays.regions import Index, Region
-from nczarr.arrays.sources.memory import ArrayInMemory, Runs
+from nczarr.arrays.sources.memory import ArrayInMemory, GivenValues, Runs
 from nczarr.arrays.sources.source import ArraySource, Layout, Stored
 from nczarr.arrays.sources.strided import AffineArray, FileBytes
 from nczarr.ast.dataset import Codec
@@ -72,7 +72,9 @@ def test_occupied_chunks_come_in_order_each_once(axis: int, grid: tuple[int, int
     fill = np.zeros(1, "<i4").tobytes()
 
     def runs(shape: tuple[int, int], start: int) -> Runs:
-        return Runs(Layout("<i4", shape, shape, fill=fill), [start], [0, 2], np.array([7, 8], "<i4"))
+        return Runs(
+            Layout("<i4", shape, shape, fill=fill), [start], [0, 2], GivenValues("<i4", np.array([7, 8], "<i4"))
+        )
 
     shapes = [(2, 3), (3, 3)] if axis == 0 else [(3, 2), (3, 3)]
     sources: list[ArraySource] = [runs(shapes[0], 1), runs(shapes[1], 4)]
@@ -124,7 +126,7 @@ def test_filters_of_other_levels_do_not_go_together() -> None:
 
 
 def test_a_source_of_fill_alone_is_in_nobodys_way() -> None:
-    hollow = Runs(Layout("<i4", (2, 3), (2, 3)), [], [0], np.zeros(0, "<i4"))
+    hollow = Runs(Layout("<i4", (2, 3), (2, 3)), [], [0], GivenValues("<i4", np.zeros(0, "<i4")))
     made = join_sources([chunks(2, 2), hollow, chunks(2, 2)], 0)
     assert made.stored is not None
     assert [made.read_encoded((number, 0)) for number in range(3)] == [b"(0, 0)", None, b"(0, 0)"]

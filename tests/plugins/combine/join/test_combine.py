@@ -250,13 +250,13 @@ def test_dimensions_that_do_not_suit(wanted: dict[str, Any], message: str) -> No
 
 
 def test_missing_chunks_that_mean_different_values_are_refused() -> None:
-    from nczarr.arrays.sources.memory import Runs
+    from nczarr.arrays.sources.memory import GivenValues, Runs
     from nczarr.arrays.sources.source import Layout
 
     def sparse(fill: int) -> DatasetHandle:
         handle = nczarr.from_cdl("netcdf t { dimensions: t = 4 ; variables: int v(t) ; data: v = 1 ; }")
         layout = Layout("<i4", (4,), (2,), fill=np.array(fill, "<i4").tobytes())
-        parts = {"/v": {"": Runs(layout, [0], [0, 1], np.ones(1, "<i4"))}}
+        parts = {"/v": {"": Runs(layout, [0], [0, 1], GivenValues(layout.dtype, np.ones(1, "<i4")))}}
         return DatasetHandle(handle.checked._replace(parts=parts))
 
     assert combined(sparse(7), sparse(7), along=("t",))["v"][...].tolist() == [1, 7, 7, 7] * 2
