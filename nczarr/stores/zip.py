@@ -49,7 +49,7 @@ EXTRA = 32
 LEAD = 1 << 18
 """Bytes requested with a long directory and before it: archives that are written in order end with the documents."""
 
-_END = struct.Struct("<4s4H2LH")
+END = struct.Struct("<4s4H2LH")
 """End of an archive: signature, four counts, size and offset of its directory, length of a comment."""
 
 ENTRY = 700
@@ -286,18 +286,11 @@ def _neighbours(name: str) -> Iterator[str]:
             yield (data[:place] + bytes([byte ^ 1 << bit]) + data[place + 1 :]).decode(encoding, "replace")
 
 
-def _tail(file: RemoteFile) -> tuple[int, bytes]:
+def read_tail(file: RemoteFile) -> tuple[int, bytes]:
     """Return the last bytes of a remote archive, and where they begin. Raises OSError."""
     start = max(0, file.size - TAIL + BLOCK)  # whole blocks of the first request
     file.fetch([(start, TAIL)])
     return start, file.read(start, TAIL)
-
-
-def ends_as_archive(file: RemoteFile) -> bool:
-    """Return whether the last bytes are the end of an archive: its record, and a comment. Raises OSError."""
-    _, tail = _tail(file)
-    at = tail.rfind(b"PK\x05\x06", 0, len(tail) - _END.size + 4)  # a comment may follow the record
-    return at >= 0 and at + _END.size + _END.unpack_from(tail, at)[-1] == len(tail)
 
 
 def read_directory(file: str | BinaryIO, path: str) -> ZipFile:
@@ -305,19 +298,32 @@ def read_directory(file: str | BinaryIO, path: str) -> ZipFile:
     from zipfile import BadZipFile, ZipFile
 
     try:
-        return ZipFile(file)
-    except (BadZipFile, struct.error, ValueError) as error:
+        return name_entries(ZipFile(file))
+    except (BadZipFile, NotImplementedError, struct.error, ValueError) as error:
         if isinstance(error.__context__, OSError):  # the library takes a failed read for an invalid archive
             raise error.__context__ from None
         raise OSError(errno.EINVAL, f"invalid zip archive: {error}", path) from None
 
 
+def name_entries(archive: ZipFile) -> ZipFile:
+    """Name entries in UTF-8 that programs of Unix name so without saying it, as `zip` of Info-ZIP does."""
+    odd = [info for info in archive.filelist if not info.flag_bits & UTF8 and not info.orig_filename.isascii()]
+    with suppress(UnicodeError):  # another encoding, which the library takes for that of DOS
+        names = [info.orig_filename.encode("cp437").decode() for info in odd]
+        for info, name in zip(odd, names, strict=True) if all(info.create_system == UNIX for info in odd) else ():
+            info.filename = info.orig_filename = name
+            info.flag_bits |= UTF8
+            archive.metadata_encoding = "utf-8"  # type: ignore[attr-defined]  # of the names before the entries
+    archive.NameToInfo = {info.filename: info for info in archive.filelist}
+    return archive
+
+
 def _fetch_directory(file: RemoteFile) -> None:
     """Fetch the end of an archive, and its directory, a long one with the documents before it. Raises OSError."""
-    start, tail = _tail(file)
-    at = tail.rfind(b"PK\x05\x06", 0, len(tail) - _END.size + 4)
+    start, tail = read_tail(file)
+    at = tail.rfind(b"PK\x05\x06", 0, len(tail) - END.size + 4)
     if at >= 0:
-        *_, length, offset, _ = _END.unpack_from(tail, at)
+        *_, length, offset, _ = END.unpack_from(tail, at)
         if offset < start and offset + length <= file.size:  # else a large archive's directory is named elsewhere
             begin = max(0, offset - LEAD)
             file.fetch([(begin, offset + length - begin)])

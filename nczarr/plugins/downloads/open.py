@@ -268,7 +268,7 @@ def find_member(content: Content, members: Sequence[Member], inner: str) -> tupl
         is_far, is_packed = is_remote(content.name), bool(content.archives or content.is_unpacked)
         first = "fetch the archive, and name" if is_far and is_packed else "name"
         helps = [f"{first} one of them: {_name(content, datasets)}"]
-        helps += [] if is_far else ["`nczarr combine` joins all of them"]
+        helps.append("`nczarr combine` joins all of them" + (" if the archive is a local file" if is_far else ""))
         raise fault("several-members", content.name, f"is an archive of {len(datasets)} {what}", *helps)
     return datasets[0], ""
 

@@ -215,7 +215,6 @@ class FileConnection(Connection):
         if self._make_system is not None:
             return self._open_by(self._make_system), self.place.path
         try:
-            from fsspec.core import url_to_fs
             from fsspec.registry import known_implementations
         except ImportError:
             raise missing_library(self.protocol) from None
@@ -229,13 +228,29 @@ class FileConnection(Connection):
             system = _shared.get(key) if key is not None else None
             if system is not None:
                 return system, system._strip_protocol(self.place.path)
-            system, root = url_to_fs(self.place.path, **arguments)
+            system, root = self._find_system(arguments)
             if key is not None:
                 _shared.put(key, system)
         except ImportError as error:
             raise missing_library(self.protocol, scrub(str(error), self.url, self.options)) from None
         except Exception as error:  # libraries look for servers and credentials here, and raise what they like
             raise self.failure(error) from None
+        return system, root
+
+    def _find_system(self, arguments: Mapping[str, Any]) -> tuple[AbstractFileSystem, str]:
+        """Return the file system and the path in it. Raises what libraries raise.
+
+        An archive is read by ranges; if its web server sends none, it is fetched whole.
+        """
+        from fsspec.core import url_to_fs
+
+        try:
+            system, root = url_to_fs(self.place.path, **arguments)
+        except ValueError:
+            members, chain, archive = self.place.path.rpartition("::")
+            if not chain or self.protocol not in WEB:
+                raise
+            system, root = url_to_fs(f"{members}::simplecache::{archive}", **arguments)
         return system, root
 
     def _open_by(self, make_system: Callable[[Mapping[str, Any]], AbstractFileSystem]) -> AbstractFileSystem:

@@ -70,13 +70,20 @@ def _raise_for_service(url: str, cause: OSError | None = None) -> None:
 
 def _open_archive(connection: FileConnection) -> Source | Store | None:
     """Return an archive from its last bytes; None for other files, and if the server does not send them."""
-    from nczarr.stores.zip import ends_as_archive
-
     try:
         file = RangedFile.of(connection, tail=True)
     except OSError:  # which the first bytes tell better
         return None
-    return open_container(ZIP[0], file.path, file.name) if ends_as_archive(file) else None
+    return open_container(ZIP[0], file.path, file.name) if _ends_as_archive(file) else None
+
+
+def _ends_as_archive(file: RangedFile) -> bool:
+    """Return whether the last bytes are the end of an archive: its record, and a comment. Raises OSError."""
+    from nczarr.stores.zip import END, read_tail
+
+    _, tail = read_tail(file)
+    at = tail.rfind(b"PK\x05\x06", 0, len(tail) - END.size + 4)  # a comment may follow the record
+    return at >= 0 and at + END.size + END.unpack_from(tail, at)[-1] == len(tail)
 
 
 def _open_by_ranges(connection: FileConnection, *, missing: bool = False) -> RangedFile | None:

@@ -15,8 +15,11 @@ import tarfile
 import tempfile
 import zipfile
 from collections.abc import Callable, Iterator
+from functools import partial
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from importlib.util import find_spec
 from pathlib import Path
+from threading import Thread
 
 import numpy as np
 import pytest
@@ -358,6 +361,46 @@ def test_from_a_web_server(days: list[Path], tmp_path: Path) -> None:
         np.testing.assert_array_equal(values(place), values(days[1]))
     finally:
         server.close()
+
+
+def test_members_from_a_server_without_ranges(days: list[Path], tmp_path: Path) -> None:
+    pytest.importorskip("aiohttp")
+    pack_zip(tmp_path / "both.nc", days)
+    with tarfile.open(tmp_path / "both.tar", "w") as archive:
+        archive.add(days[1], "day1.nc")
+    handler = partial(SimpleHTTPRequestHandler, directory=str(tmp_path))
+    with ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
+        Thread(target=server.serve_forever, args=(0.01,), daemon=True).start()
+        url = f"http://127.0.0.1:{server.server_address[1]}"
+        for place in (f"zip://day1.nc::{url}/both.nc", f"tar://day1.nc::{url}/both.tar"):
+            np.testing.assert_array_equal(values(place), values(days[1]))
+        assert "No such file" in run_command("info", f"zip://day7.nc::{url}/both.nc").err
+        server.shutdown()
+
+
+@pytest.mark.skipif(shutil.which("zip") is None, reason="no program `zip`")
+def test_names_in_utf8_by_programs_that_do_not_say_so(days: list[Path], tmp_path: Path) -> None:
+    text = "netcdf n { variables: int température ; data: température = 3 ; }"
+    nczarr.write(nczarr.from_cdl(text), tmp_path / "u.zarr", consolidated=False)
+    shutil.copy(days[0], tmp_path / "été.nc")
+    subprocess.run(["zip", "-qr", "../u.zip", "."], cwd=tmp_path / "u.zarr", check=True)
+    subprocess.run(["zip", "-q", "files.zip", "été.nc", days[1].name], cwd=tmp_path, check=True)
+    with zipfile.ZipFile(tmp_path / "files.zip") as archive:
+        assert "été.nc" not in archive.namelist()
+    assert nczarr.open(tmp_path / "u.zip")["température"][...] == 3
+    np.testing.assert_array_equal(values(tmp_path / "files.zip/été.nc"), values(days[0]))
+    nczarr.edit(tmp_path / "u.zip", attributes={"/température@units": "K"})
+    assert nczarr.open(tmp_path / "u.zip")["température"].attributes["units"] == "K"
+    assert nczarr.open(tmp_path / "u.zip")["température"][...] == 3
+
+
+def test_a_directory_of_a_later_version_is_damaged(days: list[Path], tmp_path: Path) -> None:
+    path = pack_zip(tmp_path / "a.nc", days[:1])
+    data = bytearray(path.read_bytes())
+    data[data.rfind(b"PK\x01\x02") + 6] = 255
+    path.write_bytes(data)
+    assert fail(path) == "damaged-archive"
+    assert "damaged-archive" in run_command("info", str(path)).err
 
 
 @pytest.mark.parametrize(

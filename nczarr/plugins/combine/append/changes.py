@@ -271,7 +271,8 @@ def _can_hold(
     elif dtype[1] == "U" and (4 * texts.characters > itemsize(dtype) or texts.trailing):
         reason = f"the sources have texts of {texts.characters} characters, too long for the target"
     if reason is not None:
-        report.error("unextendable-target", f"`{path}`: {reason}")
+        helps = ["write the target as Zarr v3 (`--to nczarr3`), where texts have no length"] if dtype[1] in "SU" else []
+        report.error("unextendable-target", f"`{path}`: {reason}", helps=helps)
     return reason is None
 
 

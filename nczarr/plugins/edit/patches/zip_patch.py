@@ -8,13 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, BinaryIO
+from zipfile import ZIP_STORED, ZipFile, ZipInfo
 
 from nczarr.plugins.common.raw_file import SeekableFile
 from nczarr.plugins.edit.patches.file_patch import BytePatch, FilePatch
 from nczarr.sdk import Source, Store
 from nczarr.stores.open import ZIP, open_path
 from nczarr.stores.url import location
-from nczarr.stores.zip import new_entry
+from nczarr.stores.zip import UTF8, name_entries, new_entry, read_directory
 
 if TYPE_CHECKING:
     from _typeshed import ReadableBuffer
@@ -87,12 +88,17 @@ def is_zip(path: str) -> bool:
         return file.read(4) in ZIP
 
 
+class UnmarkedInfo(ZipInfo):
+    """An entry whose directory keeps its name as the entry itself has it: without a mark that it is UTF-8."""
+
+    __slots__ = ()
+
+    def _encodeFilenameFlags(self) -> tuple[bytes, int]:  # noqa: N802 (for the library, which writes the directory)
+        return self.filename.encode("utf-8" if self.flag_bits & UTF8 else "cp437"), self.flag_bits & ~UTF8
+
+
 def patch_archive(path: str, documents: Mapping[str, bytes | None]) -> FilePatch:
     """Return the change of an archive that gives it these documents; None removes one. Raises OSError."""
-    from zipfile import ZIP_STORED, ZipFile
-
-    from nczarr.stores.zip import read_directory
-
     prefix = getattr(open_path(path), "folder", "")
     with open(path, "rb") as file:
         with read_directory(file, path) as archive:
@@ -101,6 +107,10 @@ def patch_archive(path: str, documents: Mapping[str, bytes | None]) -> FilePatch
         old = file.read()
         shown = FileWithTail(file, start, old)
         with ZipFile(shown, "a", ZIP_STORED) as archive:
+            unmarked = [info for info in archive.filelist if not info.flag_bits & UTF8]
+            name_entries(archive)
+            for info in unmarked:
+                info.__class__ = UnmarkedInfo
             gone = {prefix + key for key in documents}
             archive.filelist = [info for info in archive.filelist if info.filename not in gone]
             archive.NameToInfo = {info.filename: info for info in archive.filelist}
