@@ -189,15 +189,18 @@ class Lengths(int):
 
 def chunk_length(runs: Iterable[Run]) -> int:
     """Return the chunk length of a dimension: an integer if all lengths are equal. Expects one chunk at least."""
-    merged: list[Run] = []
-    for length, count in runs:
-        if not count:
-            continue
-        if merged and merged[-1][0] == length:
-            merged[-1] = length, merged[-1][1] + count
-        else:
-            merged.append((length, count))
+    merged = _merge(runs)
     return merged[0][0] if len(merged) == 1 else Lengths(merged)
+
+
+def _merge(runs: Iterable[Run]) -> list[Run]:
+    """Return runs whose neighbours differ, without empty ones."""
+    merged: list[Run] = []
+    for length, count in filter(all, runs):
+        if merged and merged[-1][0] == length:
+            count += merged.pop()[1]
+        merged.append((length, count))
+    return merged
 
 
 def within(length: int, extent: int) -> int:
@@ -210,7 +213,7 @@ def runs_of(length: int, extent: int) -> list[Run]:
     count = extent // length
     runs = length._cut(0, count) if isinstance(length, Lengths) else [(length, count)]
     rest = extent - count * length
-    return [run for run in (*runs, (rest, 1)) if all(run)]
+    return _merge((*runs, (rest, 1)))
 
 
 def varies(chunks: Sequence[int]) -> bool:

@@ -352,12 +352,6 @@ def list_decoded_filters() -> frozenset[int]:
     )
 
 
-def is_decoded(config_id: str) -> bool:
-    """Return whether documents may name this codec: it only turns bytes into bytes, numbers or texts."""
-    kind = of_config_id(config_id)
-    return kind is not None and ROWS[kind.config_id].decodes and not kind.changes_arrays
-
-
 def usage() -> str:
     """Return the codecs that `--codec` takes, with their levels, in two sentences for the help."""
     texts = [kind.usage() for kind in kinds() if ROWS[kind.config_id].encodes]

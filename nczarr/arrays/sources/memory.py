@@ -270,13 +270,8 @@ class Repeated(ArraySource):
 
     def read(self, selection: Selection) -> NDArray[Any]:
         """Return the values of a region, in its shape and the layout's dtype."""
-        dtype = numpy_dtype(self.layout.dtype)
-        if dtype.hasobject:
-            values = np.empty(len(self.pattern), dtype=object)
-            values[:] = self.pattern
-        else:
-            values = np.frombuffer(b"".join(self.pattern), dtype)
-        shape = self.layout.shape
+        dtype, shape = self.layout.dtype, self.layout.shape
+        values = GivenValues(dtype, self.pattern if dtype == "|O" else b"".join(self.pattern)).unpack()
         index = cell_numbers(list(itertools.starmap(range, bounds_of(selection, shape))), shape)
         taken: NDArray[Any] = values[index % len(self.pattern)]
         return taken

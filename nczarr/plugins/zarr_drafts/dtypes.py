@@ -145,11 +145,12 @@ def configs(steps: Sequence[Json]) -> tuple[Step, ...]:
 
 def _config(step: Json) -> Step:
     """Return a codec object of the draft as a decoding step, whose `id` is a known name, or the URI."""
-    from nczarr.arrays.codecs.table import is_decoded
+    from nczarr.arrays.codecs.table import ROWS, of_config_id
 
     uri = step["codec"]
     name = uri.removeprefix(BASE)
-    is_known = uri.startswith(BASE) and is_decoded(name)
+    kind = of_config_id(name) if uri.startswith(BASE) else None
+    is_known = kind is not None and ROWS[kind.config_id].decodes and not kind.changes_arrays
     return {
         **{key: value for key, value in step.items() if key not in ("codec", "id")},
         "id": name if is_known else uri,

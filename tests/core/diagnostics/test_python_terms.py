@@ -115,7 +115,15 @@ def test_no_text_of_the_source_names_an_option_to_a_python_caller() -> None:
     assert {text: in_python(text) for text in texts if re.search(r"--[a-z]|-o ", in_python(text))} == {}
     words = {text: in_python(text) for text in texts if re.search(r"\boption [a-z-]+", in_python(text))}
     named = set(re.findall(r"\boption ([a-z-]+)", " ".join(words.values())))
-    assert named <= {"char", "verbose", "parser", "merge", "recover", "x"}  # only the command line has them
+    assert named <= {
+        "char",
+        "verbose",
+        "parser",
+        "merge",
+        "recover",
+        "x",
+        "hard-dereference",
+    }  # only command lines have them
 
 
 def test_no_message_of_a_page_of_a_code_names_an_option_to_a_python_caller() -> None:

@@ -32,7 +32,7 @@ def edges(length: int, extent: int) -> list[int]:
     """The bounds of the chunks of a dimension."""
     if isinstance(length, Lengths):
         return [0, *itertools.accumulate(length.expand())]
-    return [*range(0, max(extent, 1) + length - 1, length)]
+    return [*range(0, max(extent, 1) + length, length)]
 
 
 @given(RUNS)

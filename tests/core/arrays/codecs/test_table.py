@@ -6,8 +6,6 @@ from functools import partial
 from importlib import import_module
 from pathlib import Path
 
-import pytest
-
 from nczarr.arrays.codecs import table
 from nczarr.arrays.codecs.chain import parse
 from nczarr.arrays.codecs.table import ROWS
@@ -36,12 +34,6 @@ def test_targets_name_these_codecs() -> None:
     assert table.nameable("all") == {1, 2, 3, 307, 32001, 32015, 65537, 65538}
     assert table.nameable("none") == frozenset()
     assert table.list_decoded_filters() == {1, 2, 3, 307, 32000, 32001, 32004, 32008, 32015}
-
-
-@pytest.mark.plugin("rare_codecs")
-def test_documents_name_harmless_codecs_only() -> None:
-    assert table.is_decoded("delta")
-    assert not any(map(table.is_decoded, ("pickle", "szip", "transpose", "byteswap", "sharding_indexed")))
 
 
 def test_the_help_names_what_is_encoded() -> None:
