@@ -72,7 +72,7 @@ OFFERS: dict[str, tuple[str, ...]] = {
     "fmt": ("command fmt", "name reformat", "style cdl", "style notation"),
     "generate": ("command generate", "name generate"),
     "hdfeos": ("expansion HDFEOS INFORMATION", "codes"),
-    "icechunk": ("format icechunk", "location icechunk", "folder snapshots"),
+    "icechunk": ("format icechunk", "command revisions", "location icechunk", "folder snapshots"),
     "languages": ("language cdl", "language notation"),
     "lsp": ("command lsp",),
     "matlab": ("expansion MATLAB_class",),

@@ -13,6 +13,7 @@ import signal
 import subprocess
 import sys
 import urllib.request
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -88,7 +89,7 @@ METAVARS = {
         "SIZE",
     ),
     *("PATH", "PATH=NEW", "PATH@NAME=VALUES", "TARGET"),
-    *("DOC", "SPEC", "SRC", "STORE", "T", "TEXT", "UNITS", "URL", "all"),
+    *("DOC", "SPEC", "SRC", "STORE", "T", "TIME", "TEXT", "UNITS", "URL", "all"),
 }
 """One word for each kind of value, in all commands."""
 
@@ -142,6 +143,8 @@ def ocean(tmp_path_factory: pytest.TempPathFactory) -> Path:
             "refs combine day1.nc day2.nc -o all.json --along time",
             "refs combine day1.nc day2.nc -o all.parq --along time",
         ]
+        if "revisions" in list_commands() and find_spec("icechunk") is not None:
+            lines += ["convert ocean.nc icechunk:repo", "revisions repo --tag v0"]
         made = [run_command(*line.split()) for line in lines if line.startswith(tuple(list_commands()))]
         assert [each.status for each in made] == [0] * len(made), [each.err for each in made]
         Path("digests.txt").write_bytes(run_command("digest", "ocean.nc").out)
@@ -158,6 +161,8 @@ def test_examples_work(name: str, call: str, ocean: Path, tmp_path: Path, monkey
     words = shlex.split(call.partition(" > ")[0])
     offers = {f"command {words[0]}", f"command {' '.join(words[:2])}"}
     skip_without(*(plugin for plugin in OFFERS if offers.intersection(OFFERS[plugin])))
+    if words[0] == "revisions":
+        pytest.importorskip("icechunk")
     if words[0] == "serve":
         serves([*words, "--port", "0"])
         return
