@@ -12,15 +12,18 @@ from nczarr.stores import local_paths
 
 _SYSTEM = ("/proc/", "/sys/", "/dev/", "/etc/")
 
-_recorded: set[str] | None = None
-"""Paths that the present run opened; None between runs."""
+State = tuple[int, int] | None
+"""Size and time of a file in nanoseconds; None of one that is away, as it is while an editor replaces it."""
+
+_recorded: dict[str, State] | None = None
+"""Files that the present run opened, as they were then; None between runs."""
 
 _hooked = False
 
 
 @contextmanager
-def recording() -> Iterator[set[str]]:
-    """Give the set of files that this process opens for reading meanwhile.
+def recording() -> Iterator[dict[str, State]]:
+    """Give the files that this process opens for reading meanwhile, as they are at their first opening.
 
     Python tells of each file that it opens; that a hook for this cannot be removed is why there is one for all runs.
     """
@@ -28,7 +31,7 @@ def recording() -> Iterator[set[str]]:
     if not _hooked:
         sys.addaudithook(_note)
         _hooked = True
-    found = _recorded = set[str]()
+    found = _recorded = dict[str, State]()
     try:
         yield found
     finally:
@@ -42,7 +45,16 @@ def _note(event: str, arguments: tuple[object, ...]) -> None:
     path, mode, flags = (*arguments, None, None)[:3]
     writes = isinstance(flags, int) and flags & (os.O_WRONLY | os.O_RDWR | os.O_CREAT)
     if isinstance(path, str) and not writes and not (isinstance(mode, str) and set(mode) & set("wax+")):
-        _recorded.add(path)  # as it is: what fails in a hook would fail the call that opens the file
+        _recorded.setdefault(path, look_at(path))
+
+
+def look_at(path: str) -> State:
+    """Return the state of a file; what fails in a hook would fail the call that opens the file."""
+    try:
+        found = os.stat(path)
+    except (OSError, ValueError):
+        return None
+    return found.st_size, found.st_mtime_ns
 
 
 def list_inputs(opened: Iterable[str], sources: Iterable[str], passes: Iterable[str], target: str) -> list[str]:
@@ -54,7 +66,7 @@ def list_inputs(opened: Iterable[str], sources: Iterable[str], passes: Iterable[
     own = local_paths.absolute(target)
     found = {path for path in map(local_paths.absolute, opened) if _counts(path)}
     for source in sources:
-        found.update(map(local_paths.absolute, _list_files(source)))
+        found.update(map(local_paths.absolute, list_files(source)))
     for place in passes:
         spec = find_spec(place.partition(":")[0])
         if spec is not None and spec.origin is not None:
@@ -76,7 +88,7 @@ def _list_packages() -> Iterator[str]:
     yield from (place for place in sys.path if place.endswith(("site-packages", "dist-packages")))
 
 
-def _list_files(source: str) -> Iterator[str]:
+def list_files(source: str) -> Iterator[str]:
     """Yield the files of a source: itself, or all in its folder."""
     path = source if os.path.lexists(source) else source.removeprefix("file://").partition("#mode=")[0]
     if not local_paths.is_folder(path):

@@ -7,9 +7,13 @@ import os
 import sys
 import time
 from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
 
 from nczarr.sdk import RUN, Option, RunWrapper, complain, misuse
 from nczarr.stores import local_paths
+
+if TYPE_CHECKING:
+    from nczarr.plugins.builds.inputs import State
 
 PAUSE = 0.3
 """Seconds between two looks at the inputs."""
@@ -53,13 +57,14 @@ def run(arguments: argparse.Namespace, call: Callable[[argparse.Namespace], int]
         return misuse(arguments.command, f"the folder of `{arguments.depfile}` does not exist")
     if not arguments.watch:
         return _run_once(arguments, call, words, target)[0]
+    from nczarr.plugins.builds.inputs import look_at
+
     while True:
         status, inputs = _run_once(arguments, call, words, target)
         complain(f"nczarr: watching {len(inputs)} file{'s' * (len(inputs) != 1)}; status {status}")
         sys.stderr.flush()
-        before = _look(inputs)
         try:
-            while _look(inputs) == before:
+            while all(look_at(path) == state for path, state in inputs.items()):
                 time.sleep(PAUSE)
         except KeyboardInterrupt:  # the usual end: nothing is written meanwhile
             return status
@@ -67,25 +72,28 @@ def run(arguments: argparse.Namespace, call: Callable[[argparse.Namespace], int]
 
 def _run_once(
     arguments: argparse.Namespace, call: Callable[[argparse.Namespace], int], words: Sequence[str], target: str
-) -> tuple[int, list[str]]:
-    """Return the status of a run, and its inputs."""
+) -> tuple[int, dict[str, State]]:
+    """Return the status of a run, and its inputs as they were before it: they may change while it runs."""
     from nczarr.plugins.builds.fingerprint import is_current, write_fingerprint
-    from nczarr.plugins.builds.inputs import list_inputs, recording, write_depfile
+    from nczarr.plugins.builds.inputs import list_files, list_inputs, look_at, recording, write_depfile
 
     asked = [word for word in words if word != "--watch"]
     sources = _list_sources(arguments)
     passes = getattr(arguments, "passes", None) or ()
     has_depfile = not arguments.depfile or os.path.exists(arguments.depfile)
     if arguments.if_changed and has_depfile and is_current(target, asked):
-        return 0, list_inputs((), sources, passes, target)
+        return 0, {path: look_at(path) for path in list_inputs((), sources, passes, target)}
     arguments.overwrite = arguments.overwrite or arguments.if_changed or arguments.watch
+    before = {path: look_at(path) for source in sources for path in list_files(source)}
     with recording() as opened:
         status = call(arguments)
-    inputs = list_inputs(opened, sources, passes, target)
+    states = {local_paths.absolute(path): state for path, state in {**opened, **before}.items()}
+    listed = list_inputs(opened, sources, passes, target)
+    inputs = {path: states.get(local_paths.absolute(path)) or look_at(path) for path in listed}
     if status != 0:
         return status, inputs
     try:
-        if arguments.if_changed:
+        if arguments.if_changed and all(look_at(path) == state for path, state in inputs.items()):
             write_fingerprint(target, asked, inputs)
         if arguments.depfile:
             unfinished = f"{arguments.depfile}.partial"
@@ -104,19 +112,6 @@ def _list_sources(arguments: argparse.Namespace) -> list[str]:
     )
     every = [named] if isinstance(named, str) else list(named)
     return [source for source in every if source != "-" and ("://" not in source or source.startswith("file://"))]
-
-
-def _look(inputs: Sequence[str]) -> list[tuple[int, int] | None]:
-    """Return size and time of files; None of one that is away, as it is while an editor replaces it."""
-    found: list[tuple[int, int] | None] = []
-    for path in inputs:
-        try:
-            state = os.stat(path)
-        except OSError:
-            found.append(None)
-            continue
-        found.append((state.st_size, state.st_mtime_ns))
-    return found
 
 
 WRAPPER = RunWrapper(OPTIONS, run)

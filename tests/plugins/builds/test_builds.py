@@ -116,6 +116,21 @@ def test_a_depfile_without_a_folder_begins_no_run() -> None:
     assert (ran.status, "does not exist" in ran.err, Path("d.nc").exists()) == (2, True, False)
 
 
+def test_a_source_that_changes_during_the_run_counts_as_changed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The target is made of what the source was; the next run must not take it for current."""
+    monkeypatch.syspath_prepend(str(tmp_path))
+    Path("late.py").write_text(
+        "from pathlib import Path\n\n\ndef edit(tree, report):\n"
+        f"    Path('my schema#$.cdl').write_text({SCHEMA.format(3)!r})\n    return tree\n"
+    )
+    compile_it("--if-changed", "--pass", "late:edit")
+    assert len(nczarr.open("d.nc")["/v"][...]) == 2
+    compile_it("--if-changed", "--pass", "late:edit")
+    assert len(nczarr.open("d.nc")["/v"][...]) == 3
+
+
 def test_a_target_is_needed() -> None:
     for options in (["--depfile", "x"], ["--if-changed"], ["--watch", "-o", "-"]):
         assert run_command("compile", "my schema#$.cdl", *options).status == 2
