@@ -111,6 +111,8 @@ class ReadOptions(NamedTuple):
     """Reading of aggregation variables; commands and functions that read values expand them by default."""
     aggregated: int = 0
     """Number of aggregation files that lead to the source."""
+    unpack: bool = False
+    """Give packed variables of sources the numbers that they stand for."""
     masking_fill: bool = False
     """Read fill values of Zarr v2 as `_FillValue`, as xarray does, unless they are netCDF's defaults."""
     survey: bool = False
@@ -409,6 +411,8 @@ TABLE: tuple[Option, ...] = (
     Option("narrow", _WRITE, TARGET, "--narrow",
            help="in classic kinds of netCDF file (nc3, nc6, nc5, nc7), write integers as int or short, and strings as "
            "chars with a dimension NAME_strlen; values that do not fit are an error that names the variable"),
+    Option("unpack", _LINK, TARGET, "--unpack",
+           help="write packed variables as the floats or doubles that they stand for, as xarray decodes them"),
     Option("overwrite", (*_WRITE, "refs expand", "refs compact"), TARGET, "--overwrite",
            help="replace an existing target", bytes=False, common=True),
     Option("allow_loss", (*_WRITE, *_COMPARE, "dump"), TARGET, "--allow-loss", "losses", "CODE",
@@ -521,11 +525,9 @@ REPORTING = frozenset(row.name for row in TABLE if row.commands == _REPORT)
 SELECTING = frozenset(("subset.variables", "subset.exact", "subset.excluded", "subset.groups"))
 """Options that select whole variables and groups: for commands of plugins."""
 
-_CONVERT_ALONE = frozenset(
-    ("subset.sections", "fixed", "subset.fixed", "subset.unlimited", "level", "shuffle", "chunkspecs")
-)
-
-CONVERTING = frozenset(row.name for row in TABLE if "convert" in row.commands) - _CONVERT_ALONE
+CONVERTING = frozenset(row.name for row in TABLE if "convert" in row.commands) - {
+    *("subset.sections", "fixed", "subset.fixed", "subset.unlimited", "level", "shuffle", "chunkspecs")
+}
 """Options of a run that reads sources and writes a new target, all of them: for commands of plugins."""
 
 RUN_ONLY = frozenset(option.name for option in TABLE if not option.bytes)

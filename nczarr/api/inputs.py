@@ -28,24 +28,21 @@ Dataset: TypeAlias = (
 
 def input_of(source: Dataset, options: Options, form: str | None = None, *, values: bool = True) -> Input:
     """Return one source, of whose variables all `values` are read or not."""
-    return _list_inputs([source], options, form, values)[0]
+    return inputs_of([source], options, form, values=values)[0]
 
 
-def inputs_of(sources: Dataset | Iterable[Dataset], options: Options, form: str | None = None) -> list[Input]:
-    """Return one or several sources in order."""
+def inputs_of(
+    sources: Dataset | Iterable[Dataset], options: Options, form: str | None = None, *, values: bool = True
+) -> list[Input]:
+    """Return sources in order; open datasets belong to this process, and are named by their numbers if need be."""
     is_single = isinstance(sources, str | os.PathLike | DatasetHandle | Tree) or find_object_reader(sources) is not None
     every = cast("Iterable[Dataset]", [sources] if is_single else sources)
-    return _list_inputs(every, options, form, True)
-
-
-def _list_inputs(sources: Iterable[Dataset], options: Options, form: str | None, values: bool) -> list[Input]:
-    """Return sources in order; open datasets belong to this process, and are named by their numbers if need be."""
-    reading = for_reading(options, values=values)
+    reading, unpack = for_reading(options, values=values), options.reading.unpack
     return [
-        Input(source.dataset.name or f"dataset {number}", partial(_check, source, options.run))
+        Input(source.dataset.name or f"dataset {number}", partial(_check, source, options.run), unpack=unpack)
         if isinstance(source, DatasetHandle)
         else input_at(os.fspath(source), reading, form)
-        for number, source in enumerate(map(open_if_object, sources), 1)
+        for number, source in enumerate(map(open_if_object, every), 1)
     ]
 
 

@@ -134,6 +134,8 @@ class ConvertOptions(WriteOptions, SubsetOptions, total=False):
     """Format of the source. None: found by its content. Example: `from_format="netcdf4"`."""
     aggregation: Aggregation
     """Read aggregation variables of CF as what they stand for, or as stored. Example: `aggregation="keep"`."""
+    unpack: bool
+    """Give packed variables the numbers that they stand for, float or double, as xarray decodes them."""
     unlimited: Iterable[str]
     """Dimensions to make unlimited. Example: `unlimited=["time"]`."""
     fixed: bool | Iterable[str]

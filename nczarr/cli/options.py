@@ -47,8 +47,8 @@ def inputs_of(paths: Iterable[str], options: Options, form: str | None = None) -
     from nczarr.pipeline.phases import Input, for_reading, input_at
 
     reading = for_reading(options)
-    standard = partial(read_input, options=reading, name=form)
-    return [input_at(path, reading, form) if path != "-" else Input(path, partial(standard, path)) for path in paths]
+    stdin = Input("-", partial(read_input, "-", options=reading, name=form), unpack=options.reading.unpack)
+    return [input_at(path, reading, form) if path != "-" else stdin for path in paths]
 
 
 def open_text(path: str, report: Report, options: Options) -> Source | None:
@@ -96,19 +96,14 @@ def subset_of(arguments: argparse.Namespace, report: Report) -> Subset | None:
     sections: list[Section] = []
     dimensions: list[DimensionRange | None] = []
     labels: list[CoordinateRange | None] = []
-    values = {
-        name.removeprefix("subset."): value for name, value in vars(arguments).items() if name.startswith("subset.")
-    }
-    if values.get("sections"):
-        from nczarr.pipeline.select.selection_syntax import sections as parsed_sections
+    given = ((name.partition("subset."), value) for name, value in vars(arguments).items())
+    values = {name: value for (_, is_part, name), value in given if is_part}
+    if any(values.get(name) for name in ("sections", "dimensions", "labels")):
+        from nczarr.pipeline.select import selection_syntax as syntax
 
-        for text in values["sections"]:
-            sections += parsed_sections(text, report)
-    if values.get("dimensions") or values.get("labels"):
-        from nczarr.pipeline.select.selection_syntax import coordinate_range, dimension_range
-
-        dimensions = [dimension_range(text, report) for text in values["dimensions"]]
-        labels = [coordinate_range(text, report) for text in values["labels"]]
+        sections = [section for text in values.get("sections", ()) for section in syntax.sections(text, report)]
+        dimensions = [syntax.dimension_range(text, report) for text in values["dimensions"]]
+        labels = [syntax.coordinate_range(text, report) for text in values["labels"]]
     if report.errors > before:
         return None
     return Subset(
@@ -148,9 +143,8 @@ def shard_pairs(spec: str) -> list[tuple[str, str | tuple[int, ...]]]:
     if word in ("auto", "append", "none") and (not name or name.startswith("/")):
         return [(name, word)]
     if "=" not in spec:
-        raise ValueError(
-            f"--shards {spec}: write auto, append, none, NAME=LENGTH,… for dimensions or /VARIABLE=LENGTH,…"
-        )
+        forms = "auto, append, none, NAME=LENGTH,… for dimensions or /VARIABLE=LENGTH,…"
+        raise ValueError(f"--shards {spec}: write {forms}")
     return [*_parse_lengths(f"--shards {spec}", spec)]
 
 

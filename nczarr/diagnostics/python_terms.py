@@ -22,7 +22,7 @@ class Keyword(NamedTuple):
 
 _OPTIONS = {
     "True": "combine consolidated data decode-times discard dry-run mask-fill narrow overwrite rename-illegal repack "
-    "relative=writing.relative resume sort source-jinja=following.jinja tables unsorted update verify virtual",
+    "relative=writing.relative resume sort source-jinja=following.jinja tables unpack unsorted update verify virtual",
     "False": "no-coordinates=coordinates",
     "text": "access aggregation along author base=writing.base boundary codec=codecs convention dask declare "
     "duplicates for=readers from=from_format grid header join kind layout message metadata=writing.metadata new-dim "

@@ -138,6 +138,8 @@ class Plugin(NamedTuple):
     They return the dataset with what marked members stand for, or report why not. A mark is the name of an attribute
     of groups or variables, or of a group of the root.
     """
+    changes: Mapping[str, str] = NOTHING
+    """Functions `(Checked, Report, *, joined) -> Checked` that change what is read of a source, by their option."""
     declarations: Mapping[str, DeclarationRow] = NOTHING
     """Conventions that targets declare, by the word of `--declare`."""
     demands: Mapping[str, str] = NOTHING

@@ -54,6 +54,8 @@ class Input(NamedTuple):
     """True if any process can read it."""
     whole: bool = False
     """True if nothing is selected from it."""
+    unpack: bool = False
+    """True if packed variables of its requested part get the numbers that they stand for."""
 
 
 def for_reading(options: Options, *, values: bool = True) -> Options:
@@ -72,7 +74,9 @@ def input_at(path: str, reading: Options, form: str | None = None) -> Input:
     """
     is_shared = reading.run.dask is not None and not is_remote(path) and os.path.lexists(path)
     place = local_paths.absolute(path) if is_shared else path
-    return Input(path, partial(read_path, place, options=reading, name=form), portable=True)
+    return Input(
+        path, partial(read_path, place, options=reading, name=form), portable=True, unpack=reading.reading.unpack
+    )
 
 
 def read(
@@ -167,15 +171,22 @@ def select(checked: Checked, choice: Subset, report: Report) -> Checked | None:
     return part
 
 
-def read_part(source: Input, subset: Subset, report: Report) -> Checked | None:
-    """Return the requested part of a source; None after an error. What is lost elsewhere is no loss. Raises OSError."""
-    if not (subset.variables or subset.groups):
-        checked = source.read(report)
-        return None if checked is None or report.errors else select(checked, subset, report)
-    report.defer_losses()
+def read_part(source: Input, subset: Subset, report: Report, *, joined: bool = False) -> Checked | None:
+    """Return the requested part of a source; None after an error. What is lost elsewhere is no loss. Raises OSError.
+
+    `joined`: it becomes a part of a larger dataset.
+    """
+    if is_partial := bool(subset.variables or subset.groups):
+        report.defer_losses()
     checked = source.read(report)
     part = None if checked is None or report.errors else select(checked, subset, report)
-    report.settle_losses(omissions.concerning(part, subset))
+    if is_partial:
+        report.settle_losses(omissions.concerning(part, subset))
+    if part is not None and source.unpack:
+        if (place := plugin_index.find_place("change", "unpack")) is None:
+            report.error("missing-library", "`--unpack` needs a plugin, which is not installed")
+        else:
+            part = registry.load(place)(part, report, joined=joined)
     return None if report.errors else part
 
 
@@ -293,21 +304,16 @@ def _find_finished(checked: Checked, path: str, form: Format, report: Report, op
     verify(checked, done, path, read_path, planned.options, report, data=options.run.verify, plan=planned)
     if report.errors:
         return None
-    compared = (
-        "equal"
-        if options.run.verify
-        else "with the same variables; values were not compared (compare them with `--verify`)"
-    )
-    report.warning("finished-target", f"`{show(path)}` already exists, {compared}")
+    unread = "with the same variables; values were not compared (compare them with `--verify`)"
+    found = "equal" if options.run.verify else unread
+    report.warning("finished-target", f"`{show(path)}` already exists, {found}")
     return done
 
 
 def _plan_free_target(checked: Checked, path: str, form: Format, report: Report, options: Options) -> Plan | None:
     """Return the plan of a target whose place is free, or may be overwritten; None after an error."""
     omissions.refuse(checked, options.run, report)
-    if report.errors:
-        return None
-    place = endpoints.locate(path, report)
+    place = None if report.errors else endpoints.locate(path, report)
     if place is None:
         return None
     if options.run.dask is not None:
@@ -422,12 +428,7 @@ class ReadyConversion(NamedTuple):
 
 
 def prepare(
-    source: Input,
-    subset: Subset,
-    target: str,
-    name: str | None,
-    report: Report,
-    options: Options,
+    source: Input, subset: Subset, target: str, name: str | None, report: Report, options: Options
 ) -> ReadyConversion | None:
     """Read the source of a conversion and select the requested part; None after an error. Raises OSError.
 

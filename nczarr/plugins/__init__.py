@@ -124,6 +124,7 @@ OFFERS: dict[str, tuple[str, ...]] = {
     "second_reader": ("verification verify", "verification share"),
     "serve": ("command serve",),
     "testing": ("name testing",),
+    "unpack": ("change unpack", "codes"),
     "virtualizarr": ("name virtualizarr", "opener virtualizarr", "hint parser"),
     "xarray": (
         *("name from_xarray", "object pandas", "object xarray"),

@@ -51,6 +51,7 @@ MESSAGES = {
     "explanation": r"no plugin of this installation explains {0}s",
     "schema_reader": r"unrecognized arguments: --define\b|compiles several schemas as one",
     "wrapper": r"unrecognized arguments: --(?:against|depfile|if-changed|watch|sample)\b|--data belongs to --schema",
+    "change": r"`--{0}` needs a plugin",
     "comparison": r"unrecognized arguments: --{0}\b|has the comparison `{0}`",
 }
 """Patterns of the messages about unknown things, by kind; `{0}` is the name of the thing."""

@@ -29,7 +29,6 @@ def pyramid(
     along: str | Iterable[str] = (),
     method: Method | Mapping[str, Method] | None = None,
     boundary: Boundary = "pad",
-    unpack: bool = False,
     convention: Convention | Iterable[Convention] = "geo",
     update: bool = False,
     **options: Unpack[ConvertOptions],
@@ -60,15 +59,13 @@ def pyramid(
     boundary : str
         Cells at the end that are fewer than `factor`: `"pad"` makes one cell of those that
         there are, `"trim"` leaves them out.
-    unpack : bool
-        Write means of packed numbers and of integers as double, unpacked. False: they are
-        rounded to numbers of the same type.
     convention : str or Iterable of str
         Metadata: `"geo"` for the conventions of GeoZarr, `"ome"` for OME-Zarr 0.5.
     update : bool
         Bring the levels of the target up to date, after the source or the target has grown.
     **options
-        The options of `nczarr.api.options.ConvertOptions`.
+        The options of `nczarr.api.options.ConvertOptions`. Here `unpack` writes means of packed
+        numbers and of integers as double, and leaves level 0 as it is.
 
     Returns
     -------
@@ -104,11 +101,11 @@ def pyramid(
         raise TypeError("name the target: levels are added to stores at a path or URL alone")
     methods = {} if method is None else {"": method} if isinstance(method, str) else dict(method)
     words = list_texts(convention)
-    spec = PyramidSpec(levels, factor, list_texts(along), methods, boundary, unpack, words)  # type: ignore[arg-type]
+    spec = PyramidSpec(levels, factor, list_texts(along), methods, boundary, options.get("unpack", False), words)  # type: ignore[arg-type]
     if spec.problem() is not None:
         raise ValueError(spec.problem())
     report, path = Report(), os.fspath(source if target is None else target)  # type: ignore[arg-type]
-    subset, settings = subset_from(report, **options), options_from(**options)
+    subset, settings = subset_from(report, **options), options_from(**options).change(unpack=False)
     with remove_fetched_files():
         result = None
         if not report.errors:

@@ -72,7 +72,7 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.target is None and arguments.source == "-":
         return misuse(PYRAMID, "name the target of a dataset on standard input")
     try:
-        options = options_of(arguments, special=True)
+        options = options_of(arguments, special=True).change(unpack=False)  # it is asked for the levels alone
         levels = None if arguments.overviews is None else int(arguments.overviews)
         factor = 2 if arguments.factor is None else int(arguments.factor)
     except ValueError as error:

@@ -237,6 +237,7 @@ def test_an_option_has_one_text_in_all_commands() -> None:
         "--sample",
         "--set",
         "--undo",
+        "--unpack",
         "--undo-file",
         "--chunks",
         "--check",

@@ -103,7 +103,7 @@ def open_source(source: Input, job: Job) -> tuple[Checked | None, Report]:
     from nczarr.pipeline import phases
 
     source_report = Report(strict=job.strict)
-    checked = phases.read_part(source, Subset() if source.whole else job.subset, source_report)
+    checked = phases.read_part(source, Subset() if source.whole else job.subset, source_report, joined=True)
     if checked is not None:
         checked = open_fragments(checked)
     source_report.annotate(f"of `{show(source.name)}`")
