@@ -44,5 +44,5 @@ PLUGIN = Plugin(
     expansions={"aggregated_data": "nczarr.plugins.combine.aggregation:expand"},
     resizes=dict.fromkeys(("nczarr", "zarr2", "zarr3", "nczarr3"), "nczarr.plugins.combine.append.resize:resize"),
     codes=__file__.removesuffix("plugin.py") + "codes",
-    requires=("cf",),
+    requires=("cf", "unpack"),
 )

@@ -22,6 +22,8 @@ from nczarr.pipeline.select.physical import NUMBERS, Physical, attributes_of, ph
 from nczarr.plugins.cf.udunits import UNJUDGED, load_units
 from nczarr.plugins.combine.arrays.interleave import Raised
 from nczarr.plugins.combine.join.recode import in_units
+from nczarr.plugins.unpack.unpack import unpacking_of
+from nczarr.plugins.unpack.unpacked_array import Unpacking
 from nczarr.semantics.checked import Checked, whole_parts
 
 TYPES = NUMBERS | {"char", "string"}
@@ -53,13 +55,15 @@ class CanonicalForm(NamedTuple):
     """Its missing values and units."""
     calendar: str
     """Name of the calendar, if its values are dates."""
+    unpacking: Unpacking | None = None
+    """Arithmetic of packed values."""
 
 
 def canonical_form_of(checked: Checked, path: str) -> CanonicalForm:
     """Return the form of the values of a variable."""
     conversion = physical(checked, path) if checked.variables[path].type in NUMBERS else Physical()
     calendar = text_of(attributes_of(checked, path), "calendar").lower() or "standard"
-    return CanonicalForm(path, checked.variables[path].type, conversion, calendar)
+    return CanonicalForm(path, checked.variables[path].type, conversion, calendar, unpacking_of(path, checked))
 
 
 def convert_fragment(checked: Checked, identifier: str, form: CanonicalForm, layout: Layout, name: str) -> ArraySource:
@@ -149,8 +153,9 @@ class CanonicalFragment(DerivedSource):
 
     def read(self, selection: Selection) -> NDArray[Any]:
         """Return the converted values of a region, in its shape and the layout's dtype. Raises CompileError."""
-        values, missing = self.form.physical.mask(little(self.source.read(selection)))
+        values, missing = self.form.physical.mask(stored := little(self.source.read(selection)))
         nan = np.isnan(values) & missing if values.dtype.kind == "f" else np.zeros((), np.bool_)
+        values = values if self.form.unpacking is None else self.form.unpacking.decode(stored)
         dtype = numpy_dtype(self.layout.dtype)
         kept = nan if dtype.kind == "f" else np.zeros((), np.bool_)  # NaN stays NaN where it can
         try:

@@ -30,6 +30,7 @@ from nczarr.pipeline.select.physical import NUMBERS, attributes_of
 from nczarr.pipeline.select.subset import set_growth
 from nczarr.plugins.combine.aggregation.canonical_form import CanonicalFragment, canonical_form_of
 from nczarr.plugins.combine.aggregation.instructions import DATA, DIMENSIONS
+from nczarr.plugins.unpack.unpack import TYPES, unpacking_of
 from nczarr.registry import detect
 from nczarr.semantics.check_types import DEFAULT, variable_fill
 from nczarr.semantics.checked import Checked, find_coordinates, resize, tables, whole_parts
@@ -56,9 +57,6 @@ PACKING = ("scale_factor", "add_offset", "_Unsigned", "_FillValue", "missing_val
 
 AGGREGATED = NUMBERS | {"char"}
 """Types of variables that name their values; cfdm 1.13.3 reads no file with strings among them."""
-
-SMALL = frozenset(("byte", "ubyte", "short", "ushort"))
-"""Types of packed values whose unpacked values fit the type `float`."""
 
 
 def aggregate(
@@ -160,12 +158,7 @@ def _list_aggregated(checked: Checked, lengths: Lengths, target: TargetOptions) 
 
 def _unpack(checked: Checked, chosen: Sequence[str]) -> Checked:
     """Return the dataset with the unpacked values of some variables, as far as they are packed."""
-    types: dict[str, str] = {}
-    for path in chosen:
-        kind, values = checked.variables[path].type, attributes_of(checked, path)
-        factors = {values[name].dtype.str[1:] for name in PACKING[:2] if isinstance(values.get(name), np.number)}
-        if factors and kind in NUMBERS:
-            types[path] = "float" if factors == {"f4"} and kind in SMALL else "double"
+    types = {path: TYPES[found.dtype] for path in chosen if (found := unpacking_of(path, checked)) is not None}
 
     def unpack(variable: Variable, kind: str) -> Variable:
         """Return a variable of unpacked values; missing ones have a mark that every reader sees."""
