@@ -26,6 +26,7 @@ def append(
     units: str | None = None,
     join: Join = "exact",
     repack: bool = False,
+    unpack: bool = False,
     variables: Iterable[str] = (),
     exclude: Iterable[str] = (),
     groups: Iterable[str] = (),
@@ -67,6 +68,8 @@ def append(
         the coordinates of the target. Files also get new variables and coordinates.
     repack : bool
         Give sources with another type, packing or fill value those of the target.
+    unpack : bool
+        Give packed variables of the sources the numbers that they stand for, as in the target.
     variables, exclude, groups : Iterable of str
         Restrict the sources to these, or leave them out.
     coordinates : bool
@@ -129,7 +132,8 @@ def append(
         raise ValueError(f"{region!r} is not a region; use 'auto' or None")
     report, path = Report(), os.fspath(target)
     options = options_from(storage_options=storage_options, following=following, allow_loss=allow_loss, memory=memory)
-    options = options.change(workers=workers, message=message, author=author, virtual=virtual, verify=verify)
+    options = options.change(workers=workers, message=message, author=author, virtual=virtual)
+    options = options.change(verify=verify, unpack=unpack)
     subset = Subset(list_texts(variables), list_texts(groups), related=coordinates, excluded=list_texts(exclude))
     inputs, is_path = inputs_of(sources, options), isinstance(sources, str | os.PathLike)
     request = AppendRequest(inputs, path, list_texts(along), subset, options, region == "auto", unnamed=is_path)

@@ -42,7 +42,7 @@ SHARED = READING | REPORTING | SELECTING | {"form", "parser", "aggregation"}
 SHARED |= {"rename_illegal", "verify", "allow_loss", "writing.inline", "progress", "dry_run", "memory", "workers"}
 """Options of both commands that others have as well."""
 
-OF_APPEND = frozenset(("narrow", "virtual", "message", "author"))
+OF_APPEND = frozenset(("narrow", "unpack", "virtual", "message", "author"))
 OF_DOCUMENTS = frozenset(("writing.embed", "writing.base", "writing.relative", "dask"))
 
 
@@ -136,14 +136,11 @@ def _run(arguments: argparse.Namespace, report: Report, done: list[Appended]) ->
     if document:
         request = request._replace(recoding=recoding_of(arguments), sort=arguments.sort)
         request = request._replace(duplicates=arguments.duplicates, unsorted=arguments.unsorted)
-    else:
-        request = request._replace(units=arguments.units)
-    if document:
         with counting(arguments, "sources", len(arguments.sources) + 1) as step:
             appended = append(request, report, step=step)
     else:
         with progress(arguments, arguments.target, None) as watch:
-            appended = append(request, report, watch)
+            appended = append(request._replace(units=arguments.units), report, watch)
     if appended is None or report.errors:
         return
     if arguments.dry_run:

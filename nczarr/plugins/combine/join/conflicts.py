@@ -28,6 +28,8 @@ OVERRIDE = "if they mean the same places, take those of the first source with `-
 
 REPACK = "give all sources the same packing with `--repack`"
 
+UNPACK = f"{REPACK}, or write the numbers that they stand for with `--unpack`"
+
 CORRECT = "if only the attribute is wrong, correct it with `nczarr edit SRC --set`"
 
 CHOOSE = "select the combined parts with `--var`, `--exclude` and `--group`"
@@ -137,10 +139,9 @@ def _list_options(
         yield CORRECT
     if spec.new_dim is not None:
         return
-    is_packed = is_number_form and path in way.axes and path not in way.dimensions
-    is_packed = is_packed and path in checked.variables and is_number(checked.variables[path].type)
+    is_packed = is_number_form and path in way.axes.keys() - way.dimensions and is_number(checked.variables[path].type)
     if is_packed and not (spec.repack or is_time):
-        yield REPACK
+        yield REPACK if spec.in_place or attribute not in PACKING[:2] else UNPACK
     has_place = aspect in (Aspect.LENGTH, Aspect.VALUES) and is_index(path, checked)
     if spec.join == "exact" and (has_place or aspect is Aspect.VARIABLE):
         yield OUTER
