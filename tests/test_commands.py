@@ -101,7 +101,7 @@ LISTS = {"digest.md"}
 """Pages that list the formats of all plugins."""
 
 
-OF_PLUGINS = {"hdf-eos.md": "hdfeos", "matlab.md": "matlab"}
+OF_PLUGINS = {"hdf-eos.md": "hdfeos", "matlab.md": "matlab", "unpack.md": "unpack"}
 """Pages about what one plugin does with files that are read without it too."""
 
 
