@@ -41,7 +41,7 @@ def test_an_error_with_its_place(tmp_path: Path) -> None:
     assert ran.status == 1
     assert (line["code"], line["key"], line["pointer"]) == ("empty-filters", "v/.zarray", "/filters")
     assert line["message"] == "`/v` has an empty list of filters: netCDF-C crashes"
-    assert line["notes"] == ["seen with netCDF-C 4.10.1, 4.10.2"]
+    assert line["notes"] == ["seen with netCDF-C 4.9.3, 4.10.1, 4.10.2"]
     assert line["helps"] == ['write `"filters": null`']
 
 
@@ -166,7 +166,7 @@ def test_rules_of_codecs_know_releases(release: str, count: int, tmp_path: Path)
         "zarr-python@3.1.x",
         "zarr-python@3.2.1",
         "xarray@2",
-        "netcdf-c@4.10",
+        "netcdf-c@4.8",
         "nz@2",
     ],
 )

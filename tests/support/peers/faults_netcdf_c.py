@@ -329,3 +329,14 @@ QUIET = [
     )
 ]
 """Stores that nothing is to be said of, and that libnetcdf reads."""
+
+
+def saw_in_4_9(fault: Fault) -> str:
+    """What libnetcdf 4.9.3 makes of a store, where that is something else."""
+    crashing = ({A + name: GONE} for name in ("shape", "dtype"))
+    nameless = ({A + "compressor": {"level": 3}}, {A + "filters": [{"elementsize": 4}]})
+    if fault.changes in (*crashing, *nameless):
+        return "crash: signal 11"
+    if fault.code == "shuffled-text":
+        return "OSError: nc_get_var: -136"
+    return "dimensions /: " if fault.code == "missing-superblock" and fault.base is NCZARR else fault.saw

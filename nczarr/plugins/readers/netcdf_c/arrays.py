@@ -30,10 +30,11 @@ FAULTS = faults(
     ("bad-chunks", DATASET, "write one length above 0 for each axis"),
     ("column-order", "reads the values in the wrong order", 'write `"order": "C"`, and the values in this order', BOTH),
     ("empty-filters", "crashes", 'write `"filters": null`', BOTH),
-    ("nameless-codec", "refuses the whole dataset (-136)", "write the codec's `id`"),
+    ("nameless-codec", "refuses the whole dataset (-136); 4.9.3 crashes", "write the codec's `id`"),
     ("unread-codec", "lists the variable and cannot read its data (-136)",
      "write zlib, zstd, bz2, blosc, shuffle, fletcher32", BOTH),
-    ("shuffled-text", "unshuffles with item size 8, regardless of the document, and scrambles the strings",
+    ("shuffled-text",
+     "unshuffles with item size 8, regardless of the document, which scrambles strings; 4.9.3 reads none (-136)",
      "omit the shuffle, which does not help for strings: `nczarr convert SRC DST --to nczarr`"),
     ("unknown-dtype", DATASET, "write a known type, or do not list the array in `_nczarr_group`", BOTH),
     ("unmarked-dtype", "reads the bytes of each value in reverse", "write `<` or `>` before the type", BOTH),
@@ -66,7 +67,12 @@ FAULTS = faults(
 CODECS = frozenset({"zlib", "shuffle", "zstd", "bz2", "blosc", "szip", "fletcher32"})
 """Codecs of a build with all plugins."""
 
-_MISSING = {"zarr_format": "crashes", "order": "crashes", "chunks": "reads wrong values"}
+_REFUSED = "refuses the whole dataset (-137); 4.9.3 crashes"
+_MISSING = {
+    **dict.fromkeys(("zarr_format", "order"), "crashes"),
+    **dict.fromkeys(("shape", "dtype"), _REFUSED),
+    "chunks": "reads wrong values",
+}
 """Effects of missing members, which the library does not check."""
 
 

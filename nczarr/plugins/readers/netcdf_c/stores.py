@@ -15,8 +15,8 @@ from nczarr.formats.common.documents import Json
 from nczarr.plugins.readers.documents import StoreDocuments, StoreNode, step
 from nczarr.plugins.readers.rule import Finding, faults
 
-NOW = "4.10.1"
-BOTH = "4.10.1, 4.10.2"
+NOW = "4.9.3, 4.10.1"
+BOTH = "4.9.3, 4.10.1, 4.10.2"
 DATASET = "refuses the whole dataset (-137)"
 
 HIDDEN = frozenset({"_nczarr_superblock", "_nczarr_group", "_nczarr_array", "_nczarr_attr"})
@@ -170,7 +170,7 @@ FAULTS = faults(
     ("unread-format", "cannot open it (-51)", "write Zarr v2: `nczarr convert SRC DST --to nczarr`", BOTH),
     ("mixed-versions", "reads v2, and from 4.10.2 refuses the store", "write one version", BOTH),
     ("zipped-store", "needs a build with support for zip archives, which most builds lack (-128)", "write a folder",
-     "4.9.0, 4.10.1"),
+     "4.9.0, 4.9.3, 4.10.1"),
     ("broken-document", DATASET,
      "write the document again; releases leave the old end of a document that became shorter", BOTH),
     ("escaped-text", "drops the backslash", "write UTF-8 directly, without `\\u`", BOTH),

@@ -82,7 +82,8 @@ def test_fault(reader: str, fault: Fault, tmp_path: Path, worker: Worker) -> Non
     wanted = seen(worker, reader, right)
     assert "error" not in wanted
     differences = described(seen(worker, reader, faulty), wanted)
-    assert (differences or [""])[0].startswith(fault.saw) or (fault.saw == "?" and differences), differences
+    saw = faults_netcdf_c.saw_in_4_9(fault) if (reader, release) == ("netcdf-c", number("4.9")) else fault.saw
+    assert (differences or [""])[0].startswith(saw) or (saw == "?" and differences), differences
 
 
 @pytest.mark.long
