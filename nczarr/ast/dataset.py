@@ -424,6 +424,17 @@ def map_groups(group: G, change: Callable[[str, Group], dict[str, Any]], path: s
     return group.model_copy(update={**change(path, group), "groups": groups})
 
 
+def map_owners(group: G, change: Callable[[str, Group | Variable], dict[str, Any]]) -> G:
+    """Return a tree in which members of every group and variable are replaced by those that `change` returns."""
+
+    def change_group(path: str, group: Group) -> dict[str, Any]:
+        changed = ((node, change(names.join(path, node.name), node)) for node in group.variables)
+        variables = (node.model_copy(update=members) if members else node for node, members in changed)
+        return {**change(path, group), "variables": tuple(variables)}
+
+    return map_groups(group, change_group)
+
+
 @contextmanager
 def building(*, lasting: bool = False) -> Iterator[None]:
     """Suspend the cyclic garbage collector while a tree is built; it would scan the tree repeatedly.

@@ -15,7 +15,7 @@ from nczarr import names
 from nczarr.arrays.sources.memory import all_fill
 from nczarr.arrays.sources.source import Parts
 from nczarr.ast import Constant, Dataset, Dimension, Group, Kind, Storage, UserType, Variable
-from nczarr.ast.dataset import groups, map_groups
+from nczarr.ast.dataset import groups, map_groups, map_owners
 from nczarr.ast.plain import plain
 from nczarr.diagnostics.report import Label
 from nczarr.names.named_tuple import NamedTuple
@@ -242,15 +242,8 @@ def open_fragments(checked: Checked) -> Checked:
 
 def with_storage(checked: Checked, storage: Mapping[str, Storage]) -> Checked:
     """Return the dataset with other storage of some variables, by FQN."""
-
-    def change(path: str, group: Group) -> dict[str, Any]:
-        """Return the variables with their storage."""
-        every = ((storage.get(names.join(path, variable.name)), variable) for variable in group.variables)
-        return {
-            "variables": tuple(node if new is None else node.model_copy(update={"storage": new}) for new, node in every)
-        }
-
-    return remaining(checked, map_groups(checked.dataset, change))
+    tree = map_owners(checked.dataset, lambda path, _: {"storage": storage[path]} if path in storage else {})
+    return remaining(checked, tree)
 
 
 Observer = Callable[[str, Dataset], None]

@@ -14,7 +14,7 @@ from typing import Any
 
 from nczarr import names
 from nczarr.ast import ATOMIC, Attribute, CompoundType, Dataset, EnumType, Group, Kind, Variable
-from nczarr.ast.dataset import DEFAULT_STORAGE, HDF5_KINDS, KIND_NAMES, RESERVED_ATTRIBUTES, map_groups
+from nczarr.ast.dataset import DEFAULT_STORAGE, HDF5_KINDS, KIND_NAMES, RESERVED_ATTRIBUTES, map_owners
 from nczarr.diagnostics.report import Diagnostic, Label, Report, Severity, Span
 from nczarr.registry import CDF5_ATOMIC, CLASSIC_ATOMIC, NETCDF_KINDS
 from nczarr.semantics.checked import Checked, Tables, Unchecked, remaining, tables_of
@@ -298,7 +298,7 @@ def _with_attributes(dataset: Dataset, kind: Kind) -> Dataset:
     """Return a dataset with only the attributes that the kind holds."""
     limits = NETCDF_KINDS[kind]
 
-    def keep_allowed(owner: Group | Variable) -> dict[str, Any]:
+    def keep_allowed(path: str, owner: Group | Variable) -> dict[str, Any]:
         """Return the attributes of an owner that the kind of file can hold, as its new members."""
         attributes = (
             attribute
@@ -308,10 +308,4 @@ def _with_attributes(dataset: Dataset, kind: Kind) -> Dataset:
         )
         return {"attributes": tuple(attributes)}
 
-    def change(path: str, group: Group) -> dict[str, Any]:
-        return {
-            **keep_allowed(group),
-            "variables": tuple(variable.model_copy(update=keep_allowed(variable)) for variable in group.variables),
-        }
-
-    return map_groups(dataset, change)
+    return map_owners(dataset, keep_allowed)

@@ -3,9 +3,8 @@
 import json
 from typing import Any
 
-from nczarr import names
-from nczarr.ast import Attribute, Constant, Group
-from nczarr.ast.dataset import groups, map_groups
+from nczarr.ast import Attribute, Constant, Group, Variable
+from nczarr.ast.dataset import groups, map_owners
 from nczarr.ast.json_text import NOTE, JsonText, Real, find_json, is_narrowed, write_json
 from nczarr.diagnostics.report import Report
 from nczarr.semantics.checked import Checked, Unchecked, remaining
@@ -20,12 +19,15 @@ def restore_json(work: Unchecked, report: Report) -> Unchecked:
     that has another value by now has no JSON. Reports nothing.
     """
     if any(_has_note(owner) for _, group in groups(work.dataset) for owner in (group, *group.variables)):
-        noted = {path for path, owner in _owners(work.dataset) if _has_note(owner)}
+        noted = set[str]()
 
-        def change(path: str, attributes: Attributes) -> Attributes:
-            return _restore(attributes) if path in noted else attributes
+        def change(path: str, owner: Group | Variable) -> dict[str, Any]:
+            if not _has_note(owner):
+                return {}
+            noted.add(path)
+            return {"attributes": _restore(owner.attributes)}
 
-        work.dataset = _map_attributes(work.dataset, change)
+        work.dataset = map_owners(work.dataset, change)
         work.noted = frozenset(noted)
     return work
 
@@ -36,30 +38,10 @@ def _has_note(owner: Any) -> bool:
 
 def note_json(checked: Checked) -> Checked:
     """Return the dataset with `_nczarr_json` in each group and variable whose attributes have JSON."""
-    if not any(one.json is not None for _, owner in _owners(checked.dataset) for one in owner.attributes):
+    owners: tuple[Group | Variable, ...] = (*checked.groups.values(), *checked.variables.values())
+    if not any(one.json is not None for owner in owners for one in owner.attributes):
         return checked
-    return remaining(checked, _map_attributes(checked.dataset, lambda _, attributes: _note(attributes)))
-
-
-def _owners(dataset: Group) -> Any:
-    """Yield every group and variable with its FQN."""
-    for path, group in groups(dataset):
-        yield path, group
-        for variable in group.variables:
-            yield names.join(path, variable.name), variable
-
-
-def _map_attributes(dataset: Any, change: Any) -> Any:
-    """Return a dataset with `change(FQN of the owner, attributes)` as attributes of each group and variable."""
-
-    def change_group(path: str, group: Group) -> dict[str, Any]:
-        variables = (
-            variable.model_copy(update={"attributes": change(names.join(path, variable.name), variable.attributes)})
-            for variable in group.variables
-        )
-        return {"attributes": change(path, group.attributes), "variables": tuple(variables)}
-
-    return map_groups(dataset, change_group)
+    return remaining(checked, map_owners(checked.dataset, lambda _, owner: {"attributes": _note(owner.attributes)}))
 
 
 def _note(attributes: Attributes) -> Attributes:

@@ -36,7 +36,7 @@ from nczarr.pipeline.select.selection import (
     match_names,
     place_of,
 )
-from nczarr.semantics.checked import Checked, Omission, remaining, resize
+from nczarr.semantics.checked import Checked, Omission, remaining, resize, with_storage
 
 
 def dimension_ranges(choice: Subset, dimensions: Iterable[str], checked: Checked, report: Report) -> dict[str, range]:
@@ -275,25 +275,17 @@ def _make_subset(checked: Checked, retained: _Kept, cuts: SectionChanges) -> Che
 
 def _with_lengths(checked: Checked) -> Checked:
     """Return the dataset with the chunk lengths of parts of rectilinear grids, which begin anywhere."""
-    chunk_lengths = {
-        path: largest(parts[""].layout.chunks) if parts[""].stored is None else parts[""].layout.chunks
-        for path, parts in checked.parts.items()
-        if "" in parts and varies(checked.variables[path].storage.chunks or ())
-    }
-    if not chunk_lengths:
+    storage = {}
+    for path, parts in checked.parts.items():
+        declared = checked.variables[path].storage
+        if "" in parts and varies(declared.chunks or ()):
+            lengths = parts[""].layout.chunks
+            chunks = largest(lengths) if parts[""].stored is None else lengths
+            storage[path] = declared.model_copy(update={"chunks": chunks})
+    if not storage:
         return checked
-
-    def change(path: str, group: Group) -> dict[str, Any]:
-        """Return the variables of a group, with new chunk lengths where given."""
-        variables = []
-        for variable in group.variables:
-            chunks = chunk_lengths.get(names.join(path, variable.name))
-            storage = variable.storage if chunks is None else variable.storage.model_copy(update={"chunks": chunks})
-            variables.append(variable if chunks is None else variable.model_copy(update={"storage": storage}))
-        return {"variables": tuple(variables)}
-
     with building():
-        return resize(checked, map_groups(checked.dataset, change))._replace(parts=checked.parts)
+        return with_storage(checked, storage)
 
 
 def _cut_group(path: str, group: G, retained: _Kept, cuts: SectionChanges, checked: Checked) -> G:

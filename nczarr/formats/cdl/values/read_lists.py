@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any
 from nczarr import names
 from nczarr.arrays.values.value_lists import ListRuns
 from nczarr.ast import ATOMIC, Attribute, Constant, Dataset, Dimension, Group, Variable
-from nczarr.ast.dataset import map_groups
+from nczarr.ast.dataset import map_owners
 from nczarr.diagnostics.report import Report, Source, Span
 from nczarr.formats.cdl.values.encode import LiteralEncoder, ValueSlot, describe_surplus, strings
 from nczarr.formats.cdl.values.fill_mark import mark_of
@@ -58,19 +58,14 @@ def _with_attributes(work: Unchecked, report: Report) -> Dataset:
     """Return the dataset with values for attributes of user-defined types."""
     tables = tables_of(work)
 
-    def read(attributes: tuple[Attribute, ...], owner: str, variable: Variable | None) -> tuple[Attribute, ...]:
-        return tuple(_read_attribute(attribute, owner, variable, tables, work, report) for attribute in attributes)
+    def read(path: str, owner: Group | Variable) -> dict[str, Any]:
+        """Return the attributes of a group or variable with the values of their lists."""
+        variable = owner if isinstance(owner, Variable) else None
+        every = (_read_attribute(attribute, path, variable, tables, work, report) for attribute in owner.attributes)
+        values = tuple(every)
+        return {} if values == owner.attributes else {"attributes": values}
 
-    def change(path: str, group: Group) -> dict[str, Any]:
-        """Return the members of a group that change: attributes with the values of their lists."""
-        attributes, variables = read(group.attributes, path, None), []
-        for variable in group.variables:
-            values = read(variable.attributes, names.join(path, variable.name), variable)
-            same = values == variable.attributes
-            variables.append(variable if same else variable.model_copy(update={"attributes": values}))
-        return {"attributes": attributes, "variables": tuple(variables)}
-
-    return map_groups(work.dataset, change)
+    return map_owners(work.dataset, read)
 
 
 def _read_attribute(
