@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from functools import partial
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, Unpack, cast
 
 from nczarr.api.hints import add_hints
@@ -80,9 +80,12 @@ class DatasetHandle(GroupHandle):
         """Those of them that say what was left out: it cannot be read, or its name was taken."""
         self._open_again = open_again
 
-    @property
+    @cached_property
     def dataset(self) -> Dataset:
         """Tree of frozen nodes, compared by value."""
+        from nczarr.semantics.changed_tree import distinguish_nodes
+
+        self.checked = distinguish_nodes(self.checked)
         return self.checked.dataset
 
     def __enter__(self) -> DatasetHandle:
@@ -132,10 +135,10 @@ class DatasetHandle(GroupHandle):
     def with_tree(self, tree: Dataset, *, renamed: Mapping[str, str] | None = None) -> DatasetHandle:
         """Return a dataset with another tree and the values of this one.
 
-        A variable has the values of the one with its path. One with a new path has
-        those that `renamed` names, or those of the variable with its span, which
-        `nczarr.ast.rename` keeps. Variables that the tree lacks are left out; those that
-        it adds have fill values.
+        A variable has the values that `renamed` names, else those of the one whose node
+        it was, which `nczarr.ast.rename` and copies of nodes keep by their span, else
+        those of the one with its path. Variables that the tree lacks are left out; those
+        that it adds have fill values.
 
         Parameters
         ----------

@@ -11,7 +11,7 @@ from typing import TypeAlias
 from nczarr.ast import Dataset
 from nczarr.diagnostics.report import Report
 from nczarr.names.plugin_index import PluginError, load_part
-from nczarr.semantics.changed_tree import change_tree
+from nczarr.semantics.changed_tree import change_tree, distinguish_nodes
 from nczarr.semantics.checked import Checked
 
 TreePass: TypeAlias = "Callable[[Dataset, Report], Dataset] | str"
@@ -39,6 +39,7 @@ def _run_pass(checked: Checked, tree_pass: TreePass, report: Report) -> Checked 
     except PluginError as error:
         report.error("failed-pass", f"the pass {error}", helps=[PLACES])
         return None
+    checked = distinguish_nodes(checked)
     try:
         tree = function(checked.dataset, report)
     except Exception as error:  # code of the user, which may raise anything
@@ -53,7 +54,7 @@ def _run_pass(checked: Checked, tree_pass: TreePass, report: Report) -> Checked 
         return checked
     changed = change_tree(checked, tree, report)
     if changed is None:
-        report.error("failed-pass", f"the pass `{name}` made the tree invalid, as the errors above say")
+        report.error("failed-pass", f"the pass `{name}` made the tree invalid: see the other errors")
     return changed
 
 

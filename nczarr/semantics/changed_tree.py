@@ -1,17 +1,39 @@
 """A tree that takes the place of another one, with the values of its dataset.
 
-A variable has the values of the one with its path. One with a new path has those that the caller names, or those of
-the variable with its span: renamed nodes keep it.
+A variable has the values of the one that the caller names, else of the one with
+its span, which copies of a node keep, so that names may be exchanged; else of the
+one with its path. Groups are found in the same way.
 """
 
 from collections.abc import Mapping
+from typing import Any
 
-from nczarr.arrays.sources.source import Parts
-from nczarr.ast import CompoundType, Dataset, EnumType, OpaqueType, UserType, Variable
+from nczarr.ast import CompoundType, Dataset, EnumType, Group, OpaqueType, UserType, Variable
+from nczarr.ast.dataset import map_owners
 from nczarr.ast.types import list_parts
-from nczarr.diagnostics.report import Report, Span
+from nczarr.diagnostics.report import NOWHERE, Report, Span
 from nczarr.semantics import check
-from nczarr.semantics.checked import Checked, Foreign, Unchecked
+from nczarr.semantics.checked import Checked, Unchecked, remaining
+
+
+def distinguish_nodes(checked: Checked) -> Checked:
+    """Return the dataset with a span of its own for each group and variable, by which `change_tree` finds them again.
+
+    Files have no spans, and the nodes of some documents share one.
+    """
+    nodes = (*checked.groups.values(), *checked.variables.values())
+    seen = {id(NOWHERE)}
+    if len(seen.union(id(node.span) for node in nodes)) > len(nodes):
+        return checked
+
+    def change(path: str, node: Group | Variable) -> dict[str, Any]:
+        """Return the span of a node, or a copy of one that another node has."""
+        span = node.span
+        own = Span(span.source, span.start, span.end) if id(span) in seen else span
+        seen.add(id(own))
+        return {"span": own}
+
+    return remaining(checked, map_owners(checked.dataset, change))
 
 
 def change_tree(
@@ -24,14 +46,15 @@ def change_tree(
     """
     before = report.errors
     bare = check(Unchecked(tree), Report())
-    sources: dict[str, str] = {} if bare is None else _find_sources(bare, values, renamed or {}, report)
+    sources = {} if bare is None else _find_sources(bare, values, renamed or {}, report)
     if report.errors > before:
         return None
-    parts: dict[str, Parts] = {new: values.parts[old] for new, old in sources.items() if old in values.parts}
-    foreign: dict[str, Foreign] = {new: values.foreign[old] for new, old in sources.items() if old in values.foreign}
-    if bare is not None:
-        foreign |= {path: beyond for path, beyond in values.foreign.items() if path in bare.groups}
-    checked = check(Unchecked(tree, parts=parts, foreign=foreign, omitted=list(values.omitted)), report)
+    owners = sources if bare is None else {**_pair(bare.groups, values.groups, {}), **sources}
+    work = Unchecked(tree, omitted=list(values.omitted))
+    work.parts = {new: values.parts[old] for new, old in sources.items() if old in values.parts}
+    work.foreign = {new: values.foreign[old] for new, old in owners.items() if old in values.foreign}
+    work.noted = frozenset(new for new, old in owners.items() if old in values.noted)
+    checked = check(work, report)
     if checked is None:
         return None
     for new, old in sources.items():
@@ -45,37 +68,40 @@ def _find_sources(bare: Checked, values: Checked, renamed: Mapping[str, str], re
         for path, known, what in ((old, values.variables, "dataset"), (new, bare.variables, "tree")):
             if path not in known:
                 report.error("undefined-variable", f"`renamed` names `{path}`, which the {what} does not have")
-    given = {new: old for old, new in renamed.items()}
-    sources = {path: given.get(path, path) for path in bare.variables}
-    sources = {
-        new: old for new, old in sources.items() if old in values.variables and (new in given or old not in renamed)
-    }
-    missing = [path for path in bare.variables if path not in sources]
-    gone = [path for path in values.variables if path not in sources.values()]
-    by_place = _by_unique_place({path: values.variables[path] for path in gone})
-    for place, new in _by_unique_place({path: bare.variables[path] for path in missing}).items():
-        if place in by_place:
-            sources[new] = by_place[place]
-    unknown = [path for path in missing if path not in sources]
-    lost = [path for path in gone if path not in sources.values() and path in values.parts]
+    sources = _pair(bare.variables, values.variables, {new: old for old, new in renamed.items()})
+    unknown = [path for path in bare.variables if path not in sources]
+    lost = values.parts.keys() - sources.values()
     if unknown and lost:
-        text = f"it is unknown whether `{unknown[0]}` has the values of `{lost[0]}`"
-        helps = ["give `renamed={old: new}`, or remove the old variable and add the new one in two steps"]
-        report.error("undefined-variable", text, bare.variables[unknown[0]].span, helps=helps)
+        text = f"it is unknown whether `{unknown[0]}` has the values of `{min(lost)}`"
+        report.error("undefined-variable", text, bare.variables[unknown[0]].span, helps=HELPS)
     return sources
 
 
-def _by_unique_place(variables: Mapping[str, Variable]) -> dict[tuple[int, int, int], str]:
-    """Return FQNs by the span of the variable, of those whose span no other one has."""
-    found: dict[tuple[int, int, int], list[str]] = {}
-    for path, variable in variables.items():
-        if variable.span.source is not None:
-            found.setdefault(_place(variable.span), []).append(path)
-    return {place: paths[0] for place, paths in found.items() if len(paths) == 1}
+HELPS = (
+    "rename by `nczarr.ast.rename`, and the values follow; `with_tree` takes `renamed={old: new}` as well",
+    "or remove the old variable and add the new one in two steps, such as two passes",
+)
+"""Remedies for values whose variable is unknown."""
 
 
-def _place(span: Span) -> tuple[int, int, int]:
-    return id(span.source), span.start, span.end
+def _pair(
+    after: Mapping[str, Group | Variable], before: Mapping[str, Group | Variable], given: Mapping[str, str]
+) -> dict[str, str]:
+    """Return the old FQN of each node that has one, by its new FQN; `given`: those that are known."""
+    paired, origins = dict(given), _by_span(before)
+    for span, new in _by_span(after).items():
+        if span in origins and new not in given and origins[span] not in given.values():
+            paired[new] = origins[span]
+    taken = set(paired.values())
+    return {path: path for path in after if path in before and path not in taken} | paired
+
+
+def _by_span(nodes: Mapping[str, Group | Variable]) -> dict[int, str]:
+    """Return FQNs by the identity of the node's span, of those whose span no other one has."""
+    found: dict[int, list[str]] = {}
+    for path, node in nodes.items():
+        found.setdefault(id(node.span), []).append(path)
+    return {span: paths[0] for span, paths in found.items() if len(paths) == 1 and span != id(NOWHERE)}
 
 
 def _is_alike(new: str, new_types: Mapping[str, UserType], old: str, old_types: Mapping[str, UserType]) -> bool:
