@@ -13,8 +13,8 @@ from zlib import crc32
 from nczarr import names
 from nczarr.arrays.sources.renamed_fields import rename_fields
 from nczarr.arrays.values.parts import descr, is_fixed
-from nczarr.ast import Attribute, CompoundType, Constant, Dataset, EnumType, Group
-from nczarr.ast.dataset import ORIGINAL_NAMES, RESERVED_ATTRIBUTES, groups, map_groups
+from nczarr.ast import Attribute, CompoundType, Constant, Dataset, EnumType, Group, Variable
+from nczarr.ast.dataset import ORIGINAL_NAMES, RESERVED_ATTRIBUTES, groups, map_owners
 from nczarr.ast.plain import plain
 from nczarr.ast.renaming import NODE_KINDS, NodeKind, complete_renames, rename_tree
 from nczarr.diagnostics.report import Report
@@ -49,7 +49,9 @@ def rename_illegal(checked: Checked, report: Report) -> Checked:
         legal = _legal_names([name for members in kinds.values() for name in members])
         for kind, members in kinds.items():  # a coordinate variable and its dimension get one name
             _note(new_names, kind, path, {name: legal[name] for name in members if name in legal})
-        for owner, item in _owners(path, group):
+        owners: list[tuple[str, Group | Variable]] = [(path, group)]
+        owners += ((names.join(path, variable.name), variable) for variable in group.variables)
+        for owner, item in owners:
             of_owner = [attribute.name for attribute in item.attributes]
             _note(new_names, ATTRIBUTE, owner, _legal_names(of_owner, RESERVED_ATTRIBUTES))
         for declared in group.types:
@@ -98,11 +100,6 @@ def _note(new_names: OwnNames, kind: str, owner: str, members: dict[str, str]) -
         new_names.setdefault(kind, {})[owner] = members
 
 
-def _owners(path: str, group: Group) -> list[tuple[str, Any]]:
-    """Return a group and its variables by FQN."""
-    return [(path, group), *((names.join(path, variable.name), variable) for variable in group.variables)]
-
-
 def _list(own_names: OwnNames) -> str:
     """Return some replaced names in words."""
     pairs = [pair for owners in own_names.values() for members in owners.values() for pair in members.items()]
@@ -124,7 +121,7 @@ def _rename(checked: Checked, new_names: OwnNames) -> tuple[Unchecked, OwnNames]
         kind: {moved.get(owner, owner): {new: old for old, new in members.items()} for owner, members in owners.items()}
         for kind, owners in new_names.items()
     }
-    members_renamed = map_groups(checked.dataset, _member_renamer(new_names))
+    members_renamed = map_owners(checked.dataset, _member_renamer(new_names))
     tree: Dataset = rename_tree(members_renamed, complete)
     work = rename_arrays(checked, tree, complete["variable"])
     work.omitted = list(checked.omitted)
@@ -142,31 +139,22 @@ def _rename_fields(work: Unchecked) -> None:
             work.parts[path] = {part: rename_fields(source, named) for part, source in work.parts[path].items()}
 
 
-def _member_renamer(new_names: OwnNames) -> Callable[[str, Group], dict[str, Any]]:
-    """Return what renames attributes, and members of types, of a group."""
+def _member_renamer(new_names: OwnNames) -> Callable[[str, Group | Variable], dict[str, Any]]:
+    """Return what renames attributes, and members of types, of a group or variable."""
     of_attributes, of_fields, of_constants = (new_names.get(kind, {}) for kind in (ATTRIBUTE, FIELD, CONSTANT))
 
-    def change(path: str, group: Group) -> dict[str, Any]:
-        """Return the members of a group with new names of fields, enum constants and attributes."""
+    def change(path: str, owner: Group | Variable) -> dict[str, Any]:
         types = []
-        for declared in group.types:
+        for declared in owner.types if isinstance(owner, Group) else ():
             fqn = names.join(path, declared.name)
-            if isinstance(declared, CompoundType) and fqn in of_fields:
-                declared = declared.model_copy(update={"fields": _rename_items(declared.fields, of_fields[fqn])})
-            if isinstance(declared, EnumType) and fqn in of_constants:
-                constants = _rename_items(declared.constants, of_constants[fqn])
+            if isinstance(declared, CompoundType):
+                declared = declared.model_copy(update={"fields": _rename_items(declared.fields, of_fields.get(fqn))})
+            if isinstance(declared, EnumType):
+                constants = _rename_items(declared.constants, of_constants.get(fqn))
                 declared = declared.model_copy(update={"constants": constants})
             types.append(declared)
-        variables = tuple(
-            variable.model_copy(
-                update={
-                    "attributes": _rename_items(variable.attributes, of_attributes.get(names.join(path, variable.name)))
-                }
-            )
-            for variable in group.variables
-        )
-        attributes = _rename_items(group.attributes, of_attributes.get(path))
-        return {"types": tuple(types), "variables": tuple(variables), "attributes": attributes}
+        attributes = {"attributes": _rename_items(owner.attributes, of_attributes.get(path))}
+        return {**attributes, "types": tuple(types)} if isinstance(owner, Group) else attributes
 
     return change
 

@@ -72,8 +72,7 @@ def narrow(
         dataset = map_groups(checked.dataset, work.change_group)
     if work.refused and not accepted:
         return None
-    narrowed = Unchecked(dataset, parts=work.parts, foreign=dict(checked.foreign), kind=dataset.kind)
-    narrowed.omitted = list(checked.omitted)
+    narrowed = Unchecked(dataset, parts=work.parts, foreign=dict(checked.foreign), omitted=list(checked.omitted))
     return check(narrowed, report)
 
 

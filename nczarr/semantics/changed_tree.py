@@ -104,24 +104,17 @@ def _by_span(nodes: Mapping[str, Group | Variable]) -> dict[int, str]:
     return {span: paths[0] for span, paths in found.items() if len(paths) == 1 and span != id(NOWHERE)}
 
 
-def _is_alike(new: str, new_types: Mapping[str, UserType], old: str, old_types: Mapping[str, UserType]) -> bool:
-    """Return whether two types have the same values, whatever their names."""
-    after, before = new_types.get(new), old_types.get(old)
-    if after is None or before is None:
-        return new == old
-    if _describe(after) != _describe(before):
-        return False
-    used = zip(list_parts(after), list_parts(before), strict=True)  # as many, for the descriptions are equal
-    return all(_is_alike(one, new_types, other, old_types) for one, other in used)
-
-
-def _describe(declared: UserType) -> tuple[object, ...]:
-    """Return what values of a type depend on, but for the types that it uses."""
+def _describe(name: str, types: Mapping[str, UserType]) -> object:
+    """Return what the values of a type depend on, whatever its name and those of the types that it uses."""
+    declared = types.get(name)
+    if declared is None:
+        return name
+    parts = [_describe(part, types) for part in list_parts(declared)]
     if isinstance(declared, CompoundType):
-        return "compound", [(field.name, field.shape) for field in declared.fields]
+        return parts, [(field.name, field.shape) for field in declared.fields]
     if isinstance(declared, EnumType):
-        return "enum", declared.base, declared.constants
-    return declared.kind, declared.size if isinstance(declared, OpaqueType) else None
+        return parts, declared.base, declared.constants
+    return parts, declared.kind, declared.size if isinstance(declared, OpaqueType) else None
 
 
 def _check_fit(checked: Checked, new: str, values: Checked, old: str, report: Report) -> None:
@@ -129,7 +122,7 @@ def _check_fit(checked: Checked, new: str, values: Checked, old: str, report: Re
     if old not in values.parts:
         return
     after, before = checked.variables[new], values.variables[old]
-    if not _is_alike(after.type, checked.types, before.type, values.types):
+    if _describe(after.type, checked.types) != _describe(before.type, values.types):
         text = f"the values of `{new}` are of type {before.type}, not {after.type}"
         report.error("type-mismatch", text, after.span, helps=["remove the variable, and add one of the new type"])
     elif checked.shapes[new] != values.shapes[old]:
