@@ -171,7 +171,7 @@ def _rehearse(checked: Checked, request: CheckRequest, report: Report) -> None:
         assert file is not None
         formats.append(file)
     for form in formats:
-        phases.plan(checked, form, report, request.options)
+        phases.plan(checked, form, report, request.options.change(path=""))  # the losses of any target
     schema = None if request.schema is None else request.schema(report)
     if request.values and request.schema is None:
         registry.load_addition("data_check", "data")(checked, request, report)

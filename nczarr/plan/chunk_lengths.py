@@ -60,6 +60,13 @@ class Strings(NamedTuple):
     """True if a string differs from the fill."""
 
 
+def has_values(source: ArraySource | None) -> bool:
+    """Return whether an array has any cell that was written."""
+    if source is None or 0 in source.layout.shape:
+        return False
+    return any(True for _ in source.list_occupied(source.layout.shape))
+
+
 def survey(source: ArraySource | None, fill: bytes, *, characters: bool = False) -> Strings:
     """Inspect the fill, and every string that may differ from it. `characters`: count code points."""
     longest, nul, utf8 = len(fill), b"\0" in fill, is_utf8(fill)

@@ -8,8 +8,10 @@ from collections.abc import Iterable
 
 from nczarr.ast import ATOMIC, Storage
 from nczarr.ast.types import EnumType
-from nczarr.diagnostics.report import Report
-from nczarr.options import LayoutOptions, Options
+from nczarr.diagnostics.report import Diagnostic, Report, Severity
+from nczarr.names import list_first
+from nczarr.options import LayoutOptions, Options, RunOptions
+from nczarr.plan.chunk_lengths import has_values
 from nczarr.plan.losses import losses, report_losses
 from nczarr.plan.plans import Loss, Plan, StreamPlan
 from nczarr.plan.requested_storage import storage_requests
@@ -39,6 +41,19 @@ def plan_target(
     return None if report.errors > before else planned
 
 
+def _report_left_values(checked: Checked, form: Format, run: RunOptions, report: Report) -> None:
+    """Report values that a format of declarations leaves out, as an error if the run verifies values: lost-values."""
+    if form.capabilities.data:
+        return
+    left = [path for path, parts in checked.parts.items() if any(map(has_values, parts.values()))]
+    if left:
+        severity = Severity.ERROR if run.verify else Severity.WARNING
+        text = f"format `{form.name}` has no place for values: those of {list_first(left, 3)} are left out"
+        helps = ["write a format with values, such as `cdl`"]
+        helps += ["or leave out `--verify`"] if run.verify else ["for a schema, hide this by `-W lost-values=ignore`"]
+        report.add(Diagnostic("lost-values", severity, text, helps=tuple(helps)))
+
+
 def _plan_stream(checked: Checked, form: Format, options: Options, report: Report, more: Iterable[Loss]) -> StreamPlan:
     """Return the plan of a text or stream. Reports oversized-target, invalid requests.
 
@@ -46,6 +61,8 @@ def _plan_stream(checked: Checked, form: Format, options: Options, report: Repor
     The source's storage requests nothing.
     """
     lost = [*losses(checked, form), *more]
+    if options.target.path is not None:  # a text that is printed shows what it has
+        _report_left_values(checked, form, options.run, report)
     requested: dict[str, Storage] = {}
     if form.display.binary:
         from nczarr.plan.file import check_size

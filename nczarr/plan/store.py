@@ -10,7 +10,7 @@ from nczarr.arrays.codecs import chain as codecs
 from nczarr.arrays.codecs import table
 from nczarr.arrays.codecs.chain import register_chain
 from nczarr.arrays.sources.memory import patterns
-from nczarr.arrays.sources.source import ArraySource, Parts, fill_of, is_number, itemsize
+from nczarr.arrays.sources.source import Parts, fill_of, is_number, itemsize
 from nczarr.arrays.values.elements import convert_to_stored
 from nczarr.arrays.values.parts import is_fixed, size
 from nczarr.ast import Codec, Storage, Variable
@@ -20,7 +20,7 @@ from nczarr.ast.rectilinear import largest, varies, volume
 from nczarr.diagnostics.report import Diagnostic, Report, Severity
 from nczarr.names import list_first
 from nczarr.options import Options, Writing
-from nczarr.plan.chunk_lengths import ShardRequest, can_shard, fits, problem
+from nczarr.plan.chunk_lengths import ShardRequest, can_shard, fits, has_values, problem
 from nczarr.plan.keys import check_keys, name_axes
 from nczarr.plan.layout import find_usual_length, lay
 from nczarr.plan.losses import losses
@@ -148,18 +148,12 @@ def _report_usual_lengths(
         if variable.type == "string"
         and targets[path][""].layout.dtype == f"|S{usual}"
         and not any(attribute.name == "_nczarr_maxstrlen" for attribute in variable.attributes)
-        and not _has_values(parts[path].get(""))
+        and not has_values(parts[path].get(""))
     ]
     if assumed:
         text = f"texts of {list_first(assumed, 5)} have no values yet: they get {usual} bytes each"
         helps = ("state another length by `_nczarr_maxstrlen`", "or write `zarr3`, whose texts have any length")
         report.add(Diagnostic("usual-length", Severity.NOTE, text, helps=helps))
-
-
-def _has_values(source: ArraySource | None) -> bool:
-    if source is None or 0 in source.layout.shape:
-        return False
-    return any(True for _ in source.list_occupied(source.layout.shape))
 
 
 def _find_unreferred(targets: dict[str, dict[str, PartTarget]], checked: Checked, writing: Writing) -> Iterator[Loss]:

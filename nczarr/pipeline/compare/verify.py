@@ -42,15 +42,14 @@ def verify(
     """Report source variables that are missing or unequal in the finished target at `place`: unequal-target.
 
     Without `data` values are not compared. `read`: reader of datasets. Skipped
-    are targets without data, variables with accepted value losses, and
-    quantized ones. With a `plan` the library of the target's format reads it
-    too, if installed. Returns the names of the readers. Raises OSError if the
-    target is unreadable.
+    are variables with accepted value losses, and quantized ones. With a `plan` the
+    library of the target's format reads it too, if installed. Returns the names of
+    the readers. Raises OSError if the target is unreadable.
     """
     from nczarr import registry
 
     form = registry.find_format(done.format)
-    if form is None or not form.readable or not form.capabilities.data:
+    if form is None or not form.readable:
         return ()
     reading = Report()
     again = read(place, reading, _reading(options), done.format)
