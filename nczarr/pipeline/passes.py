@@ -17,7 +17,6 @@ from nczarr.semantics.checked import Checked
 TreePass: TypeAlias = "Callable[[Dataset, Report], Dataset] | str"
 """A pass: a function, or its place as `module:function`."""
 
-
 PLACES = "name it as MODULE:FUNCTION, of a module on Python's path or in the current folder"
 
 

@@ -170,8 +170,8 @@ def find_problems(checked: Checked, kind: Kind, room: int = 0) -> Iterator[tuple
     for dimension in checked.dimensions.values():
         longest = _RECORDS[kind] if dimension.unlimited else _LONGEST
         if not dimension.unlimited and not dimension.size:  # length 0 in a header is the record dimension
-            text = f"dimension `{dimension.name}` has length 0 and is not unlimited, which classic files cannot express"
-            yield text, dimension.span
+            what = f"dimension `{dimension.name}` has length 0 and is not unlimited, which classic files cannot express"
+            yield f"{what} (`nczarr edit` removes an unused one)", dimension.span
         elif dimension.size > longest:
             text = f"dimension `{dimension.name}` has length {dimension.size}; the limit is {longest}"
             yield text, dimension.span

@@ -5,7 +5,7 @@ the kind cannot hold. ncgen silently narrows types and drops attributes instead.
 
 A run that accepts the loss drops groups, user types, and variables and
 attributes of other types, and too long dimensions with their variables. Excess
-unlimited dimensions become fixed.
+unlimited dimensions become fixed, or are dropped as well if they have length 0.
 """
 
 from collections.abc import Callable, Collection, Mapping, Sequence
@@ -13,7 +13,7 @@ from functools import cached_property
 from typing import Any
 
 from nczarr import names
-from nczarr.ast import ATOMIC, Attribute, CompoundType, Dataset, EnumType, Group, Kind, Variable
+from nczarr.ast import ATOMIC, Attribute, CompoundType, Dataset, Dimension, EnumType, Group, Kind, Variable
 from nczarr.ast.dataset import DEFAULT_STORAGE, HDF5_KINDS, KIND_NAMES, RESERVED_ATTRIBUTES, map_owners
 from nczarr.diagnostics.report import Diagnostic, Label, Report, Severity, Span
 from nczarr.registry import CDF5_ATOMIC, CLASSIC_ATOMIC, NETCDF_KINDS
@@ -35,8 +35,6 @@ OTHER_TYPE = "use --kind nc4, or another type"
 NARROW = "use --kind nc4, another type, or `--narrow`, which writes it in a classic type if that is exact"
 MOST_USERS = 3
 """Variables that a message about their coordinate names."""
-
-FIXED = "the dimension keeps its length"
 
 Use = Callable[[str, int, Span], Span]
 """Function that returns the span of an owner's name use, or the given span: see `Unchecked.use`."""
@@ -176,7 +174,7 @@ class _KindChecker:
                 self._attribute(path, attribute)
         for path, dimension in self.known.dimensions.items():
             if dimension.unlimited:
-                self._check_unlimited(self.use(path + "=", 0, dimension.span), dimension.name)
+                self._check_unlimited(self.use(path + "=", 0, dimension.span), path, dimension)
         self._report_long()
         for path, variable in self.known.variables.items():
             self._check_variable(path, variable)
@@ -233,15 +231,16 @@ class _KindChecker:
             return f"variable `{path}`"
         return f"variable `{path}`, the coordinate of {', '.join(f'`{user}`' for user in users)},"
 
-    def _check_unlimited(self, place: Span, name: str) -> None:
+    def _check_unlimited(self, place: Span, path: str, dimension: Dimension) -> None:
         """Report an unlimited dimension after the first: classic files have one."""
         if self.first is None:
-            self.first = (name, place)
+            self.first = (dimension.name, place)
             return
         first, where = self.first
         message = f"the {KIND_NAMES[self.kind]} format has one unlimited dimension (`{first}`)"
         others = (Label(where, "this is the first"),) if where.source is not None else ()
-        self._report_conflict(message, place, others, instead=FIXED)
+        remedy = "" if dimension.size else f", or `nczarr edit --delete dim:{path}` if no variable has it"
+        self._report_conflict(message, place, others, f"use --kind nc4{remedy}", _describe_fixed(dimension))
 
     def _check_variable(self, path: str, variable: Variable) -> None:
         self._check_type(self._describe(path), variable.type, self.use(path, 0, variable.span))
@@ -251,7 +250,8 @@ class _KindChecker:
             dimension = self.known.dimensions.get(reference)
             if dimension is not None and dimension.unlimited:
                 message = f"the unlimited dimension `{names.last(reference)}` must come first"
-                self._report_conflict(message, self.use(path, axis + 1, variable.span), instead=FIXED)
+                where = self.use(path, axis + 1, variable.span)
+                self._report_conflict(message, where, instead=_describe_fixed(dimension))
         for attribute in variable.attributes:
             if attribute.name != "_FillValue":
                 self._attribute(path, attribute)
@@ -270,7 +270,8 @@ def _classic(checked: Checked, kind: Kind) -> Dataset:
     dimensions = {
         names.join("/", dimension.name): dimension.model_copy(update={"unlimited": dimension.name == growing})
         for dimension in root.dimensions
-        if dimension.unlimited or dimension.size <= LONGEST.get(kind, dimension.size)
+        if (dimension.unlimited or dimension.size <= LONGEST.get(kind, dimension.size))
+        and (dimension.size or dimension.name == growing or not dimension.unlimited)
     }
     variables = tuple(
         variable
@@ -280,6 +281,12 @@ def _classic(checked: Checked, kind: Kind) -> Dataset:
     )
     changes = {"types": (), "groups": (), "dimensions": tuple(dimensions.values()), "variables": variables}
     return root.model_copy(update=changes)
+
+
+def _describe_fixed(dimension: Dimension) -> str:
+    """Return what becomes of an unlimited dimension that a file cannot have as such; a length of 0 means unlimited."""
+    left_out = f"`{dimension.name}` has length 0 and is left out, with the variables along it"
+    return "the dimension keeps its length" if dimension.size else left_out
 
 
 def _growing(checked: Checked, kind: Kind) -> str | None:

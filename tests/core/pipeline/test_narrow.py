@@ -209,3 +209,29 @@ def test_values_are_read_in_pieces(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     assert max(most) <= 100
     assert len(most) == 20
     assert shown(target) == shown(source)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("narrowed", [True, False])
+def test_a_second_unlimited_dimension_without_length_is_left_out(kind: str, narrowed: bool, tmp_path: Path) -> None:
+    source, target = tmp_path / "s.nc", tmp_path / "t.nc"
+    with netCDF4.Dataset(source, "w") as file:
+        file.createDimension("t", None)
+        file.createDimension("u", None)
+        file.createVariable("v", "i8" if narrowed else "i4", ("t",))[:] = [1, 2]
+        file.createVariable("w", "i4", ("u",))
+    with pytest.raises(nczarr.CompileError, match=r"one unlimited dimension \(`t`\)") as refused:
+        nczarr.convert(source, target, kind=kind, narrow=narrowed)
+    assert any("`nczarr edit --delete dim:/u`" in help_ for one in refused.value.diagnostics for help_ in one.helps)
+    done = nczarr.convert(source, target, kind=kind, narrow=narrowed, allow_loss=["format-conflict"], verify=True)
+    [lost] = [one.message for one in done.diagnostics if "unlimited dimension (`t`)" in one.message]
+    assert "`u` has length 0 and is left out, with the variables along it" in lost
+    found = nczarr.open(target)
+    assert (list(found), list(found.dimensions), found["v"][...].tolist()) == (["/v"], ["t"], [1, 2])
+
+
+def test_a_fixed_dimension_without_length_has_a_way_out(tmp_path: Path) -> None:
+    source = nczarr.from_cdl("netcdf d { dimensions: u = UNLIMITED ; variables: int v ; data: v = 1 ; }")
+    nczarr.write(source, tmp_path / "s.nc")
+    with pytest.raises(nczarr.CompileError, match=r"`nczarr edit` removes an unused one"):
+        nczarr.convert(tmp_path / "s.nc", tmp_path / "t.nc", kind="nc3", fixed=True)
