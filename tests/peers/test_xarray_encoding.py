@@ -42,7 +42,7 @@ NETCDF = {
     "dtype": {"dtype": "f4"},
     "digits": {"zlib": True, "least_significant_digit": np.int64(2)},
     "significant": {"zlib": True, "significant_digits": 3, "quantize_mode": "BitRound"},
-    "packed": {"dtype": "u1", "scale_factor": 1 / 255, "_FillValue": 255},
+    "packed": {"dtype": "u1", "scale_factor": 1 / 254, "_FillValue": 255},
 }
 
 
@@ -318,6 +318,34 @@ def test_values_beyond_the_dtype_of_the_encoding_are_refused(case: str, lazy: bo
     nczarr.write(given, tmp_path / "t.nc", encoding={"v": encoding})
     found = xr.open_dataset(tmp_path / "t.nc", engine="netcdf4").v
     np.testing.assert_allclose(found, data.v, atol=0.5 if encoding["dtype"] == "i1" else 0)
+
+
+HIDDEN: dict[str, tuple[Any, dict[str, Any], str]] = {
+    "packed": ([1.0, -0.1], {"dtype": "i2", "scale_factor": 0.1, "_FillValue": -1}, "-0.1 is stored as -1"),
+    "unsigned": ([1.0, 255.0], {"dtype": "i1", "_Unsigned": "true", "_FillValue": np.int8(-1)}, "255.0 is stored as"),
+    "float": ([1.0, -9999.0, np.nan], {"_FillValue": -9999.0}, "-9999.0 is stored as -9999.0, the `_FillValue`"),
+    "missing_value": ([1.0, -9999.0], {"missing_value": -9999.0}, "the `missing_value`"),
+    "narrower float": ([1.0, 1e20], {"dtype": "f4", "_FillValue": 1e20}, "1e\\+20 is stored as"),
+    "integers": (np.array([1, -1], "i2"), {"_FillValue": -1}, "-1 is stored as -1"),
+    "booleans": ([True, False], {"dtype": "i1", "_FillValue": 1}, "True is stored as 1"),
+    "texts": (np.array(["a", "x", None], object), {"_FillValue": "x"}, "x is stored as x"),
+    "times": (
+        np.array(["2000-01-02", "NaT"], "M8[ns]"),
+        {"units": "days since 2000-01-01", "dtype": "i8", "_FillValue": 1},
+        "2000-01-02.* is stored as 1",
+    ),
+}
+
+
+@pytest.mark.parametrize("lazy", [False, True], ids=["loaded", "dask"])
+@pytest.mark.parametrize("case", HIDDEN)
+def test_values_that_would_be_read_as_missing_are_refused(case: str, lazy: bool, tmp_path: Path, xr: Any) -> None:
+    values, encoding, told = HIDDEN[case]
+    data = xr.Dataset({"v": ("x", np.asarray(values))})
+    for target in ("t.nc", "t.zarr"):
+        with pytest.raises(nczarr.CompileError, match=f"value-range: .*variable 'v': .*{told}.* read as missing"):
+            nczarr.write(data.chunk(x=1) if lazy else data, tmp_path / target, encoding={"v": encoding})
+    assert not list(tmp_path.iterdir())
 
 
 def test_raw_values_with_attributes_of_packing_are_kept(tmp_path: Path, xr: Any) -> None:

@@ -13,7 +13,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 from uuid import uuid4
 
-from nczarr.api.builder.pieces import Site, UnsuitedValueError, block_error, caller
+from nczarr.api.builder.pieces import Site, UnsuitedValueError, block_error, caller, in_block
 from nczarr.arrays.lazy_numpy import NDArray, np
 from nczarr.ast.dataset import MISSING_MARKS
 from nczarr.diagnostics.report import CompileError, Diagnostic, Label, Severity
@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 
 REMEDY = "change `dtype`, `scale_factor` or `add_offset` in the encoding, or give a `_FillValue` for missing values"
 
+OTHER_FILL = "choose another `_FillValue` in the encoding, or make values NaN that are missing"
+
 
 class Packing(NamedTuple):
     """Packing of a variable by its encoding."""
@@ -38,8 +40,10 @@ class Packing(NamedTuple):
     """`scale_factor`."""
     offset: float
     """`add_offset`."""
-    has_fill: bool
-    """True if a fill value stands for NaN."""
+    is_exact: bool
+    """True if the dtype has every value of the variable as it is."""
+    fills: Mapping[str, Any]
+    """Fill values as they are stored, by their attributes."""
 
 
 def packing_of(original: Variable, encoded: Variable) -> Packing | None:
@@ -47,17 +51,39 @@ def packing_of(original: Variable, encoded: Variable) -> Packing | None:
     dtype, encoding = encoded.dtype, original.encoding
     scale, offset = (encoding.get(name) for name in ("scale_factor", "add_offset"))
     is_packed = scale is not None or offset is not None
-    if (
+    fills = {name: encoded.attrs.get(name) for name in MISSING_MARKS if encoding.get(name) is not None}
+    is_exact = (
         original.dtype.kind not in "iuf"
         or dtype.kind not in "iuf"
         or (not is_packed and np.can_cast(original.dtype, dtype, "safe"))
-    ):
+    )
+    if is_exact and not fills:
         return None
     unsigned = str(encoding.get("_Unsigned", "")).lower() if "_Unsigned" in encoded.attrs else ""
     kind = {"true": "u", "false": "i"}.get(unsigned, dtype.kind)
-    stored = dtype if dtype.kind == "f" else np.dtype(f"{kind}{dtype.itemsize}")
-    has_fill = any(encoding.get(name) is not None for name in MISSING_MARKS)
-    return Packing(stored, 1.0 if scale is None else float(scale), 0.0 if offset is None else float(offset), has_fill)
+    stored = np.dtype(f"{kind}{dtype.itemsize}") if dtype.kind in "iu" else dtype
+    return Packing(
+        stored, 1.0 if scale is None else float(scale), 0.0 if offset is None else float(offset), is_exact, fills
+    )
+
+
+def refuse_misfit(name: str, encoded: NDArray[Any], original: NDArray[Any], packing: Packing) -> None:
+    """Raise UnsuitedValueError with `value-range` if a value cannot be stored, or would be read as missing.
+
+    `encoded`, `original`: the values as they are stored, and before.
+    """
+    problem = None if packing.is_exact else find_misfit(original, packing)
+    if problem is not None:
+        raise UnsuitedValueError("value-range", f"variable {name!r}: {problem}", REMEDY)
+    for mark, fill in packing.fills.items():
+        equal = encoded == fill
+        if np.any(equal):
+            import pandas as pd
+
+            hidden = original[np.asarray(equal & ~pd.isna(original))]
+            if hidden.size:
+                text = f"{hidden[0]} is stored as {fill}, the `{mark}` of its encoding, and would be read as missing"
+                raise UnsuitedValueError("value-range", f"variable {name!r}: {text}", OTHER_FILL)
 
 
 def find_misfit(values: NDArray[Any], packing: Packing) -> str | None:
@@ -71,7 +97,7 @@ def find_misfit(values: NDArray[Any], packing: Packing) -> str | None:
             low, high = int(np.iinfo(dtype).min), int(np.iinfo(dtype).max)
             if packed.dtype.kind == "f":  # it is rounded
                 beyond = (packed < low - 0.5) | (packed >= high + 0.5)  # xarray rounds to the nearest
-                beyond |= np.isnan(packed) & (not packing.has_fill)
+                beyond |= np.isnan(packed) & (not packing.fills)
             else:
                 beyond = (packed < low) | (packed > high)
     if not beyond.any():
@@ -94,17 +120,14 @@ def check_fits(name: str, original: Variable, encoded: Variable) -> Variable:
         return encoded.copy(
             deep=False, data=encoded.data.map_blocks(check, original.data, dtype=encoded.dtype, meta=encoded.data._meta)
         )
-    problem = find_misfit(np.asarray(original.data), packing)
-    if problem is not None:
-        raise UnsuitedValueError("value-range", f"variable {name!r}: {problem}", REMEDY)
+    refuse_misfit(name, np.asarray(encoded.data), np.asarray(original.data), packing)
     return encoded
 
 
 def _block(encoded: NDArray[Any], original: NDArray[Any], *, name: str, packing: Packing) -> NDArray[Any]:
     """Return a block of encoded values after a check of the values it was made of."""
-    problem = find_misfit(np.asarray(original), packing)
-    if problem is not None:
-        raise block_error("value-range", f"variable {name!r}: {problem}", REMEDY)
+    with in_block():
+        refuse_misfit(name, np.asarray(encoded), np.asarray(original), packing)
     return encoded
 
 

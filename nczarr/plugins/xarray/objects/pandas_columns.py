@@ -100,10 +100,6 @@ def store_column(column: Column, encoding: Mapping[Any, Any], what: str, *, is_c
         is_marked = values.dtype.kind in "mM" and not encoding and not is_classic and bool(np.isnat(values).any())
         return StoredColumn(values, {}, {"_FillValue": NOT_A_TIME, "dtype": "int64"} if is_marked else {})
     if PACKING & set(encoding):
-        own = encoding.get("_FillValue")
-        if own is not None and not {"scale_factor", "add_offset"} & set(encoding) and (values[~missing] == own).any():
-            text = f"{what} has missing items, and the value {own}, which its encoding declares as `_FillValue`"
-            raise UnsuitedValueError("value-range", text, "choose a `_FillValue` that is not among the values")
         floats = np.where(missing, np.nan, values.astype(float))
         if values.dtype.kind in "iu" and any(
             int(floats[i]) != values[i] for i in zip(*np.nonzero(~missing), strict=True)

@@ -151,7 +151,7 @@ def test_an_encoding_packs_nullable_integers(tmp_path: Path) -> None:
     assert nczarr.open(tmp_path / "a.nc")["n"][:].tolist() == [1, -1]
     for values, encoding in (([-1, None], {"_FillValue": -1}), ([BIG, None], {"dtype": "int32", "_FillValue": -1})):
         frame = pd.DataFrame({"n": pd.array(values, dtype="Int64")})
-        with pytest.raises(nczarr.CompileError, match="value-range: column 'n'"):
+        with pytest.raises(nczarr.CompileError, match=r"value-range: .*'n'"):
             nczarr.write(frame, tmp_path / "b.nc", encoding={"n": encoding})
 
 
