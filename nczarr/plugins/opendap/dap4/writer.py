@@ -19,19 +19,16 @@ import math
 import re
 import struct
 from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
 
 from nczarr import names
 from nczarr.arrays.codecs.crc32c import crc32
 from nczarr.arrays.lazy_numpy import np
 from nczarr.arrays.regions import all_of, linear_pieces
 from nczarr.arrays.sources.bands import slabs
-from nczarr.arrays.sources.source import itemsize
-from nczarr.arrays.values.parts import (
-    is_fixed,
-    part_tree,
-    size,
-)
-from nczarr.ast import Attribute, Constant, OpaqueType
+from nczarr.arrays.sources.source import itemsize, numpy_dtype
+from nczarr.arrays.values.parts import Types, descr, inner_types, is_fixed, part_tree, size
+from nczarr.ast import Attribute, CompoundType, Constant, OpaqueType
 from nczarr.ast.values import shortest
 from nczarr.plugins.common.selected_parts import select_parts
 from nczarr.plugins.opendap.common.constraints import MOST_CLAUSES, ConstraintError, missing
@@ -157,11 +154,25 @@ class _ServedDmr(DmrWriter):
         """Text of a fill value that `missing_value` repeats, of the attributes that are written."""
 
     def end(self) -> Iterator[str]:
-        messages = [*self.left_out, *self.restored]
+        messages = [*self.left_out, *self.restored, *self._list_misread()]
         if messages:
             texts = [show(message.encode("utf-8", "surrogateescape")) for message in messages]
             hints: XmlAttributes = {"nczarr__type": "string", "nczarr__count": len(self.left_out)}
             yield from attribute_lines(LEFT_OUT, AttributeText("String", hints, texts), STEP)
+
+    def _list_misread(self) -> Iterator[str]:
+        """Yield messages about variables of which libnetcdf reads other values, without an error."""
+        for fqn, ranges in self.selected.items():
+            type_name = self.checked.variables[fqn].type
+            records = [
+                one for inner in inner_types(type_name, self.types) if (one := self.types.get(inner)) is not None
+            ]
+            fields = [field for one in records if isinstance(one, CompoundType) for field in one.fields]
+            # libnetcdf (to 4.10.1) reads one element of a member, and takes the second one for the next member
+            if any(math.prod(field.shape) > 1 for field in fields):
+                yield f"{fqn}: libnetcdf reads other values, because a member of its compound type is an array"
+            elif math.prod(map(len, ranges)) > 1 and _is_padded(type_name, self.types):
+                yield f"{fqn}: libnetcdf 4.9.0 reads other values, because C pads its compound type"
 
     def attributes(self, attributes: tuple[Attribute, ...], owner: str, step: str) -> Iterator[str]:
         """Yield the lines of attributes, with a fill value of floats as `missing_value`."""
@@ -206,6 +217,22 @@ class _ServedDmr(DmrWriter):
         if not all(_is_exact(item) for item in items if isinstance(item, bytes)):
             self.restored.append(f"{place}: characters that XML does not hold are replaced")
         return texts
+
+
+def _is_padded(type_name: str, types: Types) -> bool:
+    """Return whether records of numbers have gaps in memory; False for types with other members."""
+    declared = [types.get(inner) for inner in inner_types(type_name, types)]
+    if not is_fixed(type_name, types) or any(isinstance(one, OpaqueType) for one in declared):
+        return False
+    packed = numpy_dtype(descr(type_name, types))
+    return bool(_align(packed).itemsize > packed.itemsize)
+
+
+def _align(dtype: Any) -> Any:
+    """Return the dtype of records as C lays them out in memory."""
+    if dtype.names is None:
+        return dtype
+    return np.dtype([(name, _align(dtype[name])) for name in dtype.names], align=True)
 
 
 def _repeat_fill(attributes: tuple[Attribute, ...]) -> tuple[str, ...]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import struct
 import zlib
 from pathlib import Path
@@ -127,6 +128,35 @@ def test_losses_are_listed() -> None:
     assert "/@a: attributes are numbers and texts" in found
     assert "/v@b: characters that XML does not hold are replaced" in found
     assert "/v@c: NULs at the end" in found
+
+
+RECORDS = """netcdf t {
+types:
+  compound even { int a ; float b ; }
+  compound gaps { byte a ; double b ; }
+  compound outer { int a ; gaps g ; }
+  compound row { int a ; short b(2) ; }
+  row(*) rows ;
+  compound one { int a ; short b(1) ; short c ; }
+  compound text { byte a ; string b ; }
+  opaque(3) raw ;
+  compound bytes { raw a ; int b ; }
+dimensions: x = 2 ;
+variables:
+  even a(x) ; gaps b(x) ; gaps c ; outer d(x) ; row e(x) ; rows f(x) ; one g(x) ; text h(x) ; bytes i(x) ;
+}"""
+
+
+def test_records_that_libnetcdf_misreads_are_listed() -> None:
+    checked = nczarr.from_cdl(RECORDS).checked
+    found = dmr(checked, select(checked, ""), "t")
+    assert re.findall(r"/(\w+): (libnetcdf[ 0-9.]*) reads other values", found) == [
+        ("b", "libnetcdf 4.9.0"),
+        ("d", "libnetcdf 4.9.0"),
+        ("e", "libnetcdf"),
+        ("f", "libnetcdf"),
+    ]
+    assert "libnetcdf" not in dmr(checked, select(checked, "/a;/b[0]"), "t")
 
 
 @pytest.mark.parametrize(
