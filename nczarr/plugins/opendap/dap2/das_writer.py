@@ -41,7 +41,7 @@ class _DasWriter:
         self.mapped = mapped
         self.checked = mapped.checked
         self.types: Types = mapped.checked.types
-        self.left_out = list(mapped.left_out)
+        self.left_out = [f"{fqn}: {reason}" for fqn, reason in mapped.left_out.items()]
         self.padded = 0
         """Number of texts with NULs at their end, which other clients refuse or show."""
 

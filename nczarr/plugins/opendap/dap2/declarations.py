@@ -90,8 +90,8 @@ class Mapping(NamedTuple):
     """Identifiers by their decoded spelling, and by paths with slashes."""
     identifiers: Identifiers
     """Identifiers of groups, dimensions and variables."""
-    left_out: tuple[str, ...]
-    """Messages about variables without a node."""
+    left_out: dict[str, str]
+    """Reasons why variables have no node, by FQN."""
 
     @property
     def is_complete(self) -> bool:
@@ -108,21 +108,26 @@ class _UnsayableError(Exception):
     """Reason why a variable has no node."""
 
 
-def mapping(checked: Checked, name: str) -> Mapping:
-    """Return the nodes of a dataset; `name`: name of the dataset in the documents."""
+def mapping(checked: Checked, name: str, unsayable: dict[str, str] | None = None) -> Mapping:
+    """Return the nodes of a dataset; `name`: name of the dataset in the documents.
+
+    `unsayable`: reasons by FQN why values of variables have no type of DAP2.
+    """
     identifiers = Identifiers(checked)
     nodes: dict[str, DdsNode] = {}
-    left_out: list[str] = []
+    left_out = dict(unsayable or {})
     for fqn, variable in checked.variables.items():
+        if fqn in left_out:
+            continue
         try:
             declared = _make_variable_node(checked, identifiers, fqn, variable)
             nodes[declared.name] = declared
         except _UnsayableError as reason:
-            left_out.append(f"{fqn}: {reason}")
+            left_out[fqn] = str(reason)
     for key, node in nodes.items():
         nodes[key] = _as_grid(node, nodes)
     spellings = identifiers.old_spellings() | {unquote(key): key for key in nodes}
-    return Mapping(checked, wire_name((name,)).replace("%2E", "."), nodes, spellings, identifiers, tuple(left_out))
+    return Mapping(checked, wire_name((name,)).replace("%2E", "."), nodes, spellings, identifiers, left_out)
 
 
 def _make_variable_node(checked: Checked, identifiers: Identifiers, fqn: str, variable: Variable) -> DdsNode:
@@ -252,6 +257,9 @@ def _project(mapped: Mapping, clause: str) -> DdsNode:
     path = _path(clause)
     place = _find(mapped, path)
     if place is None:
+        for fqn, reason in mapped.left_out.items():
+            if mapped.identifiers[fqn] == path[0][0]:
+                raise ConstraintError(f"`{path[0][0]}` is left out: {reason}")
         raise missing("variable", path[0][0], path[0][0], mapped.nodes)
     node, rest = place
     return _narrow(node, rest, clause, mapped)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import itertools
 import math
 import struct
+from collections import deque
 from collections.abc import Iterator, Sequence
 from typing import Any, TypeAlias
 
@@ -18,9 +19,10 @@ from nczarr.arrays.sources.bands import slabs
 from nczarr.arrays.sources.source import ArraySource, Parts, itemsize, little
 from nczarr.arrays.values.parts import PartLeaf, PartTree, RecordTree, part_tree
 from nczarr.ast import ATOMIC
+from nczarr.diagnostics.report import CompileError
 from nczarr.plugins.common.selected_parts import select_parts
 from nczarr.plugins.opendap.common.words import EXACT, WIDE, xdr_padding
-from nczarr.plugins.opendap.dap2.declarations import DdsNode, Mapping, dds
+from nczarr.plugins.opendap.dap2.declarations import DdsNode, Mapping, dds, mapping, size_of
 from nczarr.plugins.opendap.dap2.identifiers import quote
 from nczarr.plugins.opendap.dap2.signs import OTHER_SIGN, RecastIntegers, find_stored_type
 from nczarr.semantics.checked import Checked
@@ -38,8 +40,39 @@ Column: TypeAlias = "NDArray[Any] | list[bytes]"
 """XDR of one member of records: uint8 (records, bytes), or bytes for each record."""
 
 
+SMALL = 1 << 12
+"""Elements of a variable up to which libnetcdf requests it together with all others that are as small."""
+
+MOST_SMALL = 1 << 22
+"""Maximum bytes of small variables whose values are looked at before they are offered."""
+
+
 class InexactError(ValueError):
     """A value that no type of DAP2 represents."""
+
+
+def map_sendable(checked: Checked, name: str) -> Mapping:
+    """Return the nodes of a dataset, without small variables of 64-bit integers that no type of DAP2 represents.
+
+    libnetcdf requests all small variables at once, and a response has all its
+    variables or none: one such value would hide the others. Large variables are
+    requested alone, and refused. `name`: name of the dataset in the documents.
+    """
+    mapped, room = mapping(checked, name), MOST_SMALL
+    unsayable: dict[str, str] = {}
+    for node in mapped.nodes.values():
+        own = node.members[0] if node.kind == "grid" else node
+        if any(leaf.type in WIDE and often * leaf.cells <= SMALL for leaf, often in own.leaves()):
+            room -= size_of((own,))
+            if room < 0:
+                break
+            try:
+                deque(values(checked, own), maxlen=0)
+            except InexactError as error:
+                unsayable[own.fqn] = "it has " + str(error).removeprefix(f"`{own.fqn}` has ")
+            except (OSError, CompileError):  # damaged chunks: a request of the variable says so
+                continue
+    return mapping(checked, name, unsayable) if unsayable else mapped
 
 
 def response(mapped: Mapping, nodes: tuple[DdsNode, ...]) -> Iterator[bytes]:

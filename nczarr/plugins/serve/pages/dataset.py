@@ -18,6 +18,7 @@ from nczarr.diagnostics.report import CompileError, Report
 from nczarr.pipeline.select.coordinate_summary import summarize_coordinate
 from nczarr.pipeline.select.physical import attributes_of, text_of
 from nczarr.plugins.notebook.html import More, tree_html
+from nczarr.plugins.opendap.dap2.declarations import mapping
 from nczarr.plugins.serve.answers import HttpAnswer
 from nczarr.plugins.serve.context import Answer, DatasetToOpen, ServerContext, as_wanted, trim
 from nczarr.plugins.serve.dataset_cache import CachedDataset
@@ -26,7 +27,6 @@ from nczarr.plugins.serve.pages.download import list_offered
 from nczarr.plugins.serve.pages.markup import VERSIONS, VIEW, fragment, page, show
 from nczarr.plugins.serve.pages.plane import variable_of
 from nczarr.plugins.serve.places import ServedPlace
-from nczarr.plugins.serve.protocols.opendap import dap2_mapping
 from nczarr.plugins.serve.refusals import RefusedRequestError, without_home
 from nczarr.plugins.serve.request import Request, url
 from nczarr.plugins.serve.value_streams import cost
@@ -258,7 +258,7 @@ def _page(facts: dict[str, Any]) -> bytes:
             rows.append((title, value if isinstance(value, str) else brief(value)))
     more = More(partial(_note, checked), partial(_more, opened, facts["stored"]))
     has_content = root.groups or root.variables or root.dimensions or root.types or root.attributes
-    name, dap2 = show(opened.place.segments[-1]), dap2_mapping(opened).is_complete
+    name, dap2 = show(opened.place.segments[-1]), mapping(checked, opened.place.segments[-1]).is_complete
     facts |= {
         "size": sum(_bytes(checked, path) or 0 for path in checked.variables),
         "attributes": rows,

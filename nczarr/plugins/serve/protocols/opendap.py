@@ -87,7 +87,7 @@ def dap2_mapping(opened: CachedDataset) -> dap2.Mapping:
     with opened.lock:
         mapped: dap2.Mapping | None = opened.views.get(DAP2)
         if mapped is None:
-            mapped = opened.views[DAP2] = dap2.mapping(opened.checked, opened.place.segments[-1])
+            mapped = opened.views[DAP2] = dap2_values.map_sendable(opened.checked, opened.place.segments[-1])
         return mapped
 
 
@@ -112,7 +112,7 @@ def answer_part(
 ) -> Answer:
     """Answer by a document or values of a dataset made of an open one. Raises RefusedRequestError, OSError."""
     try:
-        mapped = dap2.mapping(part, opened.place.segments[-1])
+        mapped = dap2_values.map_sendable(part, opened.place.segments[-1])
         return _answer_dap2(context, opened, mapped, what, expression, asked)
     except ConstraintError as error:
         raise RefusedRequestError(400, str(error)) from None

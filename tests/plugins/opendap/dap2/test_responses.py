@@ -13,7 +13,7 @@ import nczarr
 from nczarr.plugins.opendap.common.constraints import ConstraintError
 from nczarr.plugins.opendap.dap2.das_writer import write_das
 from nczarr.plugins.opendap.dap2.declarations import Mapping, dds, mapping, select
-from nczarr.plugins.opendap.dap2.values import InexactError, UnprintableError, ascii_response, response
+from nczarr.plugins.opendap.dap2.values import InexactError, UnprintableError, ascii_response, map_sendable, response
 from tests.conftest import ROOT
 
 TEXT = """netcdf t {
@@ -138,6 +138,28 @@ def test_inexact_integers_are_refused() -> None:
     with pytest.raises(InexactError, match="9007199254740993"):
         b"".join(ascii_response(known(text), select(known(text), "v")))
     assert "/v@k: its 64-bit integers are no doubles" in write_das(known(text))
+
+
+BEYOND = """netcdf t {
+types: compound pair { int a ; int64 b ; }
+dimensions: x = 2 ; y = 4097 ;
+variables: int64 x(x) ; int v(x) ; int64 w(x) ; pair p(x) ; pair q ; int64 large(y) ; uint64 u ;
+data: x = 1, 9007199254740993 ; v = 1, 2 ; w = 3, -9007199254740992 ; p = {1, 2}, {3, 9007199254740993} ; q = {1, 2} ;
+}"""
+
+
+def test_small_variables_that_dap2_cannot_send_are_left_out() -> None:
+    """libnetcdf requests all small variables at once."""
+    found = map_sendable(nczarr.from_cdl(BEYOND).checked, "t")
+    assert list(found.nodes) == ["v", "w", "q", "large"]
+    assert found.left_out["/x"] == "it has the int64 value 9007199254740993, which no type of DAP2 holds; use DAP4"
+    assert list(found.left_out) == ["/x", "/p", "/u"]
+    assert found.nodes["v"].kind == "element"  # its coordinate variable is left out
+    assert b"".join(response(found, select(found, "v,w,q")))
+    with pytest.raises(ConstraintError, match="`p` is left out: it has the int64 value 9007199254740993"):
+        select(found, "p")
+    with pytest.raises(InexactError, match="/large"):
+        b"".join(response(found, select(found, "")))
 
 
 def test_names_that_clients_read_otherwise_are_said() -> None:

@@ -129,6 +129,6 @@ def test_our_client_restores_what_is_stored(
 def test_64_bits_beyond_doubles_are_refused(tmp_path: Path) -> None:
     (tmp_path / "a.cdl").write_text('netcdf a { variables: int64 v ; v:_Unsigned = "true" ; data: v = -1 ; }')
     with serving(tmp_path) as found:
-        replies = [found.get(f"/dap2/a.cdl.{form}") for form in ("dods", "ascii")]
+        replies = [found.get(f"/dap2/a.cdl.{form}?v") for form in ("dods", "ascii")]
     told = [(reply.status, "the uint64 value 18446744073709551615" in reply.text) for reply in replies]
     assert told == [(400, True)] * 2

@@ -87,8 +87,9 @@ types:
   compound gaps { byte a ; double b ; }
   compound row { int a ; int b(2) ; }
 dimensions: x = 2 ;
-variables: even a(x) ; gaps b(x) ; row c(x) ; int d(x) ;
-data: a = {1, 2}, {3, 4} ; b = {1, 2}, {3, 4} ; c = {1, {2, 3}}, {4, {5, 6}} ; d = 7, 8 ;
+variables: even a(x) ; gaps b(x) ; row c(x) ; int d(x) ; int64 e(x) ; int64 f(x) ;
+data: a = {1, 2}, {3, 4} ; b = {1, 2}, {3, 4} ; c = {1, {2, 3}}, {4, {5, 6}} ; d = 7, 8 ; e = 9, 10 ;
+  f = 9007199254740993, 0 ;
 }
 """
 
@@ -305,6 +306,9 @@ def test_compounds_that_libnetcdf_misreads_are_listed(
         assert wrong <= {name for name, is_old in told.items() if not is_old}
     with library.Dataset(address(served, "dap2", "records4.nc")) as far:
         assert far["c.b"][...].tolist() == [[2, 3], [5, 6]]
+        assert far["e"][...].tolist() == [9, 10]  # requested with all small variables
+        assert "f" not in far.variables
+        assert "/f: it has the int64 value 9007199254740993" in far.getncattr("_nczarr_left_out")
 
 
 @pytest.mark.long
