@@ -24,9 +24,10 @@ SCHEMA = """netcdf d {
 dimensions: time = UNLIMITED ; lat = 3 ; lon = 4 ; station = 2 ;
 variables:
   double time(time) ; time:units = "days since 2000-01-01" ; time:calendar = "%s" ;
-  float lat(lat) ; lat:units = "degrees_north" ;
+  float lat(lat) ; lat:units = "degrees_north" ; lat:actual_range = 0.f, 90.f ;
   short lon(lon) ; lon:scale_factor = 0.5 ; lon:units = "degrees_east" ;
   short t(time, lat, lon) ; t:scale_factor = 0.5 ; t:add_offset = 10. ; t:_FillValue = -1s ; t:units = "K" ;
+  t:actual_range = 10., 33.5 ;
   int64 big(time, lat, lon) ;
   float flat(lat, lon) ;
   string name(station) ;
@@ -220,6 +221,11 @@ def test_opendap_takes_values_of_coordinates(served: Served) -> None:
     assert "double time(time)" in ask(served, "griddap/d.cdl.ncHeader")
 
 
+def range_of(dataset: nczarr.DatasetHandle, path: str) -> tuple[float, ...] | None:
+    values = [one.value for one in dataset.checked.variables[path].attributes if one.name == "actual_range"]
+    return tuple(values[0].as_numbers()) if values else None
+
+
 def test_files_have_the_section(served: Served, tmp_path: Path) -> None:
     reply = served.get("/erddap/griddap/d.cdl.nc?" + quote("t[last][(50):(40)][0:2:3]"))
     assert reply.status == 200
@@ -228,11 +234,18 @@ def test_files_have_the_section(served: Served, tmp_path: Path) -> None:
         assert sorted(part) == ["/lat", "/lon", "/t", "/time"]
         assert part["/t"][...].tolist() == [[[40, 42], [44, 46]]]
         assert part["/lat"][...].tolist() == [50, 40]
+        assert [range_of(part, path) for path in ("/lat", "/lon", "/t")] == [(40, 50), (0, 2), None]
+        assert range_of(part, "/time") == (np.datetime64("2000-01-04T12", "s").astype("i8"),) * 2
+    whole = served.get("/erddap/griddap/d.cdl.nc")
+    (tmp_path / "w.nc").write_bytes(whole.body)
+    with nczarr.open(tmp_path / "w.nc") as part:
+        assert [range_of(part, path) for path in ("/lat", "/lon", "/t")] == [(40, 60), (0, 3), (10, 33.5)]
     reply = served.get("/erddap/griddap/d.cdl.nc?lat%5B0%5D")
     (tmp_path / "b.nc").write_bytes(reply.body)
     with nczarr.open(tmp_path / "b.nc") as part:
         assert sorted(part) == ["/lat"]
         assert part["/lat"][...].tolist() == [60]
+        assert range_of(part, "/lat") == (60, 60)
 
 
 def test_info_lists_attributes(served: Served) -> None:

@@ -30,7 +30,7 @@ from nczarr.plugins.serve.pages.markup import BROWSE, DAP2, ERDDAP
 from nczarr.plugins.serve.places import ServedPlace
 from nczarr.plugins.serve.protocols import cdmremote, opendap
 from nczarr.plugins.serve.protocols.erddap.dataset_list import list_datasets
-from nczarr.plugins.serve.protocols.erddap.grid import Grid, list_grids, make_grid
+from nczarr.plugins.serve.protocols.erddap.grid import Grid, list_grids, make_grid, state_ranges
 from nczarr.plugins.serve.protocols.erddap.grid_tables import describe_grid, make_value_table
 from nczarr.plugins.serve.protocols.erddap.query import parse_query
 from nczarr.plugins.serve.protocols.erddap.tables import TABLES, find_table_format
@@ -192,7 +192,7 @@ def _answer_file(context: ServerContext, opened: CachedDataset, grid: Grid, aske
     need = TIMES * (size + longest_chunk(grid.checked, shapes))
 
     def work() -> HttpAnswer:
-        body = write_download(grid.checked, opened.place.segments[-1], ".nc", subset, size, context)
+        body = write_download(state_ranges(grid, cuts), opened.place.segments[-1], ".nc", subset, size, context)
         check_same(opened)
         name = names.stem(opened.place.segments[-1])[:100] or "data"
         return HttpAnswer(body, FORMATS[".nc"][1], headers=(attachment(f"{name}.nc"),), need=need)

@@ -5,13 +5,14 @@ their own. A grid is an ordinary dataset without groups:
 
 - times of real dates are seconds since 1970, as clients expect; other calendars keep their units;
 - a dimension without coordinates has its indices;
-- each coordinate variable has the attribute `actual_range`.
+- each coordinate variable has the attribute `actual_range`, that of the values in the answer.
 
 Variables of chars, whose last dimension is the length of a text, and of user-defined types have no grid.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from nczarr import names
@@ -40,6 +41,8 @@ MOST_COORDINATES = 10_000_000
 
 PACKING = ("scale_factor", "add_offset", "_FillValue", "missing_value", "valid_min", "valid_max", "valid_range")
 """Attributes with stored values, which coordinates in other units lose."""
+
+ACTUAL = "actual_range"
 
 REFORM = float(date("1582-10-15", "standard"))
 """First second of the Gregorian calendar."""
@@ -142,13 +145,45 @@ def _make_axis(checked: Checked, path: str, name: str) -> tuple[GridAxis, Variab
     kind, attributes, is_time = "int", tuple[Attribute, ...](), False
     if declared is not None and declared.dimensions == (path,) and declared.type in NUMBERS:
         values, kind, attributes, is_time = _read_coordinates(checked, path)
-    if len(values) and not np.isnan(values).any():
-        ends = np.array([values.min(), values.max()], values.dtype)
-        actual = Constant(type=kind, count=2, data=ends.tobytes())
-        others = (one for one in attributes if one.name != "actual_range")
-        attributes = (Attribute(name="actual_range", value=actual), *others)
+    attributes = _state_range(attributes, values, kind)
     variable = Variable(name=name, type=kind, dimensions=(names.join("/", name),), attributes=attributes)
     return GridAxis(name, values, is_time), variable
+
+
+def _state_range(attributes: tuple[Attribute, ...], values: NDArray[Any] | None, kind: str) -> tuple[Attribute, ...]:
+    """Return attributes with the `actual_range` of values of a type; without one if no value is known."""
+    others = tuple(one for one in attributes if one.name != ACTUAL)
+    present = values if values is None else values[~np.isnan(values)]
+    if present is None or not len(present):
+        return others
+    ends = np.array([present.min(), present.max()], present.dtype)
+    return (Attribute(name=ACTUAL, value=Constant(type=kind, count=2, data=ends.tobytes())), *others)
+
+
+def state_ranges(grid: Grid, cuts: Mapping[str, range]) -> Checked:
+    """Return the dataset of a grid as it describes a part of it. `cuts`: indices of the part by dimension.
+
+    Each `actual_range` of coordinates is that of the part. That of variables is left
+    out, because their values would have to be read first.
+    """
+    axes = {axis.name: axis for axis in grid.axes if len(cuts[axis.name]) < len(axis.values)}
+    if not axes:
+        return grid.checked
+    variables = []
+    for variable in grid.checked.dataset.variables:
+        axis = axes.get(variable.name)
+        values = (
+            None if axis is None else axis.values[cuts[axis.name].start : cuts[axis.name].stop : cuts[axis.name].step]
+        )
+        if axis is not None or variable.name in grid.variables:
+            changes = {"attributes": _state_range(variable.attributes, values, variable.type)}
+            variable = variable.model_copy(update=changes)
+        variables.append(variable)
+    with building():
+        tree = grid.checked.dataset.model_copy(update={"variables": tuple(variables)})
+    part = check(Unchecked(tree, parts=dict(grid.checked.parts)), Report())
+    assert part is not None, "attributes that are left out cannot be wrong"
+    return part
 
 
 def _read_coordinates(checked: Checked, path: str) -> tuple[NDArray[Any], str, tuple[Attribute, ...], bool]:
