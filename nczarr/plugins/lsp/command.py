@@ -47,11 +47,13 @@ def _serve(*, strict: bool) -> bool:
     """
     import logging
 
-    from nczarr.plugins.lsp.server import serve
+    from nczarr.plugins.lsp.server import is_fault, serve
 
     if sys.stdin.isatty():
         sys.stderr.write("nczarr lsp: waiting for messages of an editor; Ctrl-C ends\n")
-    logging.basicConfig(stream=sys.stderr, format="nczarr lsp: %(message)s")
+    log = logging.StreamHandler(sys.stderr)
+    log.addFilter(is_fault)
+    logging.basicConfig(handlers=[log], format="nczarr lsp: %(message)s")
     gc.set_threshold(*SWEEPING)
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, signal.SIG_DFL)  # the system ends it at once; a thread waits for standard input

@@ -15,6 +15,7 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any, BinaryIO, NamedTuple
 
 from lsprotocol import types
+from pygls.exceptions import JsonRpcInvalidParams
 from pygls.lsp.server import LanguageServer
 from pygls.protocol import LanguageServerProtocol
 from pygls.protocol.language_server import lsp_method
@@ -117,6 +118,11 @@ class OpenDocument:
         self.is_closed = False
 
 
+def is_fault(record: logging.LogRecord) -> bool:
+    """Return whether a record tells of a fault: pygls also logs requests that are refused, whose answer says why."""
+    return record.exc_info is None or not isinstance(record.exc_info[1], JsonRpcInvalidParams)
+
+
 class TextServer(LanguageServer):
     """Language server of CDL and the notation."""
 
@@ -141,8 +147,9 @@ class TextServer(LanguageServer):
             self.feature(feature.method, feature.options)(self._make_handler(feature.answer))
 
     def report_server_error(self, error: Exception, source: Any) -> None:
-        """Log an error; a request has its answer already."""
-        _log.log(logging.ERROR, "%s: %s", source.__name__, error)
+        """Log a fault; a request has its answer already."""
+        if not isinstance(error, JsonRpcInvalidParams):
+            _log.log(logging.ERROR, "%s: %s", source.__name__, error)
 
     # ---- notifications -----------------------------------------------------------------------------------------
     def _prepare(self, params: types.InitializedParams) -> None:

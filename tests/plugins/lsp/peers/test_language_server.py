@@ -618,6 +618,29 @@ def message(method: str, params: Any, number: int | None = None) -> bytes:
     return b"Content-Length: %d\r\n\r\n%s" % (len(data), data)
 
 
+def test_refused_renames_are_answers_and_not_logged() -> None:
+    document = {"uri": "file:///a.cdl"}
+    text = "netcdf a { dimensions: x = 1 ; y = 2 ; }"
+    renaming = {"textDocument": document, "position": {"line": 0, "character": text.index("x")}, "newName": "y"}
+    sent = message("initialize", {"processId": None, "rootUri": None, "capabilities": {}}, 1)
+    sent += message("initialized", {})
+    opened = {**document, "languageId": "cdl", "version": 1, "text": text}
+    sent += message("textDocument/didOpen", {"textDocument": opened}) + message("textDocument/rename", renaming, 2)
+    command = [sys.executable, "-m", "nczarr", "lsp"]
+    with subprocess.Popen(
+        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd=ROOT
+    ) as server:
+        assert server.stdin is not None
+        assert server.stdout is not None
+        server.stdin.write(sent)
+        server.stdin.flush()
+        answers = b""
+        while b"there is a dimension `/y` already" not in answers:
+            answers += server.stdout.read1()
+        _, log = server.communicate(message("shutdown", None, 3) + message("exit", None), timeout=60)
+    assert (server.returncode, log) == (0, b"")
+
+
 @pytest.mark.long
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
 def test_a_signal_ends_the_server(number: signal.Signals) -> None:
