@@ -83,12 +83,12 @@ def _read_text(checked: Checked, report: Report) -> str | None:
             report.warning(CODE, text, helps=["the dimensions keep the names of the netCDF library"])
             return None
         pieces.append(b"".join(_to_bytes(one) for one in values.reshape(-1).tolist()).partition(b"\0")[0])
-    return b"".join(pieces).decode("utf-8", "replace")
+    return names.from_bytes(b"".join(pieces))  # names with other bytes than UTF-8 stay different
 
 
 def _to_bytes(value: Any) -> bytes:
     """Return a text or char as bytes."""
-    return value.encode() if isinstance(value, str) else value if isinstance(value, bytes) else b""
+    return names.to_bytes(value) if isinstance(value, str) else value if isinstance(value, bytes) else b""
 
 
 class _Renaming:
@@ -116,7 +116,8 @@ class _Renaming:
             places += self._name_axes(path, scope, axis_names, {})
         self._name_others(scope, structure.lengths)
         if places:
-            text = f"dimensions of `{scope}` do not fit StructMetadata: {names.list_first(places, LISTED)}"
+            more = f"; and {len(places) - LISTED} more" if len(places) > LISTED else ""
+            text = f"dimensions of `{scope}` do not fit StructMetadata: {'; '.join(places[:LISTED])}{more}"
             self._report.warning(CODE, text, helps=["these axes keep the names of the netCDF library"])
 
     def _list_levels(self, structure: EosStructure) -> Iterator[tuple[str, tuple[str, ...]]]:
@@ -146,7 +147,7 @@ class _Renaming:
             known = present.size if present is not None else self._new.get(fqn, declared if declared > 0 else None)
             problem = names.name_problem(name)
             if problem is not None or fqn in self._checked.groups or fqn in self._checked.types:
-                misfits.append(f"`{path}`, axis {axis}: the name {name!r} {problem or 'is that of a group or type'}")
+                misfits.append(f"`{path}`, axis {axis}: {problem or f'a group or type has the name `{name}`'}")
             elif known not in (None, shape[axis]):
                 misfits.append(f"`{path}`, axis {axis}, has {shape[axis]} cells, `{name}` has {known}")
             else:

@@ -168,7 +168,7 @@ def make(tmp_path: Path, peer: Callable[[str], ModuleType]) -> Maker:
             group = file.create_group("HDFEOS INFORMATION")
             group.attrs["HDFEOSVersion"] = np.bytes_("HDFEOS_5.1.17")
             for number, part in enumerate(parts):
-                group[f"StructMetadata.{number}"] = np.array(part.encode(), "S32000")
+                group[f"StructMetadata.{number}"] = np.array(part.encode("utf-8", "surrogateescape"), "S32000")
         return path
 
     return write
@@ -232,6 +232,24 @@ def test_an_axis_of_another_length_keeps_its_name(make: Maker) -> None:
     assert found[VALUE][1] == f"{O3}/nLevels"
     assert found[VALUE][0].startswith(f"{O3}/Data\\ Fields/phony_dim_")
     assert found[f"{O3}/Geolocation\\ Fields/Time"] == (f"{O3}/nTimes",)
+
+
+@pytest.mark.parametrize(
+    "text", [SWATH + "\udcff", SWATH.replace("GROUP=DataField", "X=\udcb0\n\t\tGROUP=DataField", 1)]
+)
+def test_bytes_that_are_not_utf_8_beside_the_names_do_no_harm(make: Maker, text: str) -> None:
+    assert dimensions_of(make(SWATH_FIELDS, text))[VALUE] == (f"{O3}/nTimes", f"{O3}/nLevels")
+
+
+def test_names_that_are_not_utf_8_are_reported(make: Maker, tmp_path: Path) -> None:
+    path = make(SWATH_FIELDS, SWATH.replace("nTimes", "n\udcb0"))
+    for command in (("dump", "-h"), ("info",), ("check", "--data")):
+        ran = run_command(*command, str(path))
+        assert (ran.status, "internal-error" in ran.err) == (0, False)
+        assert f"`{VALUE}`, axis 0: name 'n\\udcb0' is not UTF-8" in ran.err
+    found = dimensions_of(path)
+    assert found[VALUE][1] == f"{O3}/nLevels"
+    assert found[VALUE][0].startswith(f"{O3}/Data\\ Fields/phony_dim_")
 
 
 def test_fewer_axes_than_names_are_reported(make: Maker) -> None:
