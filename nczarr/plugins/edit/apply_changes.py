@@ -6,7 +6,8 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from nczarr import names
-from nczarr.ast import Attribute, Dataset
+from nczarr.ast import Attribute, Dataset, Group
+from nczarr.ast.dataset import map_groups
 from nczarr.ast.renaming import NODE_KINDS, NodeKind, Renames, rename_tree
 from nczarr.plugins.edit.header_changes import (
     AttributeChange,
@@ -16,6 +17,7 @@ from nczarr.plugins.edit.header_changes import (
     NodeAddition,
     NodeRemoval,
 )
+from nczarr.semantics.checked import tables
 
 
 def apply_changes(dataset: Dataset, changes: Sequence[HeaderChange], renamed: Renames) -> Dataset:
@@ -50,6 +52,33 @@ def apply_changes(dataset: Dataset, changes: Sequence[HeaderChange], renamed: Re
     changed = rename_tree(change_group(dataset, "/"), renamed)
     additions = [change for change in changes if isinstance(change, NodeAddition)]
     return _add(changed, "/", additions) if additions else changed
+
+
+def list_growing(dataset: Dataset) -> list[str]:
+    """Return the FQNs of variables along unlimited dimensions whose layout does not grow."""
+    found = tables(dataset)
+    unlimited = {path for path, dimension in found.dimensions.items() if dimension.unlimited}
+    return [
+        path
+        for path, variable in found.variables.items()
+        if variable.storage.layout not in (None, "chunked") and not unlimited.isdisjoint(variable.dimensions)
+    ]
+
+
+def free_layout(dataset: Dataset, paths: Sequence[str]) -> Dataset:
+    """Return the tree without the layouts of some variables."""
+
+    def change(path: str, group: Group) -> dict[str, Any]:
+        """Return the variables of a group."""
+        freed = (
+            variable.model_copy(update={"storage": variable.storage.model_copy(update={"layout": None})})
+            if names.join(path, variable.name) in paths
+            else variable
+            for variable in group.variables
+        )
+        return {"variables": tuple(freed)}
+
+    return map_groups(dataset, change)
 
 
 def change_attributes(

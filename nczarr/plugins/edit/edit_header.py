@@ -17,7 +17,7 @@ from nczarr.diagnostics.secrets import show, word
 from nczarr.options import Options
 from nczarr.pipeline import endpoints, phases
 from nczarr.pipeline.compare.diff import model
-from nczarr.plugins.edit.apply_changes import apply_changes
+from nczarr.plugins.edit.apply_changes import apply_changes, free_layout, list_growing
 from nczarr.plugins.edit.carry_out import carry_out
 from nczarr.plugins.edit.compare_headers import HeaderComparison, RewriteNeed, compare_headers
 from nczarr.plugins.edit.edit_rows import find_row
@@ -182,7 +182,7 @@ def _change(request: EditRequest, target: _Target, report: Report) -> EditResult
     used = frozenset(reference for variable in before.variables.values() for reference in variable.dimensions)
     compared = compared._replace(changes=tuple(_fit(change, before, used) for change in compared.changes))
     _refuse(request.target, [*compared.needs, *_list_used(compared, used)], report)
-    after = None if report.errors else _check_after(before, compared, target.form, report)
+    after = None if report.errors else _check_after(request.target, before, compared, target.form, report)
     if after is None:
         return None
     work = HeaderEdit(
@@ -295,9 +295,20 @@ _CONVERSIONS = {
 """Options of `convert` by property."""
 
 
-def _check_after(before: Checked, compared: HeaderComparison, form: Format, report: Report) -> Checked | None:
+def _check_after(
+    target: str, before: Checked, compared: HeaderComparison, form: Format, report: Report
+) -> Checked | None:
     """Return the dataset after the changes; None after an error in it."""
     tree = apply_changes(before.dataset, compared.changes, compared.renamed)
+    growing = list_growing(tree)
+    if growing and form.emit is None:
+        text = f"`{growing[0]}` is stored in one piece: to let it grow needs the values written again"
+        grown = [change.path for change in compared.changes if isinstance(change, DimensionChange)]
+        helps = [f"`nczarr convert {word(target)} NEW --unlimited {word(path)}` writes a new dataset" for path in grown]
+        report.error("data-edit", text, helps=helps)
+        return None
+    if growing:  # arrays of stores have chunks, whatever the file had from which they came
+        tree = free_layout(tree, growing)
     work = rename_arrays(before, tree, compared.renamed["variable"])
     after = check(work, report)
     if after is not None and form.holds is None:

@@ -398,3 +398,24 @@ def test_a_repository_gets_a_commit(tmp_path: Path, monkeypatch: pytest.MonkeyPa
 def test_json_that_the_model_holds_as_text_keeps_its_form_under_a_new_name() -> None:
     before, after = {"a": '{"x": 1}', "b": 1}, {"c": '{"x": 1}', "b": 1}
     assert apply_difference({"a": {"x": 1}, "b": 1}, before, after) == {"c": {"x": 1}, "b": 1}
+
+
+@pytest.mark.parametrize("form", ["nczarr", "nczarr3"])
+def test_a_dimension_of_what_a_file_had_in_one_piece_grows(form: str, tmp_path: Path) -> None:
+    """Arrays of stores have chunks; a netCDF-4 file would have to be written again."""
+    file, path = tmp_path / "u.nc", tmp_path / "u.zarr"
+    text = "netcdf u { dimensions: x = 3 ; variables: double x(x) ; data: x = 1, 2, 3 ; }"
+    nczarr.write(nczarr.from_cdl(text), file, kind="nc4")
+    nczarr.convert(file, path, form)
+    before = contents(path)
+    header = text.partition("data:")[0].replace("x = 3", "x = UNLIMITED") + "}"
+    done = nczarr.edit(path, header)
+    assert nczarr.open(path).dataset.dimensions[0].unlimited
+    assert run_command("check", str(path), "--strict").status == 0
+    nczarr.edit(path, undo=done.undo_file)
+    assert contents(path) == before
+    (tmp_path / "header.cdl").write_text(header)
+    ran = run_command("edit", str(file), "--header", str(tmp_path / "header.cdl"))
+    assert ran.status != 0
+    assert "error[data-edit]" in ran.err
+    assert "--unlimited /x` writes a new dataset" in ran.err
