@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING
 
 from nczarr import names
 from nczarr.ast import Attribute, Constant, Dimension, Kind
-from nczarr.diagnostics.report import NOWHERE, Fix, Label, Report, Source, Span, did_you_mean
-from nczarr.formats.cdl.read.patterns import PRIMITIVES
+from nczarr.diagnostics.report import NOWHERE, Fix, Label, Report, Source, Span, did_you_mean, suggest
+from nczarr.formats.cdl.read.patterns import PRIMITIVES, SECTIONS
 from nczarr.formats.cdl.read.scope import GroupScope, VariableDraft
 from nczarr.formats.cdl.spelling import GLOBAL, SPECIAL, Words, attribute_owner, identifier
 from nczarr.formats.cdl.values.literal_values import Converter, plain_numbers
@@ -299,13 +299,11 @@ class Assembler:
     def report_undefined_variable(self, word: Token) -> None:
         """Report an undefined variable."""
         name = self.words.reference(word.start, word.end)
-        if self.source.data[word.start] == 0x2F and self._find_group(names.split(name)[:-1]) is None:
-            group = names.parent(name)
-            self.report.error("undefined-group", f"group `{group}` is not defined", self.span(word))
-            return
-        helps: list[str] = []
-        others: list[Label] = []
         is_path = self.source.data[word.start] == 0x2F
+        if is_path and self._find_group(names.split(name)[:-1]) is None:
+            self.report.error("undefined-group", f"group `{names.parent(name)}` is not defined", self.span(word))
+            return
+        helps, others = list[str](), list[Label]()
         simple = names.last(name) if is_path and name != "/" else name
         if simple in self.broken:
             self.report.consequence()
@@ -317,6 +315,8 @@ class Assembler:
         elif meant is not None:
             helps.append(did_you_mean(meant, name))
             others.append(Label(self.scope.variable_by_name[meant].span, "declared here"))
+        elif self.source.data[word.end : word.end + 2] == b": ":  # `dimension: x = 3` looks like an attribute
+            helps += suggest(name + ":", (f"{section.decode()}:" for section in SECTIONS))
         where = f" in group `{self.scope.path}`" if self.scope is not self.root else ""
         message = f"variable `{name}` is not defined{where}"
         self.report.error("undefined-variable", message, self.span(word), helps=helps, others=others)

@@ -62,10 +62,9 @@ class CdlExplainer:
             if any(character.isalpha() or character == "_" for character in text):
                 message = f"the name {shown} begins with a digit and needs a backslash"
                 return FaultAnswer("expected-token", message, helps=(f"write `\\{text}`",))
-            help_ = "write a backslash before a name that begins with a digit, as in `\\1st`"
-            return FaultAnswer(
-                "expected-token", f"expected {_list(expected)}, found the number {shown}", helps=(help_,)
-            )
+            message = f"expected {_list(expected)}, found the number {shown}"
+            helps = ("write a backslash before a name that begins with a digit, as in `\\1st`",)
+            return FaultAnswer("expected-token", message, helps=helps)
         return FaultAnswer("expected-token", f"expected {_list(expected)}, found {self._show(fault)}")
 
     def _join(self, token: Token) -> bool:
@@ -104,10 +103,8 @@ class CdlExplainer:
             case _ if culprit.type == P.EQUALS and previous is not None and self._is_dotted(previous):
                 owner, _, attribute = self.source.text(previous.start, previous.end).rpartition(".")
                 help_ = f"write `{owner}:{attribute}`"
-                message = "an attribute is written with a colon after its variable"
-                return FaultAnswer(
-                    "expected-token", message, helps=(help_,), place=Span(self.source, previous.start, previous.end)
-                )
+                message, here = "an attribute is written with a colon after its variable", self._place(previous)
+                return FaultAnswer("expected-token", message, helps=(help_,), place=here)
             case _ if culprit.type == P.EQUALS and previous is not None and P.COLON in fault.expected:
                 name = self.source.text(previous.start, previous.end)
                 help_ = f"values of a variable stand below `data:`; an attribute of the dataset is `:{name} = …`"
@@ -119,12 +116,9 @@ class CdlExplainer:
             case "attdecl" if P.EQUALS in fault.expected:
                 return FaultAnswer("expected-token", "expected `=` after the attribute name")
             case "shape" | "dimref" if culprit.type == P.EQUALS:
-                help_ = (
-                    "declare it in `dimensions:`, and write only its name here (`dim=3` is how netCDF-Java prints it)"
-                )
-                return FaultAnswer(
-                    "expected-token", "a variable names its dimensions, without their sizes", helps=(help_,)
-                )
+                help_ = "declare it in `dimensions:`, and write its name here (netCDF-Java prints `dim=3`)"
+                message = "a variable names its dimensions, without their sizes"
+                return FaultAnswer("expected-token", message, helps=(help_,))
             case "vlendef":
                 help_ = "for a fixed number of values, use a dimension, or an array field of a compound"
                 return FaultAnswer("expected-token", "a vlen type is written `int(*) t`", helps=(help_,))

@@ -218,8 +218,8 @@ class FastTokens:
         return blank.end()
 
     def _misspelt_section(self, text: bytes, at: int, end: int) -> int | None:
-        """Return the section that a word with a colon at the end of its line means, with a report."""
-        if re.compile(rb":[ \t]*+(?:[\r\n]|//)").match(self.source.data, end) is None or self._is_declared(text):
+        """Return the section that a word with a colon before a blank means, with a report."""
+        if re.compile(rb":(?:\s|//)").match(self.source.data, end) is None or self._is_declared(text):
             return None
         sections = [section_word.decode() for section_word in SECTIONS if section_word != b"group"]
         word = text.decode("utf-8", "replace")
