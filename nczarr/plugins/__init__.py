@@ -76,6 +76,7 @@ OFFERS: dict[str, tuple[str, ...]] = {
     "languages": ("language cdl", "language notation"),
     "lsp": ("command lsp",),
     "matlab": ("expansion MATLAB_class",),
+    "n5": ("format n5", "codec n5_block"),
     "ncstream": ("format ncstream", "name ncstream", "location cdmremote", "codes"),
     "notebook": ("representation group", "representation variable"),
     "opendap": (*("format dap2", "format dap4", "format dmrpp", "location dap2", "location dap4", "codes"),),
