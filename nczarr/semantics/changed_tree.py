@@ -58,7 +58,10 @@ def change_tree(
     if checked is None:
         return None
     for new, old in sources.items():
-        _check_fit(checked, new, values, old, report)
+        misfit = _find_misfit(checked, new, values, old) if old in values.parts else None
+        if misfit is not None:
+            helps = ["remove the variable, and add one of the new type"] if misfit[0] == "type-mismatch" else []
+            report.error(*misfit, checked.variables[new].span, helps=helps)
     return checked if report.errors == before else None
 
 
@@ -69,6 +72,9 @@ def _find_sources(bare: Checked, values: Checked, renamed: Mapping[str, str], re
             if path not in known:
                 report.error("undefined-variable", f"`renamed` names `{path}`, which the {what} does not have")
     sources = _pair(bare.variables, values.variables, {new: old for old, new in renamed.items()})
+    for span, old in _by_span(values.variables).items():  # copies beside a node have its values if these fit
+        copies = [path for path, node in bare.variables.items() if id(node.span) == span and path not in sources]
+        sources |= dict.fromkeys((new for new in copies if _find_misfit(bare, new, values, old) is None), old)
     unknown = [path for path in bare.variables if path not in sources]
     lost = values.parts.keys() - sources.values()
     if unknown and lost:
@@ -117,14 +123,11 @@ def _describe(name: str, types: Mapping[str, UserType]) -> object:
     return parts, declared.kind, declared.size if isinstance(declared, OpaqueType) else None
 
 
-def _check_fit(checked: Checked, new: str, values: Checked, old: str, report: Report) -> None:
-    """Report values whose type or shape the tree does not declare."""
-    if old not in values.parts:
-        return
+def _find_misfit(checked: Checked, new: str, values: Checked, old: str) -> tuple[str, str] | None:
+    """Return code and text of why the tree does not declare the type or shape of values; None if it does."""
     after, before = checked.variables[new], values.variables[old]
     if _describe(after.type, checked.types) != _describe(before.type, values.types):
-        text = f"the values of `{new}` are of type {before.type}, not {after.type}"
-        report.error("type-mismatch", text, after.span, helps=["remove the variable, and add one of the new type"])
-    elif checked.shapes[new] != values.shapes[old]:
-        text = f"the values of `{new}` have the shape {values.shapes[old]}, not {checked.shapes[new]}"
-        report.error("shape-mismatch", text, after.span)
+        return "type-mismatch", f"the values of `{new}` are of type {before.type}, not {after.type}"
+    if checked.shapes[new] != values.shapes[old]:
+        return "shape-mismatch", f"the values of `{new}` have the shape {values.shapes[old]}, not {checked.shapes[new]}"
+    return None

@@ -56,13 +56,17 @@ def members(path: str | os.PathLike[str]) -> list[str]:
     [1, 2]
     """
     from nczarr.plugins.downloads.kinds import find_kind
-    from nczarr.plugins.downloads.open import list_places, locate
+    from nczarr.plugins.downloads.open import list_places, locate, split_member
 
     place = os.fspath(path)
-    if os.path.isdir(place) or not os.path.lexists(place):
+    try:
+        outer, inner = (place, "") if os.path.lexists(place) else split_member(place)
+    except NotADirectoryError:  # said by what opens it
         return [place]
-    content = locate(place, place)
-    return [place] if find_kind(content.read_head()) is None else list_places(content)
+    if os.path.isdir(outer):
+        return [place]
+    content = locate(outer, outer)
+    return [place] if find_kind(content.read_head()) is None else list_places(content, inner)
 
 
 def run(arguments: argparse.Namespace, call: Callable[[argparse.Namespace], int], words: Sequence[str]) -> int:

@@ -163,14 +163,30 @@ def _open_source(content: Content) -> Source:
     return open_source(copy_member(file, content.name, "data"), content.name)
 
 
-def list_places(content: Content) -> list[str]:
-    """Return the places of the datasets in an archive; that of the content itself for one dataset."""
+def list_places(content: Content, inner: str = "") -> list[str]:
+    """Return the places of the datasets in an archive; that of the content itself for one dataset.
+
+    `inner`: path of an archive in it; one alone in another stands for it.
+    """
     kind, archive = find_kind(content.read_head()), content
     while kind is not None and kind not in ARCHIVES:
         archive = unpack_stream(archive, kind)
         kind = find_kind(archive.read_head())
-    datasets = [] if kind is None else list_datasets(list_members(archive, kind))
-    return [place_of(archive, member) for member in datasets] if len(datasets) > 1 else [content.name]
+    whole, rest = f"{content.name}/{inner}" if inner else content.name, ""
+    if kind is None:
+        return [whole]
+    members = list_members(archive, kind)
+    datasets = list_datasets(members)
+    if inner:
+        member, rest = find_member(archive, members, inner)
+        datasets = [member]
+    if len(datasets) != 1:
+        return [place_of(archive, member) for member in datasets]
+    if isinstance(datasets[0], ArchiveMember):
+        taken = take(archive, datasets[0])
+        if find_kind(taken.read_head()) in ARCHIVES:
+            return list_places(taken, rest)
+    return [whole]
 
 
 def find_stem(name: str) -> str:

@@ -59,8 +59,8 @@ def parser() -> Command:
     subparser = Command(
         COMMAND,
         "[OPTION]… STORE",
-        "List the branches and tags of an icechunk repository, and the commits of a revision. Options make, move and "
-        "delete branches and tags; no commit is changed. --expire removes what no branch and tag needs.",
+        "List the branches and tags of an icechunk repository, and the commits of a revision. Options make and delete "
+        "branches and tags, and move branches; no commit is changed. --expire removes what no branch and tag needs.",
         EXAMPLES,
     )
     subparser.option(
@@ -90,6 +90,8 @@ def run(arguments: argparse.Namespace) -> int:
     given = [f"--{name.replace('_', '-')}" for name in names if getattr(arguments, name) is not None]
     if len(given) > 1:
         return misuse(COMMAND, " and ".join(given) + " are done one by one")
+    if arguments.delete_branch == "main":
+        return misuse(COMMAND, "the branch `main` of a repository cannot be deleted")
     before = None
     if arguments.expire is not None:
         before = _read_time(arguments.expire)
@@ -143,11 +145,11 @@ def _run(
 
 
 class TakenNameError(ValueError):
-    """A branch or tag that exists already."""
+    """A branch or tag that exists, or a tag that existed: icechunk never gives its name to another commit."""
 
-    def __init__(self, kind: str, name: str) -> None:
-        super().__init__(f"the repository has a {kind} `{name}`")
-        self.remedy = "move it with `--reset`" if kind == "branch" else "tags do not move: choose another name"
+    def __init__(self, kind: str, name: str, has: str = "has") -> None:
+        super().__init__(f"the repository {has} a {kind} `{name}`")
+        self.remedy = "move it with `--reset`" if kind == "branch" else "tags are for ever: choose another name"
 
 
 def _perform(
@@ -170,7 +172,7 @@ def _perform(
                 if name in named[kind]:
                     raise TakenNameError(kind, name)
                 if not arguments.dry_run:
-                    (opened.create_branch if kind == "branch" else opened.create_tag)(name, snapshot)
+                    _make(opened, kind, name, snapshot)
                 said = f"{kind} `{name}` at {snapshot}"
         for kind, name in (("branch", arguments.delete_branch), ("tag", arguments.delete_tag)):
             if name is not None:
@@ -198,6 +200,18 @@ def _perform(
         for kind, revisions, ending in (("branch", result.branches, "es"), ("tag", result.tags, "s"))
     )
     return f"`{show(repository.place)}`: {said}" + "; nothing was written" * arguments.dry_run, result
+
+
+def _make(opened: Any, kind: str, name: str, snapshot: str) -> None:
+    """Make a branch or tag. Raises TakenNameError, and what icechunk raises."""
+    from nczarr.plugins.icechunk.library import explain, is_foreign
+
+    try:
+        (opened.create_branch if kind == "branch" else opened.create_tag)(name, snapshot)
+    except BaseException as error:
+        if is_foreign(error) and kind == "tag" and "already exists" in explain(error):
+            raise TakenNameError(kind, name, "had") from None
+        raise
 
 
 def _list_named(opened: Any, kind: str) -> dict[str, str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -164,6 +165,25 @@ def test_a_tree_is_no_longer_exchanged_when_it_is_used_again() -> None:
     assert nczarr.diff(changed, changed.with_tree(tree)) == []
     assert nczarr.diff(changed, changed.with_tree(changed.dataset)) == []
     assert nczarr.diff(handle, changed_by(handle, [exchange_names] * 6)) == []
+
+
+@pytest.mark.parametrize("suffix", ["cdl", "nc", "zarr"])
+def test_copies_beside_a_variable_have_its_values(suffix: str, tmp_path: Path) -> None:
+    text = "netcdf d { dimensions: x = 2 ; variables: int a(x) ; int z ; data: a = 7, 8 ; z = 3 ; }"
+    handle = nczarr.from_cdl(text)
+    if suffix != "cdl":
+        nczarr.write(handle, tmp_path / f"d.{suffix}")
+        handle = nczarr.open(tmp_path / f"d.{suffix}")
+
+    def copied(**changes: Any) -> dict[str, Any]:
+        def double(path: str, node: Variable) -> tuple[Variable, Variable]:
+            return node, node.model_copy(update={"name": f"{node.name}_copy", **changes})
+
+        found = handle.with_tree(transform(handle.dataset, {Variable: double}))
+        return {path: variable[...].tolist() for path, variable in found.items()}
+
+    assert copied() == {"/a": [7, 8], "/a_copy": [7, 8], "/z": 3, "/z_copy": 3}
+    assert copied(type="byte") == {"/a": [7, 8], "/a_copy": [-127, -127], "/z": 3, "/z_copy": -127}
 
 
 def test_a_renamed_variable_takes_the_place_of_a_removed_one(tmp_path: Path) -> None:

@@ -243,6 +243,18 @@ def test_archives_in_archives(days: list[Path], tmp_path: Path) -> None:
     assert fail(tmp_path / "often") == "nested-archive"
 
 
+def test_an_archive_alone_in_another_stands_for_it(days: list[Path], tmp_path: Path) -> None:
+    inner = pack_zip(tmp_path / "inner.zip", days)
+    outer = tmp_path / "outer.zip"
+    with zipfile.ZipFile(outer, "w") as archive:
+        archive.write(inner, "inner.zip")
+    places = [f"{outer}/inner.zip/{day.name}" for day in days]
+    assert nczarr.members(outer) == nczarr.members(f"{outer}/inner.zip") == places
+    for source in (outer, f"{outer}/inner.zip"):
+        ran = run_command("combine", str(source), str(tmp_path / "all.nc"), "--along", "time", "--overwrite")
+        assert ran.status == 0, ran.err
+
+
 def test_damages(days: list[Path], tmp_path: Path, scratch: Path) -> None:
     archive, broken = pack_zip(tmp_path / "era.nc", days[:1]), tmp_path / "broken"
     data = archive.read_bytes()

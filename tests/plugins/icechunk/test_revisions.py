@@ -75,6 +75,17 @@ def test_what_is_refused(repo: Path, words: tuple[str, ...], status: int, code: 
     assert (opened(repo).list_branches(), opened(repo).list_tags()) == before
 
 
+def test_a_tag_is_for_ever(repo: Path) -> None:
+    for words in (("--tag", "v1"), ("--delete-tag", "v1")):
+        assert run_command("revisions", str(repo), *words).status == 0
+    ran = run_command("revisions", str(repo), "--tag", "v1")
+    assert "error[target-exists]" in ran.err
+    assert "had a tag `v1`" in ran.err
+    assert (
+        "`main` of a repository cannot be deleted" in run_command("revisions", str(repo), "--delete-branch", "main").err
+    )
+
+
 def test_old_commits_are_removed(repo: Path) -> None:
     snapshots = len(list((repo / "snapshots").iterdir()))
     assert run_command("revisions", str(repo), "--expire", "2000-01-01").status == 0
