@@ -234,11 +234,11 @@ def test_heavy_packages_are_imported_inside_functions() -> None:
     assert not wrong
 
 
-@pytest.mark.parametrize("data", ["", "data:\n  v = 5, _, 3 ;\n  w = 1, 2, 3 ;\n"])
+@pytest.mark.parametrize("data", ["", 'data:\n  v = 5, _, 3 ;\n  w = 1, 2, 3 ;\n  s = "a", "bé" ;\n'])
 @pytest.mark.parametrize("target", ["nczarr", "zarr2", "zarr3", "nczarr3"])
 def test_a_schema_with_few_values_loads_no_numpy_and_no_pydantic(tmp_path: Path, data: str, target: str) -> None:
     schema = tmp_path / "s.cdl"
-    variables = "int v(x) ;\n  v:_FillValue = 7 ;\n  double w(y, x) ;\n  char c ;\n"
+    variables = "int v(x) ;\n  v:_FillValue = 7 ;\n  double w(y, x) ;\n  char c ;\n  string s(x) ;\n"
     schema.write_text(f"netcdf s {{\ndimensions:\n  x = 4 ;\n  y = UNLIMITED ;\nvariables:\n  {variables}{data}}}\n")
     code = "import sys; from nczarr.__main__ import main; status = main(sys.argv[1:]); "
     code += "print(sorted({'numpy', 'numcodecs', 'pydantic', 'rich', 'zarr'} & set(sys.modules))); sys.exit(status)"
@@ -248,6 +248,8 @@ def test_a_schema_with_few_values_loads_no_numpy_and_no_pydantic(tmp_path: Path,
     found = zarr.open_group(tmp_path / "s.zarr", mode="r")
     if data:
         assert [found[name][...].tolist() for name in ("v", "w")] == [[5, 7, 3, 7], [[1, 2, 3, 9.969209968386869e36]]]
+        texts = [text if isinstance(text, str) else text.decode() for text in found["s"][...].tolist()]
+        assert texts == ["a", "bé", "", ""]
 
 
 def test_versions_and_help_import_next_to_nothing() -> None:

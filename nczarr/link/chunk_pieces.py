@@ -23,7 +23,7 @@ from nczarr.arrays.execution.counts import Counts, Route
 from nczarr.arrays.lazy_numpy import NDArray, np
 from nczarr.arrays.regions import Index
 from nczarr.arrays.sources.memory import is_all, pad_chunk
-from nczarr.arrays.sources.source import ArraySource, Descr, itemsize, numpy_dtype
+from nczarr.arrays.sources.source import ArraySource, Descr, itemsize
 from nczarr.arrays.values.elements import as_stored, convert_to_stored, is_utf32
 from nczarr.diagnostics.report import CompileError, Diagnostic, Severity
 from nczarr.link.tasks import WrittenPart
@@ -163,15 +163,18 @@ def chunk_bytes(array: WrittenPart, index: Index) -> bytes | None:
     if array.source is None:
         return fill_chunk(array, index)
     region, layout, shape = array.region(index), array.target.layout, array.shape(index)
-    packed = array.source.pack(region) if array.source.layout.dtype == layout.dtype and layout.order == "C" else None
-    if packed is not None and shape[1:] == layout.shape[1:]:
+    is_alike = array.source.layout.dtype in (layout.dtype, "|O") and layout.order == "C"
+    packed = array.source.pack(region) if is_alike and shape[1:] == layout.shape[1:] else None
+    if isinstance(packed, list):
+        return _texts(array, [*packed, *[array.target.pad] * (math.prod(shape) - len(packed))])
+    if packed is not None:
         pad = _order_and_pad(array)[1]
         full = pad * math.prod(shape)
         packed += full[len(packed) :]
         return None if array.target.sparse and packed == full else encode(layout.codecs, packed, len(pad))
     values = array.source.read(region)
     if values.dtype.hasobject:
-        return _texts(array, index, values)
+        return _texts(array, pad_chunk(values, shape, array.target.pad).reshape(-1).tolist())
     stored = _more_than_fill(array, values)
     if stored is None:
         return None
@@ -191,7 +194,7 @@ def exists(array: WrittenPart, index: Index) -> bool:
         return True
     values = source.read(array.region(index))
     if values.dtype.hasobject:
-        return _texts(array, index, values) is not None
+        return _texts(array, pad_chunk(values, array.shape(index), array.target.pad).reshape(-1).tolist()) is not None
     return _more_than_fill(array, values) is not None
 
 
@@ -227,14 +230,14 @@ def fill_chunk(array: WrittenPart, index: Index) -> bytes:
     return encode(layout.codecs, pad * count, len(pad))
 
 
-def _texts(array: WrittenPart, index: Index, values: NDArray[Any]) -> bytes | None:
+def _texts(array: WrittenPart, values: list[bytes | None]) -> bytes | None:
     """Return strings as a fixed-length array, or length-prefixed; NIL becomes an empty text.
 
-    `values`: object array of `bytes | None`, at most the chunk's shape. Returns
-    None if the chunk has only fill and may be missing.
+    `values`: those of the whole chunk. Returns None if the chunk has only fill and may
+    be missing.
     """
     layout, pad = array.target.layout, array.target.pad
-    texts = [text or b"" for text in pad_chunk(values, array.shape(index), pad).reshape(-1).tolist()]
+    texts = [text or b"" for text in values]
     if array.target.sparse and all(text == pad for text in texts):
         return None
     if layout.dtype == "|O":
@@ -244,4 +247,7 @@ def _texts(array: WrittenPart, index: Index, values: NDArray[Any]) -> bytes | No
 
 def _encode_fixed_texts(texts: list[bytes], dtype: Descr) -> bytes:
     """Return texts of fixed length: bytes, or UTF-32."""
-    return np.array([text.decode() for text in texts] if is_utf32(dtype) else texts, numpy_dtype(dtype)).tobytes()
+    if is_utf32(dtype):
+        texts = [text.decode().encode("utf-32-le") for text in texts]
+    width = itemsize(dtype)
+    return b"".join([text.ljust(width, b"\0") for text in texts])

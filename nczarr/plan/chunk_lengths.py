@@ -80,7 +80,7 @@ def survey(source: ArraySource | None, fill: bytes, *, characters: bool = False)
     for index in source.list_occupied(slab):
         region = region_of(index, slab, shape)
         first = number_of_first(region, shape)
-        for number, text in enumerate(source.read(region).reshape(-1)):
+        for number, text in enumerate(source.pack(region) or source.read(region).reshape(-1)):
             size += 4 + len(text or b"")
             written = written or text != fill
             if text is None:

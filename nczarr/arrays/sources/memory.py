@@ -138,16 +138,16 @@ class Runs(ArraySource):
             self._copy(start, flat[number * length : (number + 1) * length])
         return out
 
-    def pack(self, region: Selection) -> bytes | None:
-        """Return the bytes of all cells, if there are few and the region has all of them."""
-        data, width, shape = self.values.data, itemsize(self.layout.dtype), self.layout.shape
-        size = math.prod(shape) * width
-        if not isinstance(data, bytes) or size > PACKED or region != all_of(shape):
+    def pack(self, region: Selection) -> bytes | list[bytes | None] | None:
+        """Return the bytes or texts of all cells, if there are few and the region has all of them."""
+        data, count, fill = self.values.data, math.prod(self.layout.shape), self.layout.fill
+        width = itemsize(self.layout.dtype) or 1
+        if not isinstance(data, bytes | tuple) or count * width > PACKED or region != all_of(self.layout.shape):
             return None
-        packed = bytearray((self.layout.fill or bytes(width)) * (size // width))
+        packed: Any = bytearray((fill or bytes(width)) * count) if isinstance(data, bytes) else [fill or b""] * count
         for start, (begin, end) in zip(self.starts, itertools.pairwise(self.offsets), strict=True):
             packed[start * width : (start + end - begin) * width] = data[begin * width : end * width]
-        return bytes(packed)
+        return packed if isinstance(packed, list) else bytes(packed)
 
     def _copy(self, start: int, out: NDArray[Any]) -> None:
         """Overlay the runs that meet the linear range of `out` from `start`. `out`: 1-D, the layout's dtype."""

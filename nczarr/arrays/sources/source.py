@@ -177,8 +177,8 @@ class ArraySource:
         """
         out[...] = self.read(selection)
 
-    def pack(self, region: Selection) -> bytes | None:
-        """Return the bytes of `read` in C order, where they are at hand without NumPy; None otherwise."""
+    def pack(self, region: Selection) -> bytes | list[bytes | None] | None:
+        """Return the bytes or texts of `read` in C order, where they are at hand without NumPy; None otherwise."""
         return None
 
     def list_occupied(self, chunks: tuple[int, ...], region: Region | None = None) -> Iterator[Index]:
