@@ -273,7 +273,7 @@ def _odd(infos: Iterable[ZipInfo]) -> Iterator[ZipInfo]:
         if first is not info:
             yield first
             yield info
-        elif not is_safe(info.filename) and not (info.is_dir() and not info.file_size):
+        elif not is_safe(info.filename) and not (info.filename.endswith("/") and not info.file_size):
             yield info
 
 

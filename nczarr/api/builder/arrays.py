@@ -156,8 +156,8 @@ def with_fill(
 ) -> Parts:
     """Return the arrays of a variable with the fill value in masked cells.
 
-    A `declared` fill value always marks missing values. Without one it is
-    netCDF's default of the type; the data must not contain it. Raises UnsuitedValueError.
+    The fill value is the `declared` one, else netCDF's default of the type; the other
+    cells must not contain it. Raises UnsuitedValueError.
     """
     if not (is_fixed(type_name, types) or type_name == "string") or fill is None:
         raise UnsuitedValueError(
@@ -169,7 +169,7 @@ def with_fill(
     lazy = find_lazy(data.values)
     if lazy is not None:
         if data.values.dtype.kind in "iuf" and type_name in ATOMIC and ATOMIC[type_name].size:
-            values = lazy.fill_masked(data.values, type_name, fill, types, declared=declared)
+            values = lazy.fill_masked(data.values, type_name, fill, types)
             return parts_of(values, type_name, data_shape, shape, fill, types, shared)
         data = compute(data.values)
         if data.mask is None:
@@ -187,7 +187,7 @@ def with_fill(
             "type-mismatch", "some texts are masked, and char has a fill value for single characters", NO_FILL_VALUE
         )
     one = _element(fill, stored.dtype)
-    if not declared and (inside[~mask] == one).any():
+    if (inside[~mask] == one).any():
         text = f"some values are masked and others equal {one}, the fill value of type `{type_name}`"
         raise UnsuitedValueError("value-range", text, NO_FILL_VALUE)
     inside[mask] = one

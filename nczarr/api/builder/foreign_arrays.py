@@ -77,7 +77,7 @@ class LazyArrays(NamedTuple):
     `shared` is empty at first, and the same for all arrays of a dataset.
     """
     fill_masked: Callable[..., Any]
-    """Returns a masked array `(array, type, fill, types, *, declared)` with the fill value in masked cells."""
+    """Returns a masked array `(array, type, fill, types)` with the fill value in masked cells."""
 
 
 def find_lazy(data: Any) -> LazyArrays | None:

@@ -71,11 +71,11 @@ def lazy_parts(
     return {"": lazy(array, descr(type_name, types), fill_bytes(fill), results)}
 
 
-def fill_masked(array: Any, type_name: str, fill: Constant, types: Types, *, declared: bool) -> Any:
+def fill_masked(array: Any, type_name: str, fill: Constant, types: Types) -> Any:
     """Return a masked dask array with the fill value in masked cells, as `with_fill` does for arrays in memory."""
     dtype = numpy_dtype(descr(type_name, types))
     return array.map_blocks(
-        partial(_fill, type_name=type_name, one=fill_bytes(fill) or b"", dtype=dtype, declared=declared),
+        partial(_fill, type_name=type_name, one=fill_bytes(fill) or b"", dtype=dtype),
         dtype=dtype,
         meta=np.empty((0,) * array.ndim, dtype),
     )
@@ -86,14 +86,14 @@ def _numbers(values: NDArray[Any], type_name: str) -> NDArray[Any]:
         return numbers(np.asarray(values), type_name, numpy_dtype(descr(type_name, {})))
 
 
-def _fill(values: Any, type_name: str, one: bytes, dtype: Any, *, declared: bool) -> NDArray[Any]:
-    """Return values as they are stored, with the fill value in masked cells; `declared`: by `_FillValue`."""
+def _fill(values: Any, type_name: str, one: bytes, dtype: Any) -> NDArray[Any]:
+    """Return values as they are stored, with the fill value in masked cells."""
     mask = np.ma.getmaskarray(values)
     unmasked = np.array(np.ma.getdata(values))
     unmasked[mask] = 0
     stored = np.array(_numbers(unmasked, type_name) if unmasked.dtype != dtype else unmasked)
     fill = np.frombuffer(one, dtype)[0]
-    if not declared and mask.any() and (stored[~mask] == fill).any():
+    if mask.any() and (stored[~mask] == fill).any():
         text = f"some values are masked and others equal {fill}, the fill value of type `{type_name}`"
         raise block_error("value-range", text, NO_FILL_VALUE)
     stored[mask] = fill

@@ -94,7 +94,9 @@ def _is_listed(name: str) -> bool:
 def list_zip(store: ZipStore, roots: Sequence[str]) -> list[ArchiveMember]:
     """Return the files of a ZIP archive that are in no store. Raises OSError, CompileError with `damaged-archive`."""
     with open_bytes(store.file) as file:
-        entries = {info.filename: info for info in read_directory(file, store.path).filelist if not info.is_dir()}
+        entries = {
+            info.filename: info for info in read_directory(file, store.path).filelist if not info.filename.endswith("/")
+        }
     return [_zip_member(store, entries[name]) for name in _choose_files(entries, roots)]
 
 

@@ -243,6 +243,16 @@ def test_archives_in_archives(days: list[Path], tmp_path: Path) -> None:
     assert fail(tmp_path / "often") == "nested-archive"
 
 
+@pytest.mark.parametrize("number", [1, 2])
+def test_a_name_that_begins_with_nul_is_damaged(number: int, days: list[Path], tmp_path: Path) -> None:
+    path = pack_zip(tmp_path / "a.zip", days[:number])
+    data = bytearray(path.read_bytes())
+    data[data.index(b"PK\x01\x02") + 46] = 0
+    path.write_bytes(data)
+    for command in ("dump", "info", "check", "digest"):
+        assert "error[damaged-archive]" in run_command(command, str(path)).err
+
+
 def test_an_archive_alone_in_another_stands_for_it(days: list[Path], tmp_path: Path) -> None:
     inner = pack_zip(tmp_path / "inner.zip", days)
     outer = tmp_path / "outer.zip"
