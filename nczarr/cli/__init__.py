@@ -161,9 +161,8 @@ def _dispatch(arguments: list[str]) -> int:
     if isinstance(target, str) and target.startswith("memory:"):
         return misuse(name, f"`{target}`: memory ends with the command; write a file or folder")
     call = import_module(place.partition(":")[0]).run
-    for wrapper in map(import_module("nczarr.cli.parser").find_wrapper, (name, "*")):
-        if wrapper is not None:
-            call = partial(lambda run, inner, given: run(given, inner, arguments), wrapper.run, call)
+    for wrapper in import_module("nczarr.cli.parser").list_wrappers(name, "*"):
+        call = partial(lambda run, inner, given: run(given, inner, arguments), wrapper.run, call)
     status = call(options)
     return status
 

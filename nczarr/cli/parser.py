@@ -76,8 +76,8 @@ class Command(argparse.ArgumentParser):
             for row in TABLE
             if row.name in owned or self.name in row.commands or any(row.name in each for each in shared)
         ]
-        wrapper = find_wrapper(self.name)
-        for row in (*rows, *owned.values(), *(() if wrapper is None else wrapper.options)):
+        around = (row for wrapper in list_wrappers(self.name) for row in wrapper.options)
+        for row in (*rows, *owned.values(), *around):
             self.add(row)
         short = [flag for flag in ("-h",) if flag not in self._option_string_actions]
         self.option(OUTPUT, *short, "--help", action=Help, help="show this help and exit; all: with every option")
@@ -144,14 +144,12 @@ class Command(argparse.ArgumentParser):
         return f"{formatter.format_help()}\n`nczarr {self.name} --help all` shows all {len(options)} options.\n"
 
 
-def find_wrapper(command: str) -> RunWrapper | None:
-    """Return what a plugin puts around the run of a command."""
+def list_wrappers(*commands: str) -> list[RunWrapper]:
+    """Return what plugins put around the run of a command, whose rows are `COMMAND` or `COMMAND:WORD`."""
     from nczarr.names.plugin_index import list_offered, list_own, load_part
 
-    if command not in list_offered("wrapper"):
-        return None
-    found: RunWrapper = load_part(list_own("wrapper")[command])
-    return found
+    offered = [name for name in list_offered("wrapper") if name.partition(":")[0] in commands]
+    return [load_part(list_own("wrapper")[name]) for name in offered]
 
 
 def _epilog(examples: tuple[Example, ...]) -> str:

@@ -186,7 +186,7 @@ class Plugin(NamedTuple):
     verifications: Mapping[str, str] = NOTHING
     """Functions of `--verify`: `verify` asks another library for a target, `share` is the block for several targets."""
     wrappers: Mapping[str, str] = NOTHING
-    """Options around the run of a command, by its name, or every command (`*`): a `RunWrapper`."""
+    """Options around the run of a command: a `RunWrapper` by `COMMAND` or `COMMAND:WORD`; `*` is every command."""
     schema_readers: Mapping[str, str] = NOTHING
     """Reader of several schemas as one, for `compile`: `module:attribute` of a `SchemaReader`."""
     representations: Mapping[str, str] = NOTHING
