@@ -16,6 +16,8 @@ if TYPE_CHECKING:  # public names of `nczarr`, for type checkers
     from nczarr.plugins.downloads.members import members as members  # noqa: TC004
     from nczarr.plugins.edit.api_edit import edit as edit  # noqa: TC004
     from nczarr.plugins.edit.api_migrate import migrate as migrate  # noqa: TC004
+    from nczarr.plugins.flatten.flattening import flatten_groups as flatten_groups  # noqa: TC004
+    from nczarr.plugins.flatten.restoring import restore_groups as restore_groups  # noqa: TC004
     from nczarr.plugins.fmt.api_reformat import reformat as reformat  # noqa: TC004
     from nczarr.plugins.generate.api import generate as generate  # noqa: TC004
     from nczarr.plugins.ncstream import api as ncstream  # noqa: TC004
@@ -35,6 +37,7 @@ if TYPE_CHECKING:  # public names of `nczarr`, for type checkers
         "changes",
         "combine",
         "edit",
+        "flatten_groups",
         "from_xarray",
         "generate",
         "layer",
@@ -44,6 +47,7 @@ if TYPE_CHECKING:  # public names of `nczarr`, for type checkers
         "pyramid",
         "reformat",
         "refs",
+        "restore_groups",
         "testing",
         "virtualizarr",
         "zarr3_2019",
@@ -68,6 +72,13 @@ OFFERS: dict[str, tuple[str, ...]] = {
     "edit": (
         *("command edit", "command migrate", "name edit", "name migrate", "codes"),
         *("edit netcdf4", "edit netcdf3", "edit reference", "edit nczarr", "edit zarr2", "edit zarr3", "edit nczarr3"),
+    ),
+    "flatten": (
+        "wrapper compile:groups",
+        "wrapper convert:groups",
+        "name flatten_groups",
+        "name restore_groups",
+        "codes",
     ),
     "fmt": ("command fmt", "name reformat", "style cdl", "style notation"),
     "generate": ("command generate", "name generate"),

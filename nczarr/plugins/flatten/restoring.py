@@ -1,0 +1,145 @@
+"""The way back from a flat dataset to its groups, by the attributes that the flattener left."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from nczarr import names
+from nczarr.ast import Attribute, Dataset, Group, Variable
+from nczarr.ast.dataset import map_owners
+from nczarr.ast.renaming import NODE_KINDS, NodeKind, rename_tree
+from nczarr.diagnostics.report import Report
+from nczarr.plugins.flatten.group_map import KINDS, OWN, GroupMap, read_map
+from nczarr.plugins.flatten.references import GRAMMARS, Kind, list_texts, replace_words, set_texts
+from nczarr.plugins.flatten.scope import Scope
+
+UNFOUND = "REF_NOT_FOUND_"
+"""What netcdf-flattener puts before a name in an attribute that nothing has."""
+
+
+def restore_groups(tree: Dataset, report: Report | None = None) -> Dataset:
+    """Return a flat tree with its groups, by the attributes that `flatten_groups` or netcdf-flattener left in its root.
+
+    Parameters
+    ----------
+    tree : Dataset
+        A flat tree. What was added to its root since then stays there.
+    report : Report
+        Gets a warning if there is no way back, or an entry of it is wrong. By default warnings are dropped.
+
+    Returns
+    -------
+    Dataset
+        The tree with groups; one without these attributes is returned as it is.
+
+    Examples
+    --------
+    >>> import nczarr
+    >>> tree = nczarr.parse("netcdf d { variables: int v ; group: g { variables: int w ; w:bounds = '/v' ; } }")
+    >>> nczarr.restore_groups(nczarr.flatten_groups(tree)) == tree
+    True
+    """
+    report = report or Report()
+    found = read_map(tree)
+    if found is None:
+        report.warning("no-group-map", f"the dataset has no attribute that leads back to groups, such as `{min(OWN)}`")
+        return tree
+    known, faults = found
+    _drop_clashes(tree, known, faults)
+    for fault in faults:
+        report.warning("bad-group-map", fault)
+    renamed: dict[NodeKind, dict[str, str]] = {
+        kind: {names.join("/", new): old for new, old in known.origins[kind].items()} if kind != "group" else {}
+        for kind in NODE_KINDS
+    }
+    restored = _distribute(tree, rename_tree(tree, renamed), known)
+    scope = Scope(restored)
+    flat_names = {old: new for new, old in known.origins["variable"].items()}
+
+    def change(path: str, node: Group | Variable) -> dict[str, Any]:
+        """Return the attributes of a variable with the names before flattening."""
+        if isinstance(node, Group) or not any(one.name in GRAMMARS for one in node.attributes):
+            return {}
+        noted = known.references.get(flat_names.get(path, ""), {})
+        group, origins = names.parent(path), known.origins
+        changed = []
+        for attribute in node.attributes:
+            texts = list_texts(attribute.value) if attribute.name in GRAMMARS else None
+            if texts is not None:
+                flat, own = noted.get(attribute.name, ([], []))
+                own = own if list(flat) == texts else restore_texts(texts, attribute.name, group, origins, scope)
+                attribute = set_texts(attribute, own)
+            changed.append(attribute)
+        return {"attributes": tuple(changed)}
+
+    return map_owners(restored, change)
+
+
+def restore_texts(
+    texts: list[str], attribute: str, group: str, origins: dict[str, dict[str, str]], scope: Scope
+) -> list[str]:
+    """Return the texts of an attribute with the shortest names that lead to the same nodes from a group."""
+    grammar = GRAMMARS[attribute]
+
+    def replace(word: str, kinds: tuple[Kind, ...]) -> str | None:
+        paths = [origins[kind][word] for kind in kinds if word in origins[kind]]
+        if not paths:
+            return word.removeprefix(UNFOUND) or None
+        return scope.spell(paths[0], group, kinds, are_coordinates=grammar.are_coordinates)
+
+    return [replace_words(text, grammar, replace) for text in texts]
+
+
+def _drop_clashes(tree: Dataset, known: GroupMap, faults: list[str]) -> None:
+    """Leave nodes in the root whose place another one takes: two of a kind, or a group."""
+    inner = {path for kind in KINDS for old in known.origins[kind].values() for path in _list_parents(old)}
+    inner |= {path for group in known.groups for path in (group, *_list_parents(group))}
+    for kind in KINDS:
+        origins = known.origins[kind]
+        others = (
+            {one.name for one in getattr(tree, f"{kind}s")} - origins.keys() - (OWN if kind == "attribute" else set())
+        )
+        taken = {names.join("/", name) for name in others}
+        for new, old in list(origins.items()):
+            if old in taken or (old in inner and kind in ("type", "variable")):
+                faults.append(f"{kind} `{new}` stays in the root: `{old}` is there already")
+                origins[new] = names.join("/", new)
+            taken.add(origins[new])
+
+
+def _list_parents(path: str) -> list[str]:
+    """Return the FQNs of the groups around a node, outermost first, without the root."""
+    parts = names.split(path)
+    return [names.fqn(parts[:count]) for count in range(1, len(parts))]
+
+
+def _distribute(flat: Dataset, renamed: Dataset, known: GroupMap) -> Dataset:
+    """Return the tree with each node in its group. `renamed`: the flat tree with new names, in the same order."""
+    members: dict[str, dict[str, list[Any]]] = {"/": {}}
+    for path in known.groups:
+        for group in (*_list_parents(path), path):
+            members.setdefault(group, {})
+    for kind in KINDS:
+        nodes = zip(getattr(flat, f"{kind}s"), getattr(renamed, f"{kind}s"), strict=True)
+        for old, new in nodes:
+            if kind == "attribute" and old.name in OWN:
+                continue
+            path = known.origins[kind].get(old.name, names.join("/", old.name))
+            for group in _list_parents(path):
+                members.setdefault(group, {})
+            node = new.model_copy(update={"name": names.last(path)}) if isinstance(new, Attribute) else new
+            members[names.parent(path)].setdefault(f"{kind}s", []).append(node)
+    children: dict[str, list[str]] = {}
+    for path in members:
+        if path != "/":
+            children.setdefault(names.parent(path), []).append(path)
+
+    def make(path: str) -> dict[str, Any]:
+        """Return the members of a group with all below it."""
+        own = {f"{kind}s": tuple(members[path].get(f"{kind}s", ())) for kind in KINDS}
+        below = tuple(Group(name=names.last(child), **make(child)) for child in children.get(path, ()))
+        return {**own, "groups": below}
+
+    root = make("/")
+    is_held = flat.kind == "nc4" or not root["groups"]  # classic files hold no groups
+    return flat.model_copy(update={**root, "kind": flat.kind if is_held else None})
