@@ -101,7 +101,9 @@ LISTS = {"digest.md"}
 """Pages that list the formats of all plugins."""
 
 
-OF_PLUGINS = {"hdf-eos.md": "hdfeos", "matlab.md": "matlab", "unpack.md": "unpack"}
+OF_PLUGINS = {
+    "flatten-groups.md": "flatten", "hdf-eos.md": "hdfeos", "matlab.md": "matlab", "unpack.md": "unpack"
+}  # fmt: skip
 """Pages about what one plugin does with files that are read without it too."""
 
 

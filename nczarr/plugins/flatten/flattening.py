@@ -21,7 +21,7 @@ from nczarr.plugins.flatten.restoring import restore_texts
 from nczarr.plugins.flatten.scope import Scope, spell_path
 
 SEPARATOR = "__"
-"""What stands between the names of groups and that of the node."""
+"""Characters between the names of groups and that of the node."""
 
 LONGEST = 255
 """Maximum bytes of a flat name; a hash of the path stands for the groups of longer ones."""
@@ -169,7 +169,7 @@ class _Flattener:
 
         new_texts = [replace_words(text, grammar, replace) for text in texts]
         for word in dict.fromkeys(missing):
-            text = f"`{attribute.name}` of `{path}` names `{word}`, which is none in its scope: the name stays"
+            text = f"`{attribute.name}` of `{path}` names `{word}`, which its scope does not have: the name stays"
             self.report.warning("unresolved-reference", text, attribute.span)
         if texts != restore_texts(new_texts, attribute.name, group, self.origins, self.scope):
             self.references.setdefault(self.flat_names[path], {})[attribute.name] = (new_texts, texts)

@@ -41,7 +41,7 @@ References = dict[str, dict[str, tuple[list[str], list[str]]]]
 
 
 class GroupMap(NamedTuple):
-    """What a flat dataset knows of its groups."""
+    """Way of a flat dataset back to its groups."""
 
     groups: list[str]
     """FQNs of all groups but the root, parents first."""
@@ -60,7 +60,7 @@ def write_map(known: GroupMap, *, as_text: bool) -> tuple[Attribute, ...]:
                 special.setdefault(kind, {})[new] = old
             else:
                 entries.append(names.to_bytes(f"{new}: {spell_path(old)}"))
-        if entries:
+        if entries or not as_text:  # classic files have no empty texts
             value = Constant.text(b"\n".join(entries)) if as_text else Constant.strings(entries)
             attributes.append(Attribute(name=name, value=value))
     kept = {kind: own for kind, own in special.items() if own}
@@ -70,7 +70,7 @@ def write_map(known: GroupMap, *, as_text: bool) -> tuple[Attribute, ...]:
 
 
 def read_map(tree: Dataset) -> tuple[GroupMap, list[str]] | None:
-    """Return the map of a flat dataset, and sentences about entries that are none; None without a map."""
+    """Return the map of a flat dataset, and sentences about wrong entries; None without a map."""
     found = {attribute.name: attribute for attribute in tree.attributes if attribute.name in OWN}
     if not found:
         return None

@@ -17,7 +17,7 @@ DIMENSION: tuple[Kind, ...] = ("dimension",)
 
 
 class Grammar(NamedTuple):
-    """What the words of an attribute name, by their place: kinds in the order of search; none for other words."""
+    """Kinds of declaration that the words of an attribute name, by their place, in the order of search."""
 
     words: tuple[Kind, ...] = ()
     """The first word after a colon, and all words of a list without colons."""

@@ -14,7 +14,7 @@ from nczarr.plugins.flatten.references import GRAMMARS, Kind, list_texts, replac
 from nczarr.plugins.flatten.scope import Scope
 
 UNFOUND = "REF_NOT_FOUND_"
-"""What netcdf-flattener puts before a name in an attribute that nothing has."""
+"""Prefix by netcdf-flattener of names in attributes without a node."""
 
 
 def restore_groups(tree: Dataset, report: Report | None = None) -> Dataset:
@@ -35,7 +35,7 @@ def restore_groups(tree: Dataset, report: Report | None = None) -> Dataset:
     Examples
     --------
     >>> import nczarr
-    >>> tree = nczarr.parse("netcdf d { variables: int v ; group: g { variables: int w ; w:bounds = '/v' ; } }")
+    >>> tree = nczarr.parse("netcdf d { variables: int v ; group: g { variables: int w ; } }")
     >>> nczarr.restore_groups(nczarr.flatten_groups(tree)) == tree
     True
     """
@@ -91,20 +91,25 @@ def restore_texts(
 
 
 def _drop_clashes(tree: Dataset, known: GroupMap, faults: list[str]) -> None:
-    """Leave nodes in the root whose place another one takes: two of a kind, or a group."""
-    inner = {path for kind in KINDS for old in known.origins[kind].values() for path in _list_parents(old)}
-    inner |= {path for group in known.groups for path in (group, *_list_parents(group))}
-    for kind in KINDS:
-        origins = known.origins[kind]
-        others = (
-            {one.name for one in getattr(tree, f"{kind}s")} - origins.keys() - (OWN if kind == "attribute" else set())
-        )
-        taken = {names.join("/", name) for name in others}
-        for new, old in list(origins.items()):
-            if old in taken or (old in inner and kind in ("type", "variable")):
-                faults.append(f"{kind} `{new}` stays in the root: `{old}` is there already")
-                origins[new] = names.join("/", new)
-            taken.add(origins[new])
+    """Leave nodes in the root whose place another one has, or whose group has the name of a variable or type."""
+    flat = {kind: {one.name for one in getattr(tree, f"{kind}s")} for kind in KINDS}
+    flat["attribute"] -= OWN
+    count = -1
+    while count != len(faults):  # a node that stays may take another place
+        count = len(faults)
+        places = {
+            kind: {name: known.origins[kind].get(name, names.join("/", name)) for name in flat[kind]} for kind in KINDS
+        }
+        solid = {place for kind in ("type", "variable") for place in places[kind].values()}
+        known.groups[:] = [path for path in known.groups if solid.isdisjoint((path, *_list_parents(path)))]
+        for kind, origins in known.origins.items():
+            taken = {places[kind][name] for name in flat[kind] if name not in origins}
+            for new, old in list(origins.items()):
+                home = names.join("/", new)
+                if old != home and (old in taken or not solid.isdisjoint(_list_parents(old))):
+                    faults.append(f"{kind} `{new}` stays in the root: its place `{old}` is taken")
+                    origins[new] = home
+                taken.add(origins[new])
 
 
 def _list_parents(path: str) -> list[str]:
