@@ -50,7 +50,10 @@ MESSAGES = {
     "emission": r"`{0}` is not a phase",
     "explanation": r"no plugin of this installation explains {0}s",
     "schema_reader": r"unrecognized arguments: --define\b|compiles several schemas as one",
-    "wrapper": r"unrecognized arguments: --(?:against|depfile|if-changed|watch|sample|flatten-groups|restore-groups)\b|--data belongs to --schema",
+    "wrapper": (
+        r"unrecognized arguments: --(?:against|depfile|if-changed|watch|sample|flatten-groups|restore-groups)\b"
+        r"|--data belongs to --schema"
+    ),
     "change": r"`--{0}` needs a plugin",
     "comparison": r"unrecognized arguments: --{0}\b|has the comparison `{0}`",
 }
