@@ -264,3 +264,16 @@ def test_passes_of_users_see_the_flat_tree(tmp_path: Path) -> None:
     flat = data.with_tree(nczarr.flatten_groups(data.dataset))
     back = flat.with_tree(nczarr.restore_groups(flat.dataset))
     assert nczarr.diff(data, back) == []
+
+
+@pytest.mark.plugin("builds")
+def test_options_of_two_plugins_around_one_command(tmp_path: Path) -> None:
+    """`--if-changed` of the plugin `builds` sees a target that was flattened, and leaves it."""
+    (tmp_path / "d.cdl").write_text(GROUPED)
+    target = tmp_path / "d.nc"
+    words = ["compile", str(tmp_path / "d.cdl"), "-o", str(target), "--flatten-groups", "--if-changed"]
+    assert run_command(*words).status == 0
+    made = target.stat()
+    assert run_command(*words).status == 0
+    assert target.stat() == made
+    assert list(nczarr.open(target).groups) == []
