@@ -6,8 +6,8 @@
     nczarr.awkward0.items(column)           # Python lists, dictionaries, texts, numbers and None
 
 Documents execute no code: functions come from a fixed table (docs/reference/formats/awkward0.md),
-whatever the whitelist, and pickled objects are refused. Memory is bounded by
-the input and by `Limits`. An invalid document raises CompileError, whose
+whatever the whitelist, and those that the caller passes (`functions`). Pickled objects
+are refused. Memory is bounded by the input and by `Limits`. An invalid document raises CompileError, whose
 `.diagnostics` have the places; an unknown name KeyError; an unreadable file
 OSError.
 """
@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import functools
 import os
-from collections.abc import MutableMapping
+from collections.abc import Callable, Mapping, MutableMapping
 from typing import IO, TYPE_CHECKING, Any
 
 from nczarr.api.hints import add_hints
@@ -28,13 +28,21 @@ if TYPE_CHECKING:
 
 __all__ = ["Limits", "columns", "deserialize", "hdf5", "items", "load", "partner", "save", "serialize"]
 
+Functions = Mapping[str, Callable[..., Any]]
+
 _DEFAULT_POLICY: Any = object()
 """Marker of `serialize`'s default compression."""
 
 
 @add_hints
 def deserialize(
-    storage: Any, name: str = "", whitelist: Whitelist = None, cache: Any = None, *, limits: Limits = DEFAULT
+    storage: Any,
+    name: str = "",
+    whitelist: Whitelist = None,
+    cache: Any = None,
+    *,
+    limits: Limits = DEFAULT,
+    functions: Functions | None = None,
 ) -> Any:
     """Return the array whose document a storage has under a name.
 
@@ -51,6 +59,11 @@ def deserialize(
         Not used; accepted for callers of awkward0. Virtual arrays are made at once.
     limits : Limits
         Limits of the reader.
+    functions : Mapping of str to callable, optional
+        Functions of yours that the document may call besides the table, by full name,
+        such as `{"blosc.decompress": blosc.decompress}`. A function gets arrays of
+        NumPy, columns, bytes and JSON, and returns an array or bytes. It runs with
+        arguments that the document chooses.
 
     Returns
     -------
@@ -73,11 +86,18 @@ def deserialize(
     >>> nczarr.awkward0.deserialize(storage).tolist()
     [[1.5], [], [2.5, 3.5]]
     """
-    return _arrays(columns(storage, name, whitelist, limits=limits))
+    return _arrays(columns(storage, name, whitelist, limits=limits, functions=functions))
 
 
 @add_hints
-def columns(storage: Any, name: str = "", whitelist: Whitelist = None, *, limits: Limits = DEFAULT) -> Any:
+def columns(
+    storage: Any,
+    name: str = "",
+    whitelist: Whitelist = None,
+    *,
+    limits: Limits = DEFAULT,
+    functions: Functions | None = None,
+) -> Any:
     """Return as `deserialize`, with a column in place of every array. Needs no other library than NumPy.
 
     Parameters
@@ -90,6 +110,8 @@ def columns(storage: Any, name: str = "", whitelist: Whitelist = None, *, limits
         Functions that the document may use, as for `deserialize`.
     limits : Limits
         Limits of the reader.
+    functions : Mapping of str to callable, optional
+        Functions of yours that documents may call, as for `deserialize`.
 
     Returns
     -------
@@ -105,7 +127,7 @@ def columns(storage: Any, name: str = "", whitelist: Whitelist = None, *, limits
     """
     from nczarr.plugins.awkward0.read.evaluation import open_source
 
-    return open_source(storage, name, whitelist, limits)
+    return open_source(storage, name, whitelist, limits, functions)
 
 
 def items(column: Column, most: int = 100_000_000) -> list[Any]:
@@ -149,6 +171,7 @@ def load(
     cache: Any = None,
     schemasuffix: str = ".json",
     limits: Limits = DEFAULT,
+    functions: Functions | None = None,
 ) -> Any:
     """Open an archive (`.awkd`).
 
@@ -164,6 +187,8 @@ def load(
         Suffix of document names in the archive.
     limits : Limits
         Limits of the reader.
+    functions : Mapping of str to callable, optional
+        Functions of yours that documents may call, as for `deserialize`.
 
     Returns
     -------
@@ -188,7 +213,7 @@ def load(
     """
     from nczarr.plugins.awkward0.wire.containers import Archive
 
-    read = functools.partial(deserialize, whitelist=whitelist, cache=cache, limits=limits)
+    read = functools.partial(deserialize, whitelist=whitelist, cache=cache, limits=limits, functions=functions)
     archive = Archive(file, read, schemasuffix, limits)
     if list(archive) != [""]:
         return archive
@@ -197,7 +222,13 @@ def load(
 
 
 def hdf5(
-    group: Any, *, whitelist: Whitelist = None, cache: Any = None, limits: Limits = DEFAULT, **options: Any
+    group: Any,
+    *,
+    whitelist: Whitelist = None,
+    cache: Any = None,
+    limits: Limits = DEFAULT,
+    functions: Functions | None = None,
+    **options: Any,
 ) -> MutableMapping[str, Any]:
     """Open the arrays of an HDF5 group.
 
@@ -211,6 +242,8 @@ def hdf5(
         Not used; accepted for callers of awkward0.
     limits : Limits
         Limits of the reader.
+    functions : Mapping of str to callable, optional
+        Functions of yours that documents may call, as for `deserialize`.
     **options
         The options of `serialize`, for assignments.
 
@@ -223,7 +256,7 @@ def hdf5(
     from nczarr.plugins.awkward0.wire.containers import Hdf5Group
     from nczarr.plugins.awkward0.write import serialize as writing
 
-    read = functools.partial(deserialize, whitelist=whitelist, cache=cache, limits=limits)
+    read = functools.partial(deserialize, whitelist=whitelist, cache=cache, limits=limits, functions=functions)
     return Hdf5Group(group, read, functools.partial(writing.put, **options), writing.remove, limits)
 
 

@@ -16,6 +16,7 @@ from nczarr.plugins.awkward0.columns.nodes import BackReference, Column
 from nczarr.plugins.awkward0.read import constructors as make
 from nczarr.plugins.awkward0.read.arguments import Argument, Arguments, FunctionOfDocument, Workspace
 from nczarr.plugins.awkward0.read.array_values import ValueCost
+from nczarr.plugins.awkward0.read.caller_functions import Functions, call_function, check_functions
 from nczarr.plugins.awkward0.wire import documents, dtypes
 from nczarr.plugins.awkward0.wire.blobs import DECOMPRESSORS, Blobs, PackedBlob, StoredBlob, lookup
 from nczarr.plugins.awkward0.wire.documents import AwkwardDocument, Expression
@@ -139,10 +140,16 @@ class Evaluation:
     """Evaluation of one document. Methods raise UnreadableDocumentError, and errors of the storage."""
 
     def __init__(
-        self, document: AwkwardDocument, blobs: Blobs, allowed: tuple[tuple[str, ...], ...] | None, limits: Limits
+        self,
+        document: AwkwardDocument,
+        blobs: Blobs,
+        allowed: tuple[tuple[str, ...], ...] | None,
+        limits: Limits,
+        functions: Functions,
     ) -> None:
         self._document = document
         self._allowed = allowed
+        self._functions = functions
         self._limits = limits
         self._workspace = Workspace(blobs, limits)
         self._values: dict[int, Any] = {}
@@ -209,7 +216,7 @@ class Evaluation:
             case "dtype":
                 return dtypes.of_json(value)
             case "function":
-                if not allows(self._allowed, value, current(value)):
+                if ".".join(value) not in self._functions and not allows(self._allowed, value, current(value)):
                     raise _forbidden(value, "is not in the given whitelist")
                 return FunctionOfDocument(value)
             case "json":
@@ -232,8 +239,10 @@ class Evaluation:
         return later
 
     def _call(self, parts: tuple[str, ...], args: list[Argument], kwargs: dict[str, Argument], at: At | None) -> Any:
-        """Return the result of a table function."""
-        function = FUNCTIONS.get(canonical(parts))
+        """Return the result of a function of the table, or of the caller."""
+        function, own = FUNCTIONS.get(canonical(parts)), self._functions.get(".".join(parts))
+        if function is None and own is not None:
+            return call_function(".".join(parts), own, args, kwargs, self._workspace, at)
         if function is None:
             raise _forbidden(parts, "is unknown")
         if not allows(self._allowed, parts, current(parts)):
@@ -266,20 +275,25 @@ def _forbidden(parts: tuple[str, ...], why: str) -> UnreadableDocumentError:
 
 
 def read(
-    source: Source, storage: Any, report: Report, whitelist: Whitelist = None, limits: Limits = DEFAULT
+    source: Source,
+    storage: Any,
+    report: Report,
+    whitelist: Whitelist = None,
+    limits: Limits = DEFAULT,
+    functions: Functions | None = None,
 ) -> tuple[Any] | None:
     """Return the value of a document in a tuple, None after a reported error.
 
-    Arrays are columns. Raises TypeError for an invalid whitelist, and errors of
-    the storage except KeyError.
+    Arrays are columns. Raises TypeError or ValueError for an invalid whitelist or
+    function, and errors of the storage except KeyError.
     """
-    allowed = patterns(whitelist)
+    allowed, added = patterns(whitelist), check_functions(functions, FUNCTIONS, canonical)
     at: At | None = At(None, "schema")
     try:
         document = documents.read(source, report, limits)
         if document is None:
             return None
-        return (Evaluation(document, Blobs(storage, limits), allowed, limits).result(),)
+        return (Evaluation(document, Blobs(storage, limits), allowed, limits, added).result(),)
     except UnreadableDocumentError as error:
         code, message, at, helps = error.code, error.message, error.at or at, error.helps
     except RecursionError:
@@ -288,7 +302,13 @@ def read(
     return None
 
 
-def open_source(storage: Any, name: str, whitelist: Whitelist = None, limits: Limits = DEFAULT) -> Any:
+def open_source(
+    storage: Any,
+    name: str,
+    whitelist: Whitelist = None,
+    limits: Limits = DEFAULT,
+    functions: Functions | None = None,
+) -> Any:
     """Return the value of the document stored under a name.
 
     Raises KeyError if the name is missing, CompileError with all errors of the
@@ -303,7 +323,7 @@ def open_source(storage: Any, name: str, whitelist: Whitelist = None, limits: Li
     if stored is None:
         raise KeyError(name)
     source = Source(name, _document(stored, name, report))
-    value = read(source, storage, report, whitelist, limits) if not report.errors else None
+    value = read(source, storage, report, whitelist, limits, functions) if not report.errors else None
     if value is None:
         raise CompileError(report.list_sorted())
     return value[0]

@@ -93,6 +93,15 @@ class Blobs:
         self.given += min(len(inflated), most)
         return memoryview(inflated)
 
+    def hold(self, name: str, data: bytes) -> StoredBlob:
+        """Return bytes that a function of the caller made as a blob. Raises UnreadableDocumentError for too many."""
+        if len(data) > self._left:
+            text = f"{name} returns {len(data)} bytes, more than the limit leaves, {self._left}"
+            raise UnreadableDocumentError("oversized-awkward", text)
+        self._left -= len(data)
+        self.given += len(data)
+        return StoredBlob(name, memoryview(data))
+
 
 def lookup(storage: Any, key: str) -> Any | None:
     """Return the value of a key, None if missing. Raises errors of the storage."""

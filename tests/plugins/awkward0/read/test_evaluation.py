@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+import zipfile
 from typing import Any
 
 import numpy as np
@@ -340,3 +341,72 @@ def test_escapes_of_documents() -> None:
     for wrong in (rb"\ud83c", rb"\udf0a", rb"\ud83c\ud83c\udf0a", rb"\\\ud83cx"):
         found = refused({"": b'{"awkward0": 1, "schema": {"json": "' + wrong + b'"}}'})
         assert "surrogate" in found.message
+
+
+def scaled(document: Any = None, **functions: Any) -> Any:
+    """What a document that calls `survey.tools.scaled` gives with functions of the caller, as items."""
+    schema = {"call": ["survey.tools", "scaled"], "args": [buffer("1")]} if document is None else document
+    given = {f"survey.tools.{name}": function for name, function in functions.items()}
+    return nczarr.awkward0.items(nczarr.awkward0.columns(stored(schema, _1=ints(4, 8)), functions=given))
+
+
+def test_functions_of_the_caller() -> None:
+    assert refused(stored({"call": ["survey.tools", "scaled"]})).code == "forbidden-function"
+    assert scaled(scaled=lambda values: values / 4) == [1.0, 2.0]
+    assert scaled(scaled=lambda values: np.ma.array(values, mask=[True, False])) == [None, 8]
+    assert scaled(scaled=lambda values: TableNode(("x",), (Flat(values),), 2)) == [{"x": 4}, {"x": 8}]
+    named = {"call": ["survey.tools", "scaled"], "kwargs": {"by": {"json": 2}, "of": {"tuple": [numbers(1, 3)]}}}
+    assert scaled(named, scaled=lambda by, of: np.array(of[0]) * by) == [2, 6]
+    virtual = call("VirtualArray", generator={"function": ["survey.tools", "scaled"]}, args={"tuple": [buffer("1")]})
+    assert scaled(virtual, scaled=lambda values: values + 1) == [5, 9]
+
+
+def test_a_decompressor_of_the_caller_gives_a_blob() -> None:
+    packed = {"call": ["mine", "unpack"], "args": [{"read": "1"}]}
+    schema = {"call": ["numpy", "frombuffer"], "args": [packed, {"dtype": "<i8"}, {"json": 2}]}
+    storage = stored(schema, _1=ints(5, 6)[::-1])
+    assert nczarr.awkward0.deserialize(storage, functions={"mine.unpack": lambda data: data[::-1]}).tolist() == [5, 6]
+    wrong = refused(storage, functions={"mine.unpack": lambda data: data[1:]})
+    assert (wrong.code, "15 bytes" in wrong.message) == ("bad-blob", True)
+    limited = {"limits": nczarr.awkward0.Limits(inflated=20), "functions": {"mine.unpack": lambda data: data * 2}}
+    assert refused(storage, **limited).code == "oversized-awkward"
+
+
+@pytest.mark.parametrize(
+    ("function", "message"),
+    [
+        (lambda values: {"x": values}, "survey.tools.scaled: the caller's function must return an array or bytes"),
+        (lambda values: np.array([values, None], object), "must return an array or bytes"),
+        (lambda values: np.float64(values[0]), "must return an array or bytes"),
+        (lambda values: values[7], "the caller's function raises IndexError: index 7"),
+        (lambda: None, "raises TypeError"),
+        (lambda values: np.frombuffer(b"\xff\xff\xff\xff", "<U1"), "is not a Unicode character"),
+    ],
+)
+def test_results_of_the_callers_functions_are_arrays(function: Any, message: str) -> None:
+    schema = {"list": [{"call": ["survey.tools", "scaled"], "args": [buffer("1")]}]}
+    found = refused(stored(schema, _1=ints(4, 8)), functions={"survey.tools.scaled": function})
+    assert message in found.message
+    assert (found.code, found.primary.pointer) == ("bad-awkward-array", "/schema/list/0")
+
+
+def test_the_callers_functions_stay_outside_the_table() -> None:
+    storage = stored(buffer("1"), _1=ints(1))
+    for name in ("numpy.frombuffer", "awkward.util.frombuffer", "zlib.decompress", "awkward0.array.jagged.JaggedArray"):
+        with pytest.raises(ValueError, match="the reader has this function itself"):
+            nczarr.awkward0.columns(storage, functions={name: print})
+    with pytest.raises(TypeError, match="a full name and a function"):
+        nczarr.awkward0.columns(storage, functions={("os", "getcwd"): print})
+    pickled = stored({"python": "gASVCQAAAAAAAACPlChLAUsCkC4="})
+    assert refused(pickled, functions={"awkward0.persist.topython": print}).code == "forbidden-function"
+
+
+def test_the_callers_functions_read_archives_and_groups(tmp_path: Any) -> None:
+    schema = {"call": ["mine", "made"], "args": [numbers(1, 2)]}
+    with zipfile.ZipFile(tmp_path / "a.awkd", "w") as archive:
+        archive.writestr("v.json", document(schema))
+    made = {"mine.made": np.array}
+    with nczarr.awkward0.load(tmp_path / "a.awkd", functions=made) as opened:
+        assert opened["v"].tolist() == [1, 2]
+    with nczarr.awkward0.load(tmp_path / "a.awkd") as opened, pytest.raises(CompileError):
+        opened["v"]
