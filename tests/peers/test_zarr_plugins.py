@@ -13,6 +13,8 @@ import pytest
 from nczarr.refs import Writing
 
 import nczarr
+from nczarr.sdk import CodecKind
+from tests.support.added_rows import add_rows
 
 pytestmark = [pytest.mark.peer, pytest.mark.filterwarnings("ignore")]
 
@@ -121,3 +123,25 @@ def test_other_names_are_unknown(array: np.ndarray[Any, Any], tmp_path: Path) ->
     with nczarr.open(tmp_path / "a.zarr") as found, pytest.raises(nczarr.CompileError) as caught:
         found["v"][...]
     assert "codec `nczarr_tests.nobody` is unknown" in str(caught.value)
+
+
+class UpsideDownHere(CodecKind):
+    """The same codec as a plugin of nczarr has it."""
+
+    config_id = NAME
+
+    def decode(self, data: bytes, step: Any, itemsize: int, limit: int) -> bytes:
+        return data[::-1]
+
+
+UPSIDE_DOWN = UpsideDownHere()
+
+
+def test_a_plugin_of_nczarr_reads_what_zarr_python_writes(
+    array: np.ndarray[Any, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, peer: Callable[[str], ModuleType]
+) -> None:
+    add_rows(monkeypatch, codecs={NAME: f"{__name__}:UPSIDE_DOWN"})
+    monkeypatch.setattr("nczarr.arrays.codecs.zarr_plugin.ZarrPlugin.decode", None)  # it is not asked
+    with nczarr.open(tmp_path / "a.zarr") as found:
+        assert found["v"][...].tolist() == array.tolist()
+    assert peer("zarr").open_group(tmp_path / "a.zarr", mode="r")["v"][...].tolist() == array.tolist()
