@@ -29,12 +29,12 @@ exactly its code and its message; every code in the source has a page, and every
 
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import NamedTuple
 
 from nczarr.diagnostics.report import Severity
-from nczarr.names.plugin_index import list_code_folders, list_difference_folders
+from nczarr.names.plugin_index import list_folders
 
 SUBJECTS = (
     "Characters and constants",
@@ -174,10 +174,10 @@ class Pages(Mapping[str, Code]):
         return len(self._all)
 
 
-CODES = Pages(Path(__file__).with_name("codes"), list_code_folders)
+CODES = Pages(Path(__file__).with_name("codes"), partial(list_folders, "codes"))
 """All codes by name, those of plugins among them."""
 
-KINDS = Pages(Path(__file__).with_name("differences"), list_difference_folders)
+KINDS = Pages(Path(__file__).with_name("differences"), partial(list_folders, "differences"))
 """All kinds of difference and of change by name; `missing-group` is also a code."""
 
 

@@ -11,14 +11,12 @@ is listed with its fault, and the others work.
 import itertools
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import cache
+from functools import cache, partial
 from importlib import import_module
 from types import MappingProxyType
-from typing import Any, TypeVar
+from typing import Any
 
 from nczarr.names.named_tuple import NamedTuple
-
-T = TypeVar("T")
 
 GROUP = "nczarr.plugins"
 """Package of the built-in plugins, and group of entry points of the others."""
@@ -246,7 +244,7 @@ class Found(NamedTuple):
 
 def find_command(*names: str) -> tuple[str, CommandRow] | None:
     """Return the first of some names that is a command of a plugin, with its row."""
-    return _find("command", names, lambda plugin: plugin.commands)
+    return _find("command", names)
 
 
 def find_place(kind: str, name: str) -> str | None:
@@ -257,7 +255,7 @@ def find_place(kind: str, name: str) -> str | None:
 
 def find_row(kind: str, name: str) -> Any:
     """Return an addition of a kind: its place or row; None without one."""
-    found: tuple[str, Any] | None = _find(kind, (name,), lambda plugin: getattr(plugin, f"{kind}s"))
+    found = _find(kind, (name,))
     return None if found is None else found[1]
 
 
@@ -265,28 +263,17 @@ def find_row(kind: str, name: str) -> Any:
 def list_own(kind: str) -> Mapping[str, Any]:
     """Return the additions of built-in plugins of a kind by name."""
     loaded = (load(found)[0] for found in dict.fromkeys(_list_offers().get(kind, {}).values()))
-    return {name: row for plugin in loaded if plugin is not None for name, row in getattr(plugin, f"{kind}s").items()}
+    return {name: row for plugin in loaded for name, row in getattr(plugin, f"{kind}s", NOTHING).items()}
 
 
 def list_others(kind: str) -> Iterator[tuple[str, Any]]:
     """Yield the additions of other distributions of a kind, with their names."""
     for found in _list_others():
-        plugin, _ = load(found)
-        yield from () if plugin is None else getattr(plugin, f"{kind}s").items()
+        yield from getattr(load(found)[0], f"{kind}s", NOTHING).items()
 
 
-def list_code_folders() -> Iterator[str]:
-    """Yield the folders with pages of codes, those of built-in plugins first."""
-    return _list_folders("codes")
-
-
-def list_difference_folders() -> Iterator[str]:
-    """Yield the folders with pages of kinds of difference."""
-    return _list_folders("differences")
-
-
-def _list_folders(what: str) -> Iterator[str]:
-    """Yield the value of an attribute that names a folder, such as `codes`, for each plugin that has one."""
+def list_folders(what: str) -> Iterator[str]:
+    """Yield the folders with pages of `codes` or `differences`, those of built-in plugins first."""
     for list_found in (_list_built_in, _list_others):
         for found in list_found():
             plugin = load(found)[0] if found.offers is None or what in found.offers else None
@@ -302,10 +289,7 @@ def list_offered(kind: str) -> list[str]:
 
 def load_all() -> Iterator[Plugin]:
     """Yield the rows of all plugins that can be loaded."""
-    for found in list_plugins():
-        plugin, _ = load(found)
-        if plugin is not None:
-            yield plugin
+    yield from (plugin for found in list_plugins() if (plugin := load(found)[0]) is not None)
 
 
 def list_plugins() -> list[Found]:
@@ -351,7 +335,8 @@ def load(found: Found, asking: frozenset[str] = frozenset()) -> tuple[Plugin | N
     if not isinstance(plugin, Plugin):
         return None, f"its row is not a `Plugin` but a {type(plugin).__name__}"
     for name in plugin.requires:
-        required = _find_plugin(name)
+        found_plugins = (each for list_found in (_list_built_in, _list_others) for each in list_found())
+        required = next((each for each in found_plugins if each.name == name), None)  # metadata are read for others
         if required is None:
             return None, f"it requires `{name}`, which is not installed"
         if name not in asking and load(required, asking | {found.name})[0] is None:
@@ -359,15 +344,15 @@ def load(found: Found, asking: frozenset[str] = frozenset()) -> tuple[Plugin | N
     return plugin, ""
 
 
-def _find(kind: str, names: Sequence[str], member: Callable[[Plugin], Mapping[str, T]]) -> tuple[str, T] | None:
+def _find(kind: str, names: Sequence[str]) -> tuple[str, Any] | None:
     """Return the first name that a plugin adds, and what it stands for."""
     own = _list_offers().get(kind, {})
     offering = ((name, own[name]) for name in names if name in own)
     others = ((name, found) for name in names for found in _list_others())  # read where no other name fits
     for name, found in itertools.chain(offering, others):
-        plugin, _ = load(found)
-        if plugin is not None and name in member(plugin):
-            return name, member(plugin)[name]
+        rows = getattr(load(found)[0], f"{kind}s", NOTHING)
+        if name in rows:
+            return name, rows[name]
     return None
 
 
@@ -393,21 +378,12 @@ def _list_built_in() -> tuple[Found, ...]:
 
     there = {entry.name for entry in os.scandir(os.path.dirname(str(package.__file__)))}
     rows = ((name, offers) for name, offers in package.OFFERS.items() if name in there)
-    return tuple(Found(name, __version__, _loader(name), frozenset(offers)) for name, offers in rows)
+    return tuple(Found(name, __version__, partial(_load_row, name), frozenset(offers)) for name, offers in rows)
 
 
-def _loader(name: str) -> Callable[[], Plugin]:
-    def load_row() -> Plugin:
-        row: Plugin = import_module(f"{GROUP}.{name}.plugin").PLUGIN
-        return row
-
-    return load_row
-
-
-def _find_plugin(name: str) -> Found | None:
-    """Return the plugin with a name; the metadata of other distributions are read if none is built in."""
-    tables = (_list_built_in, _list_others)
-    return next((found for list_found in tables for found in list_found() if found.name == name), None)
+def _load_row(name: str) -> Plugin:
+    row: Plugin = import_module(f"{GROUP}.{name}.plugin").PLUGIN
+    return row
 
 
 @cache
@@ -416,7 +392,5 @@ def _list_others() -> tuple[Found, ...]:
     from importlib.metadata import entry_points
 
     entries = sorted(entry_points(group=GROUP), key=lambda entry: entry.name)
-    versions = (entry.dist.version if entry.dist is not None else "" for entry in entries)
-    return tuple(
-        Found(entry.name, version, cache(entry.load), None) for entry, version in zip(entries, versions, strict=True)
-    )
+    dated = ((entry, entry.dist.version if entry.dist is not None else "") for entry in entries)
+    return tuple(Found(entry.name, version, cache(entry.load), None) for entry, version in dated)

@@ -269,18 +269,10 @@ def parse_level(name: str, arguments: list[str], default: int, limits: tuple[int
 
 
 def of_config_id(config_id: object) -> CodecKind | None:
-    """Return the codec of a name in numcodecs, or None."""
-    if not isinstance(config_id, str) or not (config_id in ROWS or _join(config_id)):
-        return None
-    return _load(config_id)
-
-
-def _join(config_id: str) -> bool:
-    """Take the codec of a plugin into the table; return whether there is one."""
-    place = find_place("codec", config_id)
-    if place is not None:
+    """Return the codec of a name in numcodecs, or None; that of a plugin is taken into the table."""
+    if isinstance(config_id, str) and config_id not in ROWS and (place := find_place("codec", config_id)):
         ROWS[config_id] = Row(place)
-    return place is not None
+    return _load(config_id) if isinstance(config_id, str) and config_id in ROWS else None
 
 
 @cache
