@@ -156,6 +156,10 @@ class Plugin(NamedTuple):
     """Codes of losses of values that its formats report, which `--allow-loss` accepts."""
     codecs: Mapping[str, str] = NOTHING
     """Codecs of stores by their name in numcodecs and in Zarr: `module:attribute` of a `CodecKind`."""
+    data_types: Mapping[str, str] = NOTHING
+    """Functions `(document of an array) -> members` by data type of Zarr v3, or URI of its draft: known ones for it."""
+    chunk_grids: Mapping[str, str] = NOTHING
+    """Such functions by chunk grid."""
     locations: Mapping[str, LocationRow] = NOTHING
     """Kinds of locations by the word before the colon, in lower case."""
     places: Mapping[str, str] = NOTHING

@@ -18,7 +18,7 @@ from nczarr.diagnostics.report import Report, Severity
 from nczarr.formats.common.documents import Json
 from nczarr.formats.zarr.core import hierarchy
 from nczarr.formats.zarr.core.array_metadata import ArrayMetadata, chain
-from nczarr.formats.zarr.core.reader import NodeReader
+from nczarr.formats.zarr.core.reader import BadDocumentError, NodeReader, adapt
 from nczarr.options import Options, RunOptions
 from nczarr.plugins.zarr_drafts import dtypes, keys, wire
 from nczarr.plugins.zarr_drafts import protocol_extension as extension
@@ -30,6 +30,7 @@ from nczarr.plugins.zarr_drafts.strict_json import StrictDocuments
 from nczarr.registry import ChunkKeys
 from nczarr.semantics.checked import Foreign, Unchecked
 from nczarr.stores.base import Store
+from nczarr.syntax.json.positions import pointer
 
 _SEVERITIES = {"refused": Severity.ERROR, "warning": Severity.WARNING, "note": Severity.NOTE}
 
@@ -157,6 +158,11 @@ class NodeDocuments(StrictDocuments):
             if not self.has(key):
                 self.report_lost("bad-metadata", "the document is listed but does not exist", key)
             return None
+        try:
+            document = self._adapt(document, key)
+        except BadDocumentError as error:
+            self.report_lost(error.code, str(error), key, pointer(error.member))
+            return None
         sound = True
         ours = extension.find_extension(document.get("extensions")) is not None
         for fault in wire.faults(document, self.kind(path) or "group"):
@@ -167,6 +173,12 @@ class NodeDocuments(StrictDocuments):
             elif fault.weight != "note" or not ours:  # which writes all chunks then
                 self.warn(fault.code, fault.message, key, fault.where, _SEVERITIES[fault.weight])
         return document if sound else None
+
+    def _adapt(self, document: Json, key: str) -> Json:
+        """Return a document with what plugins read for points of unknown extensions. Raises BadDocumentError."""
+        points = [document.get(member) for member in ("data_type", "chunk_grid")]
+        uris = [point.get("extension", extension.URI) for point in points if isinstance(point, dict)]
+        return adapt(self, key, document, "extension") if uris.count(extension.URI) != len(uris) else document
 
 
 def holds(store: Store) -> bool:
@@ -284,7 +296,7 @@ class Draft2019Reader(NodeReader):
         used = wire.find_used_type(document["data_type"])
         dtype, shape = dtypes.descr(used), tuple(document["shape"])
         grid = document["chunk_grid"]
-        chunks = tuple(grid["chunk_shape"])
+        chunks = wire.read_chunks(grid, shape)
         backwards = document["chunk_memory_layout"] == "F"  # `F`: the first index varies fastest
         steps = dtypes.configs(document["chunk_codecs"])
         return ArrayMetadata(

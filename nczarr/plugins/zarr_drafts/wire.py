@@ -18,6 +18,8 @@ from typing import Any, Literal, NamedTuple
 
 from nczarr.formats.zarr.core.array_metadata import lengths, sensible
 from nczarr.formats.zarr.core.fill_values import FAULTS, Json
+from nczarr.formats.zarr.core.reader import BadDocumentError
+from nczarr.formats.zarr.v3.frontend import read_rectilinear
 from nczarr.plugins.zarr_drafts import dtypes
 from nczarr.plugins.zarr_drafts.keys import Kind
 from nczarr.plugins.zarr_drafts.protocol_extension import URI
@@ -66,6 +68,13 @@ def faults(document: Any, kind: Kind) -> list[DocumentFault]:
 def find_used_type(data_type: Any) -> Any:
     """Return the data type for reading: the fallback of an unknown extension."""
     return data_type["fallback"] if isinstance(data_type, dict) and data_type.get("extension") != URI else data_type
+
+
+def read_chunks(grid: Json, shape: tuple[int, ...]) -> tuple[int, ...]:
+    """Return the chunk lengths of a grid: regular, or `rectilinear` of our extension. Raises BadDocumentError."""
+    if "extension" in grid:
+        return read_rectilinear({"kind": "inline", "chunk_shapes": grid.get("chunk_shapes")}, shape)
+    return tuple(grid["chunk_shape"])
 
 
 class _Document:
@@ -156,7 +165,7 @@ class _Document:
         elif not sensible(shape):
             self._unknown("/shape", "the array has too many elements")
             shape = None
-        self._check_grid(document["chunk_grid"], None if shape is None else len(shape))
+        self._check_grid(document["chunk_grid"], shape)
         self._check_codecs(document["chunk_codecs"])
         if self._is_type(document["data_type"]):
             used = find_used_type(document["data_type"])
@@ -185,15 +194,24 @@ class _Document:
             return self._unknown(where, f"the data type cannot be read: {fault}")
         return True
 
-    def _check_grid(self, grid: Any, rank: int | None) -> None:
-        where = "/chunk_grid"
+    def _check_grid(self, grid: Any, shape: tuple[int, ...] | None) -> None:
+        where, rank = "/chunk_grid", None if shape is None else len(shape)
         # the draft: regular, or an object of an extension
         if not isinstance(grid, dict) or ("extension" not in grid and grid.get("type") != "regular"):
             self._bad(_inside(grid, where, "type") if isinstance(grid, dict) else where, "the grid is not regular")
             return
+        if "extension" in grid and not self._is_point(grid, where, "the grid"):
+            return
+        if "extension" in grid and (grid["extension"] != URI or grid["type"] != "rectilinear"):
+            self._unknown(where, f"the grid is one of the extension `{grid['extension']}`, which is unknown")
+            return
+        if grid.get("separator", ".") not in (".", "/"):  # `.` is the draft's default
+            self._bad(where + pointer("separator"), "`separator` is neither `.` nor `/`")
         if "extension" in grid:
-            if self._is_point(grid, where, "the grid"):
-                self._unknown(where, f"the grid is one of the extension `{grid['extension']}`, which is unknown")
+            try:
+                read_chunks(grid, shape or ())
+            except BadDocumentError as fault:
+                self._add(fault.code, "lost", where, str(fault))
             return
         for name in sorted(grid.keys() - {"type", "chunk_shape", "separator"}):
             text = f"member `{name}` of the grid is not read"
@@ -204,8 +222,6 @@ class _Document:
             self._bad(place, "`chunk_shape` is not a list of positive integers")
         elif rank is not None and len(chunks) != rank:
             self._bad(place, f"`chunk_shape` has {len(chunks)} lengths, but the array has {rank} dimensions")
-        if grid.get("separator", ".") not in (".", "/"):  # `.` is the draft's default
-            self._bad(where + pointer("separator"), "`separator` is neither `.` nor `/`")
 
     def _check_layout(self, layout: Any, used: Any) -> None:
         where, fixed = "/chunk_memory_layout", dtypes.descr(used) != "|O"

@@ -5,10 +5,12 @@ from typing import Any, Literal, TypeAlias
 
 from nczarr.ast import Constant
 from nczarr.ast.plain import JsonConstant, plain
+from nczarr.diagnostics.report import Severity
 from nczarr.formats.common.documents import DocumentCache, Json
 from nczarr.formats.zarr.core.array_metadata import ArrayMetadata
-from nczarr.formats.zarr.core.fill_values import FAULTS, INVALID
+from nczarr.formats.zarr.core.fill_values import FAULTS, INVALID, show
 from nczarr.names import list_first
+from nczarr.names.plugin_index import find_place, load_part
 from nczarr.syntax.json.positions import pointer
 
 
@@ -118,6 +120,25 @@ class NodeReader:
     def show_fill(self, constant: Constant) -> JsonConstant:
         """Return the plain form of a `_FillValue` attribute."""
         return plain(constant)
+
+
+def adapt(documents: DocumentCache, key: str, document: Json, name: str = "name") -> Json:
+    """Return an array's document with what plugins read for its data type and chunk grid; itself without such plugins.
+
+    `name`: member of both with the name by which plugins have them. Raises BadDocumentError.
+    """
+    for member in ("data_type", "chunk_grid"):
+        point = document.get(member)
+        asked = str(point.get(name) if isinstance(point, dict) else point)
+        if place := find_place(member, asked):
+            try:
+                document = {**document, **load_part(place)(document)}
+                text = f"a plugin reads `{asked}` as {show(document.get(member))}, which targets get"
+            except Exception as fault:  # of another distribution
+                text = f"the plugin of `{asked}` fails: {type(fault).__name__}: {fault}"
+                raise BadDocumentError(text, member, "unreadable-array") from fault
+            documents.warn("adapted-form", text, key, pointer(member), Severity.NOTE)
+    return document
 
 
 def unread_message(what: str, listed: Any) -> str:

@@ -19,7 +19,7 @@ from nczarr.formats.common.documents import DocumentCache, Json
 from nczarr.formats.zarr.core import hierarchy
 from nczarr.formats.zarr.core.array_metadata import ArrayMetadata, chain, chunk_lengths, lengths, sensible
 from nczarr.formats.zarr.core.fill_values import FAULTS
-from nczarr.formats.zarr.core.reader import BadDocumentError, NodeReader, axes_of
+from nczarr.formats.zarr.core.reader import BadDocumentError, NodeReader, adapt, axes_of
 from nczarr.formats.zarr.extension.model import LARGEST_LENGTH, unpack_attributes
 from nczarr.formats.zarr.v3 import DOCUMENT, dtypes
 from nczarr.formats.zarr.v3.declared_attributes import undeclare
@@ -69,6 +69,8 @@ class Zarr3Reader(NodeReader):
         super().__init__(documents)
         self._announced: set[str] = set()
         """Prefixes of nodes with reported draft members."""
+        self._adapted: dict[str, Json] = {}
+        """Documents with what plugins read for a data type or chunk grid."""
         consolidated = (documents.get(DOCUMENT) or {}).get("consolidated_metadata")  # zarr-python's place
         members = consolidated.get("metadata") if isinstance(consolidated, dict) else None
         if isinstance(members, dict):
@@ -84,7 +86,7 @@ class Zarr3Reader(NodeReader):
         return self.read_hidden("", "superblock")[0] is not None
 
     def _read_node(self, prefix: str) -> Json:
-        return self.documents.get(prefix + DOCUMENT) or {}
+        return self._adapted.get(prefix) or self.documents.get(prefix + DOCUMENT) or {}
 
     def has_valid_root(self) -> bool:
         """Return whether the root is a group or array of Zarr v3; report a document that is neither."""
@@ -173,15 +175,22 @@ class Zarr3Reader(NodeReader):
         return dtypes.fill_attribute(constant)
 
     def describe(self, prefix: str) -> ArrayMetadata:
-        """Read the `zarr.json` of an array; raise BadDocumentError for what is invalid or unknown."""
-        document = self._read_node(prefix)
+        """Read the `zarr.json` of an array; raise BadDocumentError for what is invalid or unknown, to plugins too."""
+        try:
+            return self._describe(prefix, self._read_node(prefix))
+        except BadDocumentError as fault:
+            if fault.member not in ("data_type", "chunk_grid"):
+                raise
+        self._adapted[prefix] = adapt(self.documents, prefix + DOCUMENT, self._read_node(prefix))
+        return self._describe(prefix, self._adapted[prefix])
+
+    def _describe(self, prefix: str, document: Json) -> ArrayMetadata:
         if document.get("zarr_format") != 3:
             raise BadDocumentError("the document is not of Zarr format 3", "zarr_format")
         for name in sorted(document.keys() - _MEMBERS):
             if not _is_optional(document[name]):
-                raise BadDocumentError(
-                    f"the document has a member `{name}` that must be understood", name, "unreadable-array"
-                )
+                text = f"the document has a member `{name}` that must be understood"
+                raise BadDocumentError(text, name, "unreadable-array")
         transformers = document.get("storage_transformers")
         if transformers:
             listed = transformers if isinstance(transformers, list) else [transformers]
@@ -200,7 +209,6 @@ class Zarr3Reader(NodeReader):
         if (written == "|O") is not bool(codecs.texts):
             raise BadDocumentError("the codecs do not suit the data type", "codecs")
         dtype = big_descr(written) if codecs.big else written
-        shards = chunks if codecs.inner is not None else None
         fill = self._fill(written, dtype, document, codecs, prefix)
         attributes, axes = self.attributes(prefix), document.get("dimension_names")
         if axes is None:  # zarr-python leaves the names there, where it migrates a store of Zarr v2
@@ -215,7 +223,7 @@ class Zarr3Reader(NodeReader):
             encoding,
             fill,
             chain([*codecs.steps]),
-            shards,
+            chunks if codecs.inner is not None else None,
             with_times(attributes, dtype, fill),
             axes_of(axes),
             chunk_keys,
@@ -274,7 +282,7 @@ def _read_grid(written: Any, shape: tuple[int, ...]) -> tuple[int, ...]:
     """Return the chunk lengths of a `chunk_grid`; raise BadDocumentError if it is unknown or does not fit the shape."""
     name, configuration = split_name(written, "chunk_grid")
     if name == "rectilinear":
-        return _rectilinear(configuration, shape)
+        return read_rectilinear(configuration, shape)
     chunks = chunk_lengths(configuration.get("chunk_shape"), shape)
     if name != "regular":
         raise BadDocumentError(f"chunk grid `{name}` is unknown", "chunk_grid", "unreadable-array")
@@ -283,7 +291,7 @@ def _read_grid(written: Any, shape: tuple[int, ...]) -> tuple[int, ...]:
     return chunks
 
 
-def _rectilinear(configuration: Json, shape: tuple[int, ...]) -> tuple[int, ...]:
+def read_rectilinear(configuration: Json, shape: tuple[int, ...]) -> tuple[int, ...]:
     """Return the chunk lengths of a rectilinear grid, which may end beyond the array as in zarr-python.
 
     ::

@@ -190,6 +190,9 @@ def _change_array(
     if len(grown) > 1 or (grown and part and grown[0] and grown[0] != axis):
         report.error("unextendable-target", f"`{path}` cannot be extended along an inner dimension of its lists")
         return None
+    if old.layout.chunks != new.layout.chunks:  # those of a grid that a plugin reads may follow from the shape
+        report.error("unextendable-target", f"`{path}` would have other chunks with its new length")
+        return None
     stored = new.stored
     assert stored is not None
     assert new.keys is not None
@@ -225,11 +228,8 @@ def _list_indices(
     for run in _runs(numbers):
         along = range(run.start * unit[axis], min(run.stop * unit[axis], shape[axis]))
         region = tuple(along if place == axis else range(length) for place, length in enumerate(shape))
-        blocks = (
-            ArraySource.list_occupied(joined_source, unit, region)
-            if dense
-            else joined_source.list_occupied(unit, region)
-        )
+        kind = ArraySource if dense else type(joined_source)
+        blocks = kind.list_occupied(joined_source, unit, region)
         indices.update((*index[:axis], index[axis] + run.start, *index[axis + 1 :]) for index in blocks)
     return sorted(indices)
 
