@@ -159,6 +159,8 @@ def append(
     if request.document or (form is not None and form.store.inner and not form.store.commits):
         from nczarr.plugins.combine.append.changes import extend
 
+        if not request.document:
+            request = request._replace(recoding=Recoding(request.units))
         return extend(request, report, step)
     place = endpoints.locate(request.target, report)
     folder = None if place is None or place.remote else find_repository(place.path)
