@@ -126,6 +126,7 @@ def cases() -> Iterator[tuple[str, str | None]]:
     yield "edit s.zarr --rename /temperature=t --dry-run", None
     yield "edit s4.nc --set @n=1 --dry-run", "netcdf"
     yield "migrate zarr2.zarr --to zarr3 --dry-run", None
+    yield "revisions o", "icechunk"
     yield from ((f"info {source}", None) for source in ("s.cdl", "s3.nc", "s4.nc", "s.zarr", "s3.json"))
     yield "info s.zarr --stac", None
     yield "fmt --diff s.cdl", None

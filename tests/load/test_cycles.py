@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import gc
+import json
 import os
 import resource
+import struct
 from collections.abc import Callable
 from operator import itemgetter
 from pathlib import Path
@@ -60,6 +62,16 @@ def _write(name: str, data: bytes) -> Callable[[Path], str]:
     return make
 
 
+def _write_n5(folder: Path) -> str:
+    """An array of shape (2, 3) in one block, whose first dimension changes fastest."""
+    (folder / "t.n5" / "v" / "0").mkdir(parents=True)
+    array = {"dimensions": [3, 2], "blockSize": [3, 2], "dataType": "int32", "compression": {"type": "raw"}}
+    (folder / "t.n5" / "attributes.json").write_text('{"n5": "2.0.0"}')
+    (folder / "t.n5" / "v" / "attributes.json").write_text(json.dumps(array))
+    (folder / "t.n5" / "v" / "0" / "0").write_bytes(struct.pack(">HHII6i", 0, 2, 3, 2, *range(6)))
+    return str(folder / "t.n5")
+
+
 SIZES = '<Dimension name="t" size="2"/><Dimension name="x" size="3"/>'
 DMR = f'{SIZES}<Int32 name="v"><Dim name="/t"/><Dim name="/x"/></Int32>'
 
@@ -77,6 +89,7 @@ MAKERS = {
     "ncml": lambda folder: write_ncml(folder / "t.ncml", "", f'location="{folder / "s.nc"}"'),
     "awkward0": _convert("t.awkd"),
     "icechunk": _convert("icechunk:t.repository"),
+    "n5": _write_n5,
     "ncstream": _convert("t.ncs"),
     "dmrpp": _convert("t.dmrpp"),
     "dap2": _write(

@@ -209,7 +209,7 @@ def _make(opened: Any, kind: str, name: str, snapshot: str) -> None:
     try:
         (opened.create_branch if kind == "branch" else opened.create_tag)(name, snapshot)
     except BaseException as error:
-        if is_foreign(error) and kind == "tag" and "already exists" in explain(error):
+        if is_foreign(error) and kind == "tag" and "already" in explain(error):
             raise TakenNameError(kind, name, "had") from None
         raise
 
