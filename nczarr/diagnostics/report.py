@@ -17,7 +17,6 @@ from mmap import mmap
 from typing import Any
 
 from nczarr.diagnostics.ignored import is_ignored
-from nczarr.diagnostics.python_terms import in_python
 from nczarr.names import closest
 from nczarr.names.named_tuple import NamedTuple
 
@@ -238,6 +237,8 @@ class Diagnostic(NamedTuple):
     """Remedies."""
 
     def __repr__(self) -> str:
+        from nczarr.diagnostics.python_terms import in_python  # few commands print a diagnostic so
+
         return f"{self.severity.value}[{self.code}]: {in_python(self.message)}{_format_place(self.primary)}"
 
     def sort_key(self) -> tuple[str, str, int, int, str, str]:
@@ -488,6 +489,8 @@ class CompileError(ValueError):
 
 def _in_words(diagnostic: Diagnostic) -> Iterator[str]:
     """Yield the lines of a diagnostic for a Python caller."""
+    from nczarr.diagnostics.python_terms import in_python
+
     yield f"{diagnostic.code}: {in_python(diagnostic.message)}{_format_place(diagnostic.primary)}"
     yield from (f"  {note}" for note in diagnostic.notes if diagnostic.code == OMITTED)
     yield from (f"  help: {in_python(text)}" for text in diagnostic.helps)

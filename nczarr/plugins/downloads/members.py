@@ -6,7 +6,10 @@ import argparse
 import os
 from collections.abc import Callable, Sequence
 
-from nczarr.sdk import DONE, RunWrapper, complain, show
+from nczarr.cli import DONE, complain
+from nczarr.cli.parser import RunWrapper
+from nczarr.diagnostics.report import CompileError
+from nczarr.diagnostics.secrets import show
 from nczarr.stores import local_paths
 from nczarr.stores.url import is_remote
 
@@ -86,8 +89,6 @@ def run(arguments: argparse.Namespace, call: Callable[[argparse.Namespace], int]
 
 def _expand(source: str) -> list[str]:
     """Return the members of a source that is an archive of several datasets; any other source as it is."""
-    from nczarr.sdk import CompileError
-
     if source == "-" or is_remote(source):
         return [source]
     try:
