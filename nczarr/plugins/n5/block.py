@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import math
 import struct
-from collections.abc import Callable
 from typing import Any
 
 from nczarr.arrays.codecs import table
@@ -59,8 +58,10 @@ class N5Block(CodecKind):
 
 def _decompress(data: bytes, compression: Config, size: int) -> bytes:
     """Return the decompressed bytes, at most `size`."""
-    name = DECODERS[compression["type"]](compression)
-    if name == "raw":
+    name = DECODERS[compression["type"]]
+    if name == "gzip" and compression.get("useZlib"):
+        name = "zlib"
+    if not name:
         return data
     if name == "lz4":
         return _join_lz4(data, size)
@@ -88,15 +89,7 @@ def _join_lz4(data: bytes, size: int) -> bytes:
     return b"".join(pieces)
 
 
-DECODERS: dict[str, Callable[[Config], str]] = {
-    "raw": lambda _: "raw",
-    "gzip": lambda compression: "zlib" if compression.get("useZlib") else "gzip",
-    "bzip2": lambda _: "bz2",
-    "xz": lambda _: "lzma",
-    "lz4": lambda _: "lz4",
-    "blosc": lambda _: "blosc",
-    "zstd": lambda _: "zstd",
-}
+DECODERS = {"raw": "", "gzip": "gzip", "bzip2": "bz2", "xz": "lzma", "lz4": "lz4", "blosc": "blosc", "zstd": "zstd"}
 """Names of codecs by the type of a compression."""
 
 N5_BLOCK = N5Block()

@@ -153,7 +153,8 @@ def make_array(attributes: dict[str, Any]) -> dict[str, Any]:
     compression = attributes.get("compression", attributes.get("compressionType", "raw"))
     if isinstance(compression, str):  # before N5 1.1
         compression = {"type": compression}
-    kind, dtype = compression.get("type") if isinstance(compression, dict) else None, attributes.get("dataType")
+    kind = str(compression.get("type") if isinstance(compression, dict) else compression)
+    dtype = str(attributes.get("dataType"))
     block, axes = attributes["blockSize"][::-1], attributes.get("axes", ())
     order = {"endian": "big"} if dtype not in ("int8", "uint8") else {}
     name = "n5_block" if kind in DECODERS else f"n5 {kind}"

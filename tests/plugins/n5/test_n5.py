@@ -138,6 +138,27 @@ def test_what_is_unknown_or_damaged_is_named(tmp_path: Path) -> None:
     assert nczarr.open(path)["good"][...].tolist() == [1, 2]
 
 
+@pytest.mark.parametrize(
+    "more",
+    [
+        {"compression": {"type": [1]}},
+        {"compression": [1]},
+        {"compression": {"type": None}},
+        {"dataType": ["int16"]},
+        {"dataType": {}},
+        {"axes": [["x"]]},
+        {"axes": {}},
+        {"blockSize": [0]},
+        {"dimensions": [-1]},
+    ],
+    ids=str,
+)
+def test_attributes_of_other_types_are_no_internal_errors(more: dict[str, Any], tmp_path: Path) -> None:
+    array(container(tmp_path / "c.n5") / "v", **more)
+    for command in ("dump", "info", "check"):
+        assert "internal-error" not in run_command(command, str(tmp_path / "c.n5")).err
+
+
 def test_a_folder_with_another_document_of_this_name(tmp_path: Path) -> None:
     (tmp_path / "attributes.json").write_text('{"color": "red"}')
     assert "error[unknown-format]" in run_command("dump", str(tmp_path)).err
