@@ -1,4 +1,4 @@
-"""What plugins add to the draft of 2019, by URI: codecs, data types and chunk grids."""
+"""The draft of 2019 with codecs, data types and chunk grids of plugins, which have URIs."""
 
 from __future__ import annotations
 

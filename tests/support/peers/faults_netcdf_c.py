@@ -332,7 +332,7 @@ QUIET = [
 
 
 def saw_in_4_9(fault: Fault) -> str:
-    """What libnetcdf 4.9.3 makes of a store, where that is something else."""
+    """The observation with libnetcdf 4.9.3; `fault.saw` is that with 4.10.1."""
     crashing = ({A + name: GONE} for name in ("shape", "dtype"))
     nameless = ({A + "compressor": {"level": 3}}, {A + "filters": [{"elementsize": 4}]})
     if fault.changes in (*crashing, *nameless):

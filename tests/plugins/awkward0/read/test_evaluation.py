@@ -344,7 +344,7 @@ def test_escapes_of_documents() -> None:
 
 
 def scaled(document: Any = None, **functions: Any) -> Any:
-    """What a document that calls `survey.tools.scaled` gives with functions of the caller, as items."""
+    """The items of a document that calls `survey.tools.scaled`, a function of the caller."""
     schema = {"call": ["survey.tools", "scaled"], "args": [buffer("1")]} if document is None else document
     given = {f"survey.tools.{name}": function for name, function in functions.items()}
     return nczarr.awkward0.items(nczarr.awkward0.columns(stored(schema, _1=ints(4, 8)), functions=given))

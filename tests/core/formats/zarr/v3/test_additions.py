@@ -1,4 +1,4 @@
-"""What plugins add to Zarr v3: codecs, data types and chunk grids."""
+"""Zarr v3 with codecs, data types and chunk grids of plugins."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def values(path: Path) -> list[Any]:
 
 
 def lost(path: Path) -> str:
-    """What is said of the only array, which cannot be read."""
+    """The message about the only array, which cannot be read."""
     with pytest.warns(nczarr.DataWarning):
         opened = nczarr.open(path)
     assert not opened
