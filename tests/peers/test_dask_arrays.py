@@ -357,3 +357,18 @@ def test_arrays_of_xarray_and_columns_of_pandas(da: Any, peer: Load) -> None:
     builder.variable("v", "int", [6])
     with pytest.raises(nczarr.CompileError):
         builder.finish({"v": xr.Dataset({"a": lazy})})
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_encoded_times_are_wider_than_dask_declares(tmp_path: Path, da: Any) -> None:
+    import xarray as xr
+
+    times = np.array(["2020-01-01", "2020-01-04", "NaT", "2020-01-02"], "M8[ns]")
+    data = xr.Dataset({"w": ("x", da.from_array(times, chunks=2))})
+    data["w"].encoding = {"dtype": "int32", "_FillValue": -1, "units": "days since 2020-01-01"}
+    nczarr.write(data, tmp_path / "a.zarr")
+    assert nczarr.open(tmp_path / "a.zarr")["w"].dtype == "int32"
+    np.testing.assert_array_equal(xr.open_zarr(tmp_path / "a.zarr")["w"].values, times)
+    wide = da.from_array(np.array([1, 2**31]), chunks=1).map_blocks(lambda block: block, dtype="i4")
+    with pytest.raises(nczarr.CompileError, match="dask declares int32"):
+        nczarr.write(xr.Dataset({"v": ("x", wide)}), tmp_path / "b.zarr")

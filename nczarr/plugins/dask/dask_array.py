@@ -187,6 +187,10 @@ def as_declared(value: Any, dtype: Any, shape: tuple[int, ...], what: str) -> ND
     if values.shape != shape:
         raise block_error("shape-mismatch", f"{what} has the shape {values.shape}, and dask declares {shape}")
     if not np.can_cast(values.dtype, dtype, "equiv" if values.dtype.hasobject else "safe"):
+        if values.dtype.kind in "iu" and dtype.kind in "iu":  # xarray declares encoded times like that
+            narrow = values.astype(dtype)
+            if (narrow == values).all():
+                return narrow
         raise block_error("type-mismatch", f"{what} has the dtype {values.dtype}, and dask declares {dtype}")
     return values
 
