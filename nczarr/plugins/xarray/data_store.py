@@ -244,6 +244,8 @@ class DataStore(AbstractDataStore):
         if "preferred_chunks" in encoding:
             encoding["preferred_chunks"] = encoding["preferred_chunks"].copy()
         members = self._opened.attributes(declared.attributes)
+        if form.encoded is str and "_Encoding" in members:  # xarray would decode the texts again, as bytes
+            encoding["_Encoding"] = members.pop("_Encoding")
         encoding.update(pop_fill(members, form, declared, types))
         array = NczarrArray(self._opened, path, shape, form.dtype)
         return Variable(axes, LazilyIndexedArray(array, _everything(len(shape))), members, encoding, fastpath=True)
