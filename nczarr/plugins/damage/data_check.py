@@ -263,7 +263,8 @@ class _DataCheck:
     def judge_coordinates(self) -> None:
         """Report coordinates that are out of order, and gaps in those of times."""
         for path in find_coordinates(self.checked):
-            if not is_numeric(self.checked, path) or self.checked.shapes[path] == (0,) or path in self.cut:
+            has_values = path in self.checked.parts and self.checked.shapes[path] != (0,)
+            if not (has_values and is_numeric(self.checked, path)) or path in self.cut:
                 continue
             ends = self.regions.get(path, (range(self.checked.shapes[path][0]),))[0]
             try:

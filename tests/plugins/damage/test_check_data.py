@@ -225,3 +225,11 @@ def test_a_wrong_length_of_the_last_chunk_is_no_damage_of_the_index(tmp_path: Pa
     _, text = check(store)
     assert "error[truncated-chunk]: chunk (3, 1) of `/v`" in text
     assert "note[unwritten-chunks]: 7 of 8 chunks" in text
+
+
+def test_coordinates_without_values_have_no_order(tmp_path: Path) -> None:
+    path = tmp_path / "a.cdl"
+    path.write_text("netcdf a { dimensions: x = 3 ; variables: int x(x) ; int v(x) ; data: v = 1, 2, 3 ; }")
+    status, text = check(path)
+    assert status == 0
+    assert "2 variables, 1 chunk read" in text
