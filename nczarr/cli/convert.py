@@ -221,7 +221,8 @@ class _Conversions:
             from nczarr.link.target import indivisible
 
             indivisible("standard input and output belong to one process", report)
-        targets = destinations(asked.sources, asked.target, asked.to, self.options.run.storage, report)
+        form = asked.to or (self.options.target.kind and "netcdf4")  # kinds are those of netCDF files
+        targets = destinations(asked.sources, asked.target, form, self.options.run.storage, report)
         if subset is not None and targets is not None and not report.errors:
             self.subset, self.targets = subset, targets
 

@@ -128,6 +128,13 @@ def test_several_sources(folder: Path) -> None:
     assert sorted(path.name for path in (folder / "out").iterdir()) == ["s.nc", "s.zarr", "t.zarr"]
 
 
+def test_a_kind_of_several_targets_makes_files(folder: Path) -> None:
+    convert("t.cdl", "s.zarr")
+    convert("t.cdl", "s.zarr", "out", "--kind", "nc5")
+    assert sorted(path.name for path in (folder / "out").iterdir()) == ["s.nc", "t.nc"]
+    assert {path.read_bytes()[:4] for path in (folder / "out").iterdir()} == {b"CDF\x05"}
+
+
 def test_one_bad_source_is_no_loss_to_the_others(folder: Path) -> None:
     (folder / "bad.cdl").write_text("netcdf bad { int ; }")
     said = convert("bad.cdl", "t.cdl", "missing.nc", "out", status=3)
