@@ -328,6 +328,19 @@ def test_downloads_that_are_none(query: str, looked: Served) -> None:
     assert looked.get(f"/download/p.cdl?{query}").status == 400
 
 
+def test_attributes_of_json_are_text_in_files(tmp_path: Path) -> None:
+    store = tmp_path / "j.zarr"
+    nczarr.convert(nczarr.from_cdl("netcdf j { dimensions: x = 2 ; variables: int v(x) ; data: v = 1, 2 ; }"), store)
+    attributes = json.loads((store / ".zattrs").read_text()) | {"multiscales": {"a": 1}}
+    (store / ".zattrs").write_text(json.dumps(attributes))
+    (store / ".zmetadata").unlink(missing_ok=True)
+    with serving(tmp_path) as served:
+        for suffix in ("nc", "cdl"):
+            (tmp_path / f"got.{suffix}").write_bytes(download(served, f"var=v&format={suffix}", "j.zarr").body)
+            got = nczarr.open(tmp_path / f"got.{suffix}")
+            assert (got["v"][...].tolist(), got.attributes["multiscales"]) == ([1, 2], {"a": 1})
+
+
 @pytest.mark.long
 def test_downloads_have_a_limit(tmp_path: Path) -> None:
     netcdf = pytest.importorskip("netCDF4")

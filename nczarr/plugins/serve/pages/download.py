@@ -126,7 +126,7 @@ def write_download(
         part = phases.select(checked, subset, report)
         written = None
         if form is not None and part is not None and not report.errors:
-            accepted = frozenset({OMITTED})  # the page of the dataset lists what is left out
+            accepted = frozenset({OMITTED, "json-attribute"})  # the page lists what is left out; JSON becomes its text
             title = part.dataset.name or names.stem(name)
             options = Options.of(name=title, memory=context.limits.memory, allow_loss=accepted)
             written = phases.write(part, path, form, report, options)
