@@ -110,6 +110,9 @@ class _Hierarchy:
             described["name"] = ""
         dataset = Dataset(**described, **members)
         self.documents.compare_consolidated(self.reader.consolidated_key)
+        if orphans := self.variables.orphans:
+            text = f"the root has no metadata of NCZarr, which {list_first(orphans, 3)} had with it"
+            self._stale(f"{text}: declared types, dimensions and types of attributes are not known", key)
         self._report_folders(dataset)
         return Unchecked(dataset, forward=True, parts=self.variables.parts, namesakes=self.documents.namesakes)
 

@@ -87,6 +87,8 @@ class Variables:
         """Dimensions by FQN."""
         self.anonymous: dict[str, Dimension] = {}
         """Dimensions that stand for sizes, by FQN."""
+        self.orphans: list[str] = []
+        """FQNs of arrays with hidden attributes, of a store without."""
         self._respelled: dict[str, str] = {}
         """FQNs of renamed dimensions, by their FQN in the store."""
         self._fqns: dict[str, str] = {}
@@ -143,6 +145,8 @@ class Variables:
         attributes, fill = with_fill(attributes, kind.type, types, described, self.reader, restored=not self.has_hidden)
         storage, source = self._choose_storage_and_source(extension, alike, described, kind, fill, types, key)
         self.parts[names.join(path, name)] = {"": source.move(described.chunk_keys)}
+        if not self.has_hidden and "_nczarr_array" in described.attributes:
+            self.orphans.append(names.join(path, name))
         return Variable(
             name=name,
             type=kind.type,

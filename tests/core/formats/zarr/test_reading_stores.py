@@ -191,6 +191,23 @@ def test_a_chunk_cannot_inflate_without_end() -> None:
         read(opened(store_of(compressor={"id": "zlib", "level": 1}, chunk=bomb))[0], "/v", ...)
 
 
+@pytest.mark.parametrize("form", ["nczarr", "nczarr3"])
+def test_arrays_whose_root_lost_its_hidden_attributes(tmp_path: Path, form: str) -> None:
+    text = "netcdf o { types: byte enum E { A = 0 } ; dimensions: x = 2 ; variables: E e(x) ; data: e = A, A ; }"
+    nczarr.write(nczarr.from_cdl(text), tmp_path / "o.zarr", form, consolidated=False)
+    document = tmp_path / "o.zarr" / ("zarr.json" if form == "nczarr3" else ".zattrs")
+    assert not nczarr.open(tmp_path / "o.zarr").diagnostics
+    told = json.loads(document.read_text())
+    told.pop("_nczarr_superblock", None)  # as xarray's `to_zarr(append_dim=)` does
+    told.get("attributes", {}).pop("_nczarr", None)
+    document.write_text(json.dumps(told))
+    found = nczarr.open(tmp_path / "o.zarr")
+    assert found["e"].dtype == "int8"
+    (said,) = found.diagnostics
+    assert said.code == "stale-extension"
+    assert "which `/e` had with it" in said.message
+
+
 def test_plain_keys_win_over_a_stale_extension() -> None:
     hidden = {
         "dimension_references": ["/y", "/x"],
