@@ -32,7 +32,7 @@ STORE, FILE = ".zarr", ".nc"
 
 
 def destinations(
-    sources: list[str], target: str, to: str | None, storage: StorageOptions, report: Report
+    sources: list[str], target: str, to: str | None, options: Options, report: Report
 ) -> dict[str, str] | None:
     """Return the target of each source; None after an error."""
     if len(sources) == 1:
@@ -40,13 +40,13 @@ def destinations(
     if not is_remote(target) and os.path.lexists(target) and not os.path.isdir(target):
         report.error("target-exists", f"`{target}` is not a folder", helps=["several sources need a folder as target"])
         return None
-    suffix = _suffix_of(to, report) if to else None
+    suffix = _suffix_of(to, report) if to else FILE if options.target.kind else None  # kinds are those of files
     if report.errors:
         return None
     targets: dict[str, str] = {}
     homes: dict[str, str] = {}
     for source in sources:
-        path = _inside(target, _stem(source) + (suffix or _suffix_for(source, storage)))
+        path = _inside(target, _stem(source) + (suffix or _suffix_for(source, options.run.storage)))
         if path in homes:
             report.error(
                 "clashing-targets",
@@ -221,8 +221,7 @@ class _Conversions:
             from nczarr.link.target import indivisible
 
             indivisible("standard input and output belong to one process", report)
-        form = asked.to or (self.options.target.kind and "netcdf4")  # kinds are those of netCDF files
-        targets = destinations(asked.sources, asked.target, form, self.options.run.storage, report)
+        targets = destinations(asked.sources, asked.target, asked.to, self.options, report)
         if subset is not None and targets is not None and not report.errors:
             self.subset, self.targets = subset, targets
 

@@ -93,6 +93,16 @@ def expressible(codecs: Sequence[Codec], supported: frozenset[int] | None = None
     return all(codec.id in supported and _is_valid(codec) for codec in codecs)
 
 
+def find_fault(codec: Codec) -> str | None:
+    """Return why no encoder takes the level of a declared codec; None if one may."""
+    kind = table.of_number(codec.id)
+    if not isinstance(kind, table.LeveledCodec) or kind.is_valid(codec.parameters[:1]):
+        return None
+    level, (lowest, highest) = codec.parameters[0], kind.levels
+    is_negative = level >= 1 << 31  # as zstd's negative levels are stored
+    return None if is_negative else f"`{codec.name}` has the levels {lowest} to {highest}, not {level}"
+
+
 def _is_valid(codec: Codec) -> bool:
     kind = table.of_number(codec.id)
     return kind is None or kind.is_valid(codec.parameters)

@@ -140,7 +140,12 @@ class StorageBuilder:
             identity = parameters.pop(0)
         else:
             return
-        self._codecs.append(Codec(id=identity, parameters=tuple(parameters), span=self._reader.span(context)))
+        from nczarr.arrays.codecs.chain import find_fault
+
+        codec = Codec(id=identity, parameters=tuple(parameters), span=self._reader.span(context))
+        if (fault := find_fault(codec)) is not None:
+            self._reader.report.error("bad-special-value", fault, codec.span)
+        self._codecs.append(codec)
 
     def _quantize(self, context: Any) -> None:
         """Note `quantize ALGORITHM DIGITS`; report a second one."""

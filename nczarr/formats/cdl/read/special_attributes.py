@@ -191,6 +191,8 @@ class Specials:
             if max(values) >= FILTER_LIMIT:
                 raise self._bad("filter parameters have 32 bits", literals[0])
             codecs.append(Codec(id=values[0], parameters=tuple(values[1:])))
+        for fault in filter(None, map(chain.find_fault, codecs)):
+            raise self._bad(fault, literals[0])
         return tuple(codecs)
 
     def _codecs(self, variable: VariableDraft, literals: Sequence[Literal], place: Span) -> object:
@@ -213,6 +215,8 @@ class Specials:
                 continue
             level = item.get("level") if isinstance(table.of_number(number), LeveledCodec) else None
             codecs.append(Codec(id=number, parameters=(level,) if isinstance(level, int) and level >= 0 else ()))
+            if (fault := chain.find_fault(codecs[-1])) is not None:
+                raise self._bad(fault, literals[0])
         return chain.nearest(codecs, table.list_encoded(hdf5=True))
 
     def _quantize(self, variable: VariableDraft, literals: Sequence[Literal], place: Span) -> object:
