@@ -102,7 +102,7 @@ class Quantize(Node):
 Element = Annotated[
     str,
     Constraint(
-        pattern=r"^(bool|float16|complex64|complex128|(utf32|bytes)\[[1-9][0-9]{0,8}\]"
+        pattern=r"^(bool|float16|complex64|complex128|bytes|(utf32|bytes)\[[1-9][0-9]{0,8}\]"
         r"|struct\[\[.*\]\]|(datetime64|timedelta64)(\[[1-9]?[0-9]{0,9}(Y|M|W|D|h|m|s|ms|us|ns|ps|fs|as)\])?)$"
     ),
 ]

@@ -144,7 +144,7 @@ def _element_dtype(one: _One, variable: Variable, storage: Storage, arrays: Arra
         added = time_attributes(stored)  # none without a unit: NumPy makes no such time of an integer
         if not (added and added.keys() <= named) or (is_nat(one.pad) and "_FillValue" not in named):
             return None
-    return stored if is_element(one.pad, stored) else None
+    return stored if stored == "|O" or is_element(one.pad, stored) else None
 
 
 def _target(
@@ -167,7 +167,9 @@ def _target(
         length = _find_fixed_length(strings, one) if arrays.fixed_strings else None
         dtype = "|O" if length is None else f"|S{length}"
         itemsize = length or 16
-        if wide is not None and _fits(strings, wide):
+        if wide == "|O":
+            strings = strings._replace(utf8=False)
+        elif wide is not None and _fits(strings, wide):
             dtype, itemsize = wide, width(wide)
     else:
         dtype = descr(type_name, checked.types)

@@ -16,7 +16,7 @@ from nczarr.arrays.codecs import chain as codecs
 from nczarr.arrays.codecs import table
 from nczarr.arrays.codecs.chain import from_configs, to_configs
 from nczarr.arrays.sources.source import Layout, is_number, itemsize
-from nczarr.arrays.values.elements import convert_to_stored, element_of, is_element, text_element
+from nczarr.arrays.values.elements import RAW, convert_to_stored, element_of, is_element, text_element
 from nczarr.arrays.values.parts import Types, as_integers, own_type
 from nczarr.ast import ATOMIC, Attribute, Codec, Constant, Storage, Variable
 from nczarr.ast.dataset import SHUFFLE, groups
@@ -98,16 +98,20 @@ def fills_alone(plan: StorePlan) -> dict[str, int]:
     return places
 
 
-def metadata_storage(layout: Layout, *, texts: bool = False) -> Storage:
-    """Return the storage that a reader derives from a layout's documents alone. `texts`: as one of pure Zarr."""
+def metadata_storage(layout: Layout, *, texts: bool = False, utf8: bool = True) -> Storage:
+    """Return the storage that a reader derives from a layout's documents alone.
+
+    `texts`: as one of pure Zarr. `utf8`: texts of any length are no bytes.
+    """
     dtype = layout.dtype if isinstance(layout.dtype, str) else "|V"
     number = is_number(dtype)
+    text = RAW if dtype == "|O" and not utf8 else text_element(layout.dtype)
     return Storage(
         chunks=layout.chunks or None,
         codecs=from_configs(to_configs(layout.codecs, itemsize(layout.dtype))) or (),
         endian="big" if number and dtype[0] == ">" else None,
         no_fill=number and layout.fill is None and not texts,  # pure Zarr has no fill mode
-        element=element_of(layout.dtype) or (text_element(layout.dtype) if texts else None),
+        element=element_of(layout.dtype) or (text if texts else None),
     )
 
 
@@ -120,7 +124,7 @@ def unkept(requested: Storage, plain: Storage, *, codecs_too: bool = True) -> li
         "byte order": requested.endian is not None and requested.endian != plain.endian,
         "the fill mode": requested.no_fill != plain.no_fill,
         "quantization": requested.quantize is not None,
-        f"the element kind {requested.element}": requested.element != plain.element,
+        f"the element kind {requested.element}": requested.element not in (None, plain.element),
     }
     return [what for what, lost in checks.items() if lost]
 

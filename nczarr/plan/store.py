@@ -203,7 +203,7 @@ def _unmet(
     whole = targets.get("")
     plain = Storage()
     if whole is not None:
-        described = metadata_storage(whole.layout, texts=arrays is not None and arrays.numpy_types)
+        described = metadata_storage(whole.layout, texts=arrays is not None and arrays.numpy_types, utf8=whole.utf8)
         plain = described.normalize(whole.layout.shape, variable_type)
     supported = table.nameable("none" if arrays is None else arrays.codecs)
     follows = arrays is None or codecs.expressible(codecs.nearest(storage.codecs, supported), supported)

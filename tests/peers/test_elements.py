@@ -183,3 +183,25 @@ def test_array_fields_of_records_are_no_bytes(fields: Any, tmp_path: Path, peer:
     assert list(nczarr.diff(source, target)) == []
     with pytest.raises(nczarr.CompileError, match="stores fields as raw bytes"):
         nczarr.convert(source, tmp_path / "plain.zarr", format="zarr3")
+
+
+@pytest.mark.parametrize("zarr_format", [2, 3])
+@pytest.mark.filterwarnings("ignore")
+def test_bytes_of_any_length_are_bytes_whatever_they_hold(
+    zarr_format: int, tmp_path: Path, peer: Callable[[str], ModuleType]
+) -> None:
+    zarr = peer("zarr")
+    for values in ([b"a", b"bc"], [b"a", b"\xff"]):
+        group = zarr.open_group(tmp_path / "s.zarr", mode="w", zarr_format=zarr_format)
+        kind = zarr.core.dtype.VariableLengthBytes()
+        group.create_array("v", shape=(2,), chunks=(2,), dtype=kind)[:] = np.array(values, object)
+        for form in ("zarr2", "zarr3", "nczarr3"):
+            nczarr.convert(tmp_path / "s.zarr", tmp_path / "t.zarr", form, overwrite=True)
+            array = zarr.open_group(tmp_path / "t.zarr", mode="r")["v"]
+            assert type(array[...].tolist()[0]) is bytes, form
+            assert array[...].tolist() == values
+        nczarr.convert(tmp_path / "s.zarr", tmp_path / "n.zarr", "nczarr", overwrite=True)
+        assert nczarr.open(tmp_path / "n.zarr").checked.variables["/v"].storage.element == "bytes"
+    text = nczarr.from_cdl('netcdf t { dimensions: x = 1 ; variables: string s(x) ; data: s = "a" ; }')
+    nczarr.write(text, tmp_path / "t.zarr", "zarr3", overwrite=True)
+    assert nczarr.open(tmp_path / "t.zarr").checked.variables["/s"].storage.element is None

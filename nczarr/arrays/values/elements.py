@@ -6,7 +6,7 @@
 | `<f2` | float | every half is a float |
 | `<c8`, `<c16` | a compound `complex64`, `complex128` of two floats or doubles, r and i | the same bytes |
 | `<M8[s]`, `<m8[25us]` | int64 with the attributes `units` and `calendar`; NaT is the `_FillValue` | the same bytes |
-| `<U3`, `|S3` | string | the same text |
+| `<U3`, `|S3`, bytes of any length | string | the same text |
 | a record with such fields | a compound; a field `M8[s]` is an int64, `S3` three chars, `U3` three uint | its bytes |
 
 h5py makes the same enum and compounds of NumPy's types in HDF5 files, and reads
@@ -32,6 +32,9 @@ from nczarr.registry import Arrays
 
 NAT = -(2**63)
 """Integer of `NaT`, the missing time."""
+
+RAW: Element = "bytes"
+"""Texts of any length that are bytes in a store, whatever their encoding."""
 
 ELEMENT_TYPES = frozenset({"bool", "complex64", "complex128"})
 """Elements with a user type of their own in the tree."""
@@ -109,7 +112,7 @@ def is_record(element: Element | None) -> bool:
 
 def is_element_name(name: object) -> bool:
     """Return whether a name is that of an element."""
-    if not isinstance(name, str) or re.fullmatch(r"(?:utf32|bytes)\[[1-9][0-9]{0,8}\]", name):
+    if not isinstance(name, str) or name == RAW or re.fullmatch(r"(?:utf32|bytes)\[[1-9][0-9]{0,8}\]", name):
         return isinstance(name, str)
     if is_record(name):
         try:
@@ -132,6 +135,8 @@ def is_utf32(dtype: Descr) -> bool:
 
 def find_stored_dtype(element: Element) -> Descr:
     """Return the NumPy dtype of an element, little-endian. Raises ValueError for an invalid record."""
+    if element == RAW:
+        return "|O"
     if is_record(element):
         return _record_of(element)
     name, bracket, unit = element.partition("[")

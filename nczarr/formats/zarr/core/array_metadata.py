@@ -15,6 +15,7 @@ from nczarr.arrays.codecs.chain import from_configs
 from nczarr.arrays.sources.source import Descr, Layout, is_number, itemsize
 from nczarr.arrays.values.elements import (
     ELEMENT_TYPES,
+    RAW,
     declare_type,
     element_of,
     field_of,
@@ -80,6 +81,8 @@ class ArrayMetadata(NamedTuple):
     """Simple dimension names, None where missing."""
     chunk_keys: ChunkKeys
     """Names of the chunks."""
+    raw_texts: bool = False
+    """True if texts of any length are bytes, whatever their encoding."""
 
     @property
     def plain_type(self) -> str | None:
@@ -89,11 +92,11 @@ class ArrayMetadata(NamedTuple):
     def storage(self, *, texts: bool, fill_mode: bool = True) -> Storage:
         """Return the storage that the documents declare.
 
-        `texts`: texts of fixed length are elements. `fill_mode`: a missing fill value
+        `texts`: texts of fixed length, and bytes, are elements. `fill_mode`: a missing fill value
         declares that the variable has none.
         """
         dtype = self.encoding.dtype
-        element = element_of(dtype) or (text_element(dtype) if texts else None)
+        element = element_of(dtype) or ((RAW if self.raw_texts else text_element(dtype)) if texts else None)
         number = is_number(dtype)
         endian: Endian = "big" if number and str(dtype)[0] == ">" else None
         no_fill = number and self.fill is None and fill_mode  # Zarr v2: null leaves unwritten cells undefined

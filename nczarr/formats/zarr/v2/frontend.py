@@ -163,7 +163,9 @@ class Zarr2Reader(NodeReader):
                 self._described[id(document)] = metadata
         attributes = with_times(self.attributes(prefix), metadata.encoding.dtype, metadata.fill)
         axes = axes_of(attributes.get("_ARRAY_DIMENSIONS"))
-        return ArrayMetadata(key, prefix, *metadata[2:8], attributes, axes, metadata.chunk_keys.below(prefix))
+        return ArrayMetadata(
+            key, prefix, *metadata[2:8], attributes, axes, metadata.chunk_keys.below(prefix), metadata.raw_texts
+        )
 
     def _read_array(self, document: Json, key: str) -> ArrayMetadata:
         """Return the part of the metadata that depends on the document alone."""
@@ -182,6 +184,7 @@ class Zarr2Reader(NodeReader):
             dtype = self._parse_dtype(_read_dtype(document.get("dtype")), configs)
         except (ValueError, TypeError) as fault:
             raise BadDocumentError(f"the model has no type for {fault}", "dtype", "unreadable-array") from None
+        raw_texts = any(config.get("id") == "vlen-bytes" for config in configs)
         configs = [_size(config, dtype) for config in configs if config.get("id") not in _TEXTS]
         order = document.get("order", "C")
         if order not in ("C", "F"):
@@ -204,6 +207,7 @@ class Zarr2Reader(NodeReader):
             {},
             None,
             ChunkKeys(separator=separator),
+            raw_texts,
         )
 
     def _parse_dtype(self, written: Descr, configs: list[Json], *, field: bool = False) -> Descr:

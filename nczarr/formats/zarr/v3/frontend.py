@@ -227,6 +227,7 @@ class Zarr3Reader(NodeReader):
             with_times(attributes, dtype, fill),
             axes_of(axes),
             chunk_keys,
+            codecs.texts == "vlen-bytes",
         )
 
     def _dtype(self, written: Any, prefix: str) -> Descr:

@@ -177,4 +177,4 @@ def test_values_behind_the_end_of_an_unclosed_file_are_a_named_loss(tmp_path: Pa
     with pytest.raises(CompileError) as refused:
         nczarr.convert(tmp_path / "t.h5", tmp_path / "t.zarr")
     notes = [note for one in refused.value.diagnostics for note in one.notes]
-    assert any("`/x` cannot be read" in note and "the file ends before its values" in note for note in notes)
+    assert any("`/x` cannot be read" in note and "the file ends before its values" in note for note in notes), notes
