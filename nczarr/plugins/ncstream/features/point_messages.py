@@ -1,0 +1,88 @@
+"""Streams of points of a dataset's samples: the collection, a feature for each sample, and lists of stations."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+
+from nczarr import names
+from nczarr.arrays.lazy_numpy import np
+from nczarr.pipeline.select.physical import attributes_of, text_of
+from nczarr.plugins.ncstream._generated import pointstream_pb2 as points_pb
+from nczarr.plugins.ncstream.features.sample_reader import BLOCK, SampleFilter, SampleReader
+from nczarr.plugins.ncstream.features.sampling import SampledColumn, Sampling, time_units, units_of
+from nczarr.plugins.ncstream.points.reader import CollectionMember, rows
+from nczarr.plugins.ncstream.points.writer import frame_feature
+from nczarr.plugins.ncstream.wire.element_types import WIRE, write_section
+from nczarr.plugins.ncstream.wire.framing import COLLECTION, END, FEATURE, STATIONS, frame
+
+FRAME = len(FEATURE) + 56
+"""Approximate bytes of a feature beside its row."""
+
+TEXT = 32
+"""Assumed bytes of a text."""
+
+
+def point_messages(
+    sampling: Sampling, columns: Sequence[SampledColumn], wanted: SampleFilter, name: str
+) -> Iterator[bytes]:
+    """Yield the stream of the requested samples: the collection, features block by block, and the end.
+
+    Raises OSError, CompileError, UnsuitedFeaturesError.
+    """
+    yield frame(COLLECTION, _make_collection(sampling, columns, name))
+    members = [CollectionMember(column.name, column.type, column.shape) for column in columns]
+    for block in SampleReader(sampling).blocks(columns, wanted):
+        count = block.places.shape[1]
+        data, texts = rows(block.columns, members, count)
+        places = [*block.places.tolist(), block.places[0].tolist()]  # the nominal time is the time
+        yield b"".join(map(frame_feature, zip(*places, strict=True), data, texts))
+    yield END
+
+
+def stream_size(sampling: Sampling, columns: Sequence[SampledColumn]) -> tuple[int, int]:
+    """Return the approximate bytes of the stream of all samples, and the memory to make it."""
+    width = FRAME + sum(_row_width(column) for column in columns)
+    lengths = (sampling.checked.dimensions[axis].size for axis in sampling.links)
+    return width * math.prod(sampling.lengths), 8 * width * BLOCK + 8 * (len(columns) + 8) * sum(lengths)
+
+
+def _row_width(column: SampledColumn) -> int:
+    """Return the approximate bytes of a variable in a row."""
+    member = CollectionMember(column.name, column.type, column.shape)
+    return member.width + (TEXT * member.elements if column.type == "string" else 0)
+
+
+def _make_collection(
+    sampling: Sampling, columns: Sequence[SampledColumn], name: str
+) -> points_pb.PointFeatureCollection:
+    """Return the message that describes rows."""
+    collection = points_pb.PointFeatureCollection(
+        name=names.to_bytes(name),
+        timeUnit=time_units(sampling).encode("utf-8", "replace"),
+        altUnit=units_of(sampling.places[3]).encode("utf-8", "replace") or None,
+    )
+    for column in columns:
+        attributes = attributes_of(sampling.checked, column.path)
+        member = collection.members.add(name=names.to_bytes(column.name), dataType=WIRE[column.type])
+        member.desc = text_of(attributes, "long_name", "description", "standard_name").encode("utf-8", "replace")
+        member.units = text_of(attributes, "units").encode("utf-8", "replace")
+        write_section(tuple(map(range, column.shape)), member.section)
+    return collection
+
+
+def station_message(sampling: Sampling, wanted: SampleFilter) -> bytes:
+    """Return the message with the list of stations. Raises OSError, CompileError, UnsuitedFeaturesError."""
+    listed = points_pb.StationList()
+    for labels, places, texts in SampleReader(sampling).stations(wanted):
+        for label, (latitude, longitude, altitude), text, number in zip(labels, places.T.tolist(), *texts, strict=True):
+            station = listed.stations.add(id=label.encode("utf-8", "replace"), lat=latitude, lon=longitude)
+            station.alt = altitude if np.isfinite(altitude) else math.nan
+            station.desc, station.wmoId = text.encode("utf-8", "replace"), number.encode("utf-8", "replace")
+    return frame(STATIONS, listed)
+
+
+def measure_extent(sampling: Sampling) -> tuple[tuple[float, float] | None, ...]:
+    """Return the lowest and highest time, latitude and longitude; None where no value is present."""
+    reader = SampleReader(sampling)
+    return tuple(reader.measure(column) for column in sampling.places[:3] if column is not None)
