@@ -6,15 +6,15 @@ import math
 from collections.abc import Iterator, Sequence
 
 from nczarr import names
-from nczarr.arrays.lazy_numpy import np
 from nczarr.pipeline.select.physical import attributes_of, text_of
+from nczarr.plugins.ncstream._generated import ncstream_pb2 as pb
 from nczarr.plugins.ncstream._generated import pointstream_pb2 as points_pb
 from nczarr.plugins.ncstream.features.sample_reader import BLOCK, SampleFilter, SampleReader
 from nczarr.plugins.ncstream.features.sampling import SampledColumn, Sampling, time_units, units_of
 from nczarr.plugins.ncstream.points.reader import CollectionMember, rows
 from nczarr.plugins.ncstream.points.writer import frame_feature
 from nczarr.plugins.ncstream.wire.element_types import WIRE, write_section
-from nczarr.plugins.ncstream.wire.framing import COLLECTION, END, FEATURE, STATIONS, frame
+from nczarr.plugins.ncstream.wire.framing import COLLECTION, END, ERROR, FEATURE, STATIONS, frame
 
 FRAME = len(FEATURE) + 56
 """Approximate bytes of a feature beside its row."""
@@ -38,6 +38,11 @@ def point_messages(
         places = [*block.places.tolist(), block.places[0].tolist()]  # the nominal time is the time
         yield b"".join(map(frame_feature, zip(*places, strict=True), data, texts))
     yield END
+
+
+def error_message(text: str) -> bytes:
+    """Return the message that ends a stream early."""
+    return frame(ERROR, pb.Error(message=text.encode("utf-8", "replace")))
 
 
 def stream_size(sampling: Sampling, columns: Sequence[SampledColumn]) -> tuple[int, int]:
@@ -71,15 +76,13 @@ def _make_collection(
     return collection
 
 
-def station_message(sampling: Sampling, wanted: SampleFilter) -> bytes:
-    """Return the message with the list of stations. Raises OSError, CompileError, UnsuitedFeaturesError."""
+def station_messages(sampling: Sampling, wanted: SampleFilter) -> Iterator[bytes]:
+    """Yield the message with the list of stations. Raises OSError, CompileError, UnsuitedFeaturesError."""
     listed = points_pb.StationList()
-    for labels, places, texts in SampleReader(sampling).stations(wanted):
-        for label, (latitude, longitude, altitude), text, number in zip(labels, places.T.tolist(), *texts, strict=True):
-            station = listed.stations.add(id=label.encode("utf-8", "replace"), lat=latitude, lon=longitude)
-            station.alt = altitude if np.isfinite(altitude) else math.nan
-            station.desc, station.wmoId = text.encode("utf-8", "replace"), number.encode("utf-8", "replace")
-    return frame(STATIONS, listed)
+    for labels, places in SampleReader(sampling).stations(wanted):
+        for label, (latitude, longitude, altitude) in zip(labels, places.T.tolist(), strict=True):
+            listed.stations.add(id=label.encode("utf-8", "replace"), lat=latitude, lon=longitude, alt=altitude)
+    yield frame(STATIONS, listed)
 
 
 def measure_extent(sampling: Sampling) -> tuple[tuple[float, float] | None, ...]:

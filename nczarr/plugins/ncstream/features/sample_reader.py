@@ -34,9 +34,10 @@ class Box(NamedTuple):
 
     def holds(self, latitudes: NDArray[np.float64], longitudes: NDArray[np.float64]) -> NDArray[np.bool_]:
         """Return whether places are in the box; arrays of one shape."""
-        inside = (latitudes >= self.south) & (latitudes <= self.north)
-        if self.east - self.west < 360:
-            inside &= (longitudes - self.west) % 360 <= (self.east - self.west) % 360
+        with np.errstate(invalid="ignore"):
+            inside = (latitudes >= self.south) & (latitudes <= self.north)
+            if self.east - self.west < 360:
+                inside &= (longitudes - self.west) % 360 <= (self.east - self.west) % 360
         return inside
 
 
@@ -80,30 +81,25 @@ class SampleReader:
             if chosen is not None:
                 cells = _take(cells, chosen[cells[self._sampling.instances or ""]])
             places = np.stack([self.read_numbers(column, cells) for column in self._sampling.places])
-            with np.errstate(invalid="ignore"):
-                taken = np.isfinite(places[:3]).all(axis=0)
-                if wanted.box is not None:
-                    taken &= wanted.box.holds(places[1], places[2])
-                if wanted.times is not None:
-                    taken &= (places[0] >= wanted.times[0]) & (places[0] <= wanted.times[1])
+            taken: NDArray[np.bool_] = np.asarray(np.isfinite(places[:3]).all(axis=0))
+            if wanted.box is not None:
+                taken &= wanted.box.holds(places[1], places[2])
+            if wanted.times is not None:
+                taken &= (places[0] >= wanted.times[0]) & (places[0] <= wanted.times[1])
             if taken.any():
                 cells = _take(cells, taken)
                 yield SampleBlock(places[:, taken], [self.read(column, cells) for column in columns])
 
-    def stations(self, wanted: SampleFilter) -> Iterator[tuple[list[str], NDArray[np.float64], list[list[str]]]]:
-        """Yield the names, the places (latitude, longitude, altitude; shape (3, instances)), and texts of instances.
-
-        The texts are those of `descriptions`.
-        """
+    def stations(self, wanted: SampleFilter) -> Iterator[tuple[list[str], NDArray[np.float64]]]:
+        """Yield the names and the places of instances: latitude, longitude, altitude; shape (3, instances)."""
         axis, identity = self._sampling.instances, self._sampling.identity
         _, *where = self._sampling.places
-        if identity is None or any(one is None or not set(one.axes) <= {axis} for one in where[:2]):
-            raise UnsuitedFeaturesError("the dataset has no stations with names and fixed places")
         fixed = [one if one is not None and set(one.axes) <= {axis} else None for one in where]
+        if identity is None or len(identity.axes) > 1 or None in fixed[:2]:
+            raise UnsuitedFeaturesError("the dataset has no stations with names and fixed places")
         size = 1 if axis is None else self._sampling.checked.dimensions[axis].size
         for start in range(0, size, BLOCK):
-            indices = np.arange(start, min(start + BLOCK, size))
-            cells: Cells = {axis or "": indices}
+            cells: Cells = {axis or "": np.arange(start, min(start + BLOCK, size))}
             labels = _as_texts(self.read(identity, cells))
             places = np.stack([self.read_numbers(column, cells) for column in fixed])
             taken = np.isfinite(places[:2]).all(axis=0)
@@ -111,25 +107,7 @@ class SampleReader:
                 taken &= wanted.box.holds(places[0], places[1])
             if wanted.instances is not None:
                 taken &= np.array([label in wanted.instances for label in labels], np.bool_)
-            chosen = np.flatnonzero(taken).tolist()
-            texts = [
-                [""] * len(labels) if column is None else _as_texts(self.read(column, cells))
-                for column in self._find_descriptions(axis)
-            ]
-            yield [labels[one] for one in chosen], places[:, taken], [[text[one] for one in chosen] for text in texts]
-
-    def _find_descriptions(self, axis: str | None) -> list[SampledColumn | None]:
-        """Return the variables with descriptions and WMO identifiers of stations."""
-        found: list[SampledColumn | None] = []
-        for words in (("platform_name", "station_description"), ("platform_id", "station_wmo_id")):
-            columns = (
-                column
-                for column in self._sampling.columns.values()
-                if set(column.axes) <= {axis} and column != self._sampling.identity
-                and _standard_name(self._sampling, column) in words
-            )  # fmt: skip
-            found.append(next(columns, None))
-        return found
+            yield [labels[number] for number in np.flatnonzero(taken)], places[:, taken]
 
     # ---- cells ---------------------------------------------------------------------------------------------------
 
@@ -146,12 +124,10 @@ class SampleReader:
         if wanted.instances is not None:
             labels = _as_texts(self.read(identity, cells))
             chosen = np.array([label in wanted.instances for label in labels], np.bool_)
-        if wanted.box is not None and latitude is not None and longitude is not None:
-            if latitude.axes == longitude.axes == (axis,):
-                places = self.read_numbers(latitude, cells), self.read_numbers(longitude, cells)
-                with np.errstate(invalid="ignore"):
-                    inside = wanted.box.holds(*places)
-                chosen = inside if chosen is None else chosen & inside
+        fixed = all(one is not None and one.axes == (axis,) for one in (latitude, longitude))
+        if wanted.box is not None and fixed:
+            inside = wanted.box.holds(self.read_numbers(latitude, cells), self.read_numbers(longitude, cells))
+            chosen = inside if chosen is None else chosen & inside
         return chosen
 
     def _has_name(self, labels: frozenset[str]) -> bool:
@@ -263,7 +239,7 @@ def _take(cells: Cells, mask: NDArray[np.bool_]) -> Cells:
 
 
 def _list_boxes(rows: range, lengths: tuple[int, ...], most: int) -> Iterator[tuple[range, ...]]:
-    """Yield boxes of cells in order: some rows with all cells in them, or a part of one row. `lengths`: those behind."""
+    """Yield boxes of cells in order: some whole rows, or a part of one row. `lengths`: those behind."""
     inner = math.prod(lengths)
     if inner <= most:
         height = max(1, most // max(1, inner))
@@ -279,14 +255,6 @@ def _chunk_height(sampling: Sampling, column: SampledColumn) -> int:
     """Return the length of the chunks of a variable along its first dimension."""
     parts = sampling.checked.parts.get(column.path, {}).values()
     return max((int(part.layout.chunks[0]) for part in parts if part.layout.chunks), default=1)
-
-
-def _standard_name(sampling: Sampling, column: SampledColumn) -> str:
-    """Return the standard name of a variable."""
-    attributes = sampling.checked.variables[column.path].attributes
-    found = next((one.value.data for one in attributes if one.name == "standard_name"), b"")
-    text = found if isinstance(found, bytes) else found[0] if found and isinstance(found[0], bytes) else b""
-    return text.rstrip(b"\0").decode("utf-8", "replace").strip()
 
 
 def _as_bytes(texts: NDArray[Any]) -> NDArray[Any]:
