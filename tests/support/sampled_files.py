@@ -30,7 +30,9 @@ def station_row(station: int, time: float, value: float) -> Row:
     return Row(time, LATITUDES[station], LONGITUDES[station], NAMES[station], value)
 
 
-def declare(file: Any, name: str, dimensions: tuple[str, ...], values: Any, kind: str = "f8", **attributes: Any) -> None:
+def declare(
+    file: Any, name: str, dimensions: tuple[str, ...], values: Any, kind: str = "f8", **attributes: Any
+) -> None:
     fill = attributes.pop("_FillValue", None)
     variable = file.createVariable(name, kind, dimensions, fill_value=fill)
     variable.set_auto_maskandscale(False)
@@ -210,9 +212,15 @@ def _messages() -> dict[str, Any]:
         "Section": (("range", "*Range", 1),),
         "Location": (("time", "d", 1), ("lat", "d", 2), ("lon", "d", 3), ("alt", "d", 4), ("nomTime", "d", 5)),
         "PointFeature": (("loc", "Location", 1), ("data", "b", 3), ("sdata", "*s", 4)),
-        "Member": (("name", "s", 1), ("desc", "s", 2), ("units", "s", 3), ("dataType", "i", 4), ("section", "Section", 5)),
-        "PointFeatureCollection": (("name", "s", 1), ("timeUnit", "s", 2), ("members", "*Member", 3), ("altUnit", "s", 4)),
-        "Station": (("id", "s", 1), ("lat", "d", 2), ("lon", "d", 3), ("alt", "d", 4), ("desc", "s", 5), ("wmoId", "s", 6)),
+        "Member": (
+            ("name", "s", 1), ("desc", "s", 2), ("units", "s", 3), ("dataType", "i", 4), ("section", "Section", 5),
+        ),
+        "PointFeatureCollection": (
+            ("name", "s", 1), ("timeUnit", "s", 2), ("members", "*Member", 3), ("altUnit", "s", 4),
+        ),
+        "Station": (
+            ("id", "s", 1), ("lat", "d", 2), ("lon", "d", 3), ("alt", "d", 4), ("desc", "s", 5), ("wmoId", "s", 6),
+        ),
         "StationList": (("stations", "*Station", 1),),
         "Error": (("message", "s", 1), ("code", "i", 2)),
     }  # fmt: skip
@@ -227,9 +235,8 @@ def _messages() -> dict[str, Any]:
                 field.type, field.type_name = 11, f".points_of_tests.{kind}"
     pool = descriptor_pool.DescriptorPool()
     pool.Add(file)
-    return {
-        name: message_factory.GetMessageClass(pool.FindMessageTypeByName(f"points_of_tests.{name}")) for name in declared
-    }
+    found = {name: pool.FindMessageTypeByName(f"points_of_tests.{name}") for name in declared}
+    return {name: message_factory.GetMessageClass(one) for name, one in found.items()}
 
 
 MAGICS = {

@@ -53,7 +53,9 @@ def folder(tmp_path_factory: pytest.TempPathFactory, peer: Callable[[str], Modul
     (root / "grid.cdl").write_text(GRID % (", ".join(map(str, range(24))), numbers))
     (root / "curved.cdl").write_text(CURVED)
     (root / "plain.cdl").write_text("netcdf plain { dimensions: n = 2 ; variables: int v(n) ; data: v = 1, 2 ; }")
-    (root / "placeless.cdl").write_text('netcdf p { dimensions: n = 2 ; variables: int v(n) ; :featureType = "point" ; }')
+    (root / "placeless.cdl").write_text(
+        'netcdf p { dimensions: n = 2 ; variables: int v(n) ; :featureType = "point" ; }'
+    )
     return root
 
 
@@ -109,7 +111,9 @@ def test_places_and_times_are_chosen(features: Served, tmp_path: Path) -> None:
         assert points(features, f"{name}.nc", "stns=nobody") == []
         times = "time_start=2020-01-01T01:00:00Z&time_end=2020-01-01T03:00:00.000Z"
         assert points(features, f"{name}.nc", times) == [row for row in rows if 1 <= row.time <= 3]
-        assert points(features, f"{name}.nc", "time_start=2020-01-01T02:00:00") == [row for row in rows if row.time >= 2]
+        assert points(features, f"{name}.nc", "time_start=2020-01-01T02:00:00") == [
+            row for row in rows if row.time >= 2
+        ]
     assert len(points(features, "single.nc", "stn=only")) == 3
     assert points(features, "single.nc", "stn=other") == []
 
@@ -238,7 +242,12 @@ def test_headers_of_grids(features: Served) -> None:
     ]  # fmt: skip
     assert (axes[b"lon"].spacing, axes[b"lon"].startValue, axes[b"lon"].resolution) == (0, 0, 45)
     assert header.axes["time"].tolist() == [0, 1, 2, 59]
-    assert (said.latlonRect.startx, said.latlonRect.incx, said.latlonRect.starty, said.latlonRect.incy) == (0, 315, 30, 20)
+    assert (said.latlonRect.startx, said.latlonRect.incx, said.latlonRect.starty, said.latlonRect.incy) == (
+        0,
+        315,
+        30,
+        20,
+    )
     assert (said.dateRange.calendar, said.dateRange.end - said.dateRange.start) == (2, 59 * 86_400_000)
     assert not {b"scale_factor", b"_FillValue"} & {one.name for one in said.grids[0].atts}
     coordinates = messages(ask(features, "grid.cdl", "req=coord&var=lev,lon"))
