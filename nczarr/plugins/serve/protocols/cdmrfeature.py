@@ -20,18 +20,18 @@ from nczarr.arrays.lazy_numpy import np
 from nczarr.arrays.values.time_units import CALENDARS, Units, date_text
 from nczarr.diagnostics.report import CompileError, hint
 from nczarr.pipeline.select.physical import NUMBERS, attributes_of
-from nczarr.plugins.ncstream.features.coverages import CoverageQuery, GridCoverage, TimeRequest, cut, find_coverages
-from nczarr.plugins.ncstream.features.sample_reader import Box, SampleFilter
-from nczarr.plugins.ncstream.features.sampling import (
+from nczarr.plugins.serve.answers import BYTES, TEXT, XML, HttpAnswer, conditional
+from nczarr.plugins.serve.context import Answer, ServerContext, StreamedValues, of_dataset
+from nczarr.plugins.serve.dataset_cache import CachedDataset
+from nczarr.plugins.serve.features.coverages import CoverageQuery, GridCoverage, TimeRequest, cut, find_coverages
+from nczarr.plugins.serve.features.sample_reader import Box, SampleFilter
+from nczarr.plugins.serve.features.sampling import (
     SampledColumn,
     Sampling,
     UnsuitedFeaturesError,
     find_samples,
     units_of,
 )
-from nczarr.plugins.serve.answers import BYTES, TEXT, XML, HttpAnswer, conditional
-from nczarr.plugins.serve.context import Answer, ServerContext, StreamedValues, of_dataset
-from nczarr.plugins.serve.dataset_cache import CachedDataset
 from nczarr.plugins.serve.pages.markup import CDMRFEATURE, render_template
 from nczarr.plugins.serve.protocols.cdmremote import NCSTREAM
 from nczarr.plugins.serve.refusals import UNREADABLE, RefusedRequestError
@@ -103,7 +103,7 @@ def _plain(asked: Request, opened: CachedDataset, body: bytes, kind: str) -> Htt
 
 def _answer_samples(context: ServerContext, asked: Request, opened: CachedDataset, sampling: Sampling) -> Answer:
     """Answer by the kind of samples, the document that describes them, stations or points."""
-    from nczarr.plugins.ncstream.features import point_messages
+    from nczarr.plugins.serve.features import point_messages
 
     request = _choose_request(asked, OF_SAMPLES)
     if request == "featuretype":
@@ -128,7 +128,7 @@ def _answer_samples(context: ServerContext, asked: Request, opened: CachedDatase
 
 def _measure(sampling: Sampling, columns: Sequence[SampledColumn]) -> tuple[int, int]:
     """Return the approximate bytes of variables of all samples, and the memory in bytes to send them in blocks."""
-    from nczarr.plugins.ncstream.features.point_messages import stream_size
+    from nczarr.plugins.serve.features.point_messages import stream_size
 
     size, need = stream_size(sampling, columns)
     return size, need + 2 * longest_chunk(sampling.checked, [one.path for one in columns])
@@ -144,7 +144,7 @@ def _refusing(pieces: Iterator[bytes]) -> Iterator[bytes]:
 
 def _end_stream(pieces: Iterator[bytes]) -> Iterator[bytes]:
     """Yield the pieces, which are whole messages; after the first ones, an error ends them with an error message."""
-    from nczarr.plugins.ncstream.features.point_messages import error_message
+    from nczarr.plugins.serve.features.point_messages import error_message
 
     count = 0
     try:
@@ -181,7 +181,7 @@ def _time_units(sampling: Sampling) -> Units | None:
 
 def _describe(sampling: Sampling, location: str) -> bytes:
     """Return the document that describes samples. Raises OSError, CompileError."""
-    from nczarr.plugins.ncstream.features.point_messages import measure_extent
+    from nczarr.plugins.serve.features.point_messages import measure_extent
 
     times, latitudes, longitudes = measure_extent(sampling)
     units = _time_units(sampling)
@@ -226,7 +226,7 @@ def _list_attributes(sampling: Sampling, column: SampledColumn) -> Iterator[tupl
 
 def _answer_coverages(context: ServerContext, asked: Request, opened: CachedDataset, coverages: Coverages) -> Answer:
     """Answer by the kind of grid, its declarations, coordinates or values."""
-    from nczarr.plugins.ncstream.features import coverage_messages
+    from nczarr.plugins.serve.features import coverage_messages
 
     request, checked = _choose_request(asked, OF_GRIDS), opened.checked
     every = list(coverages.values())

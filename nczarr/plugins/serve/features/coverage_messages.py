@@ -14,7 +14,11 @@ from nczarr.pipeline.select.indexing import read_outer
 from nczarr.pipeline.select.physical import Physical, attributes_of, text_of
 from nczarr.plugins.ncstream import messages
 from nczarr.plugins.ncstream._generated import ncstream_pb2 as pb
-from nczarr.plugins.ncstream.features.coverages import (
+from nczarr.plugins.ncstream.wire import protobuf
+from nczarr.plugins.ncstream.wire.element_types import WIRE
+from nczarr.plugins.ncstream.wire.framing import COVERAGE_DATA, COVERAGES, frame
+from nczarr.plugins.ncstream.write.header_writer import encode_attributes
+from nczarr.plugins.serve.features.coverages import (
     GEO_X,
     GEO_Y,
     LATITUDE,
@@ -24,10 +28,6 @@ from nczarr.plugins.ncstream.features.coverages import (
     GridCoverage,
     coordinates_in,
 )
-from nczarr.plugins.ncstream.wire import protobuf
-from nczarr.plugins.ncstream.wire.element_types import WIRE
-from nczarr.plugins.ncstream.wire.framing import COVERAGE_DATA, COVERAGES, frame
-from nczarr.plugins.ncstream.write.header_writer import encode_attributes
 from nczarr.semantics.checked import Checked
 
 INLINE = 500
@@ -47,7 +47,7 @@ PACKING = ("scale_factor", "add_offset", "_Unsigned", "_FillValue", "missing_val
 """Attributes with stored values, which unpacked variables lose."""
 
 INDEPENDENT, TWO_DIMENSIONS = 0, 3
-"""How an axis depends on dimensions."""
+"""Kinds of axes by their dimensions: one, or two of a curvilinear grid."""
 
 REGULAR, IRREGULAR = 0, 1
 """Distances of coordinates."""

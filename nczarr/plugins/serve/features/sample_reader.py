@@ -12,7 +12,7 @@ from typing import Any, NamedTuple, TypeAlias
 from nczarr import names
 from nczarr.arrays.lazy_numpy import NDArray, np
 from nczarr.pipeline.select.indexing import read_outer
-from nczarr.plugins.ncstream.features.sampling import SampledColumn, Sampling, UnsuitedFeaturesError
+from nczarr.plugins.serve.features.sampling import SampledColumn, Sampling, UnsuitedFeaturesError
 
 BLOCK = 1 << 14
 """Samples read at once, unless chunks have more."""

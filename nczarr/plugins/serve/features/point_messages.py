@@ -9,12 +9,12 @@ from nczarr import names
 from nczarr.pipeline.select.physical import attributes_of, text_of
 from nczarr.plugins.ncstream._generated import ncstream_pb2 as pb
 from nczarr.plugins.ncstream._generated import pointstream_pb2 as points_pb
-from nczarr.plugins.ncstream.features.sample_reader import BLOCK, SampleFilter, SampleReader
-from nczarr.plugins.ncstream.features.sampling import SampledColumn, Sampling, time_units, units_of
 from nczarr.plugins.ncstream.points.reader import CollectionMember, rows
 from nczarr.plugins.ncstream.points.writer import frame_feature
 from nczarr.plugins.ncstream.wire.element_types import WIRE, write_section
 from nczarr.plugins.ncstream.wire.framing import COLLECTION, END, ERROR, FEATURE, STATIONS, frame
+from nczarr.plugins.serve.features.sample_reader import BLOCK, SampleFilter, SampleReader
+from nczarr.plugins.serve.features.sampling import SampledColumn, Sampling, time_units, units_of
 
 FRAME = len(FEATURE) + 56
 """Approximate bytes of a feature beside its row."""

@@ -18,11 +18,11 @@ from nczarr.pipeline.select.physical import Physical, physical
 from nczarr.pipeline.select.reader import dtype_of
 from nczarr.plugins.cf.axes import LATITUDE_UNITS, LONGITUDE_UNITS, PRESSURE_UNITS, axis_of
 from nczarr.plugins.cf.view import NEWEST, CFDataset, CFVariable
-from nczarr.plugins.ncstream.features.sample_reader import Box
-from nczarr.plugins.ncstream.features.sampling import TYPES
+from nczarr.plugins.serve.features.sample_reader import Box
+from nczarr.plugins.serve.features.sampling import TYPES
 from nczarr.semantics.checked import Checked
 
-MOST_COORDINATES = 10_000_000
+MOST_COORDINATES = 4_000_000
 """Maximum values of a coordinate; variables with more have no coverage."""
 
 HEIGHT_UNITS = re.compile(r"(?:k|kilo|c|centi)?m(?:et(?:er|re)s?)?|f(?:ee|oo)?t", re.IGNORECASE)
@@ -122,7 +122,6 @@ class CoverageQuery(NamedTuple):
     point: tuple[float, float] | None = None
     """Latitude and longitude, of which the nearest cell is taken."""
     times: TimeRequest = TimeRequest()
-    """Times."""
     level: float | None = None
     """Vertical coordinate, of which the nearest is taken."""
     strides: Mapping[str, int] = {}
