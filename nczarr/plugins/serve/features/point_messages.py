@@ -13,7 +13,7 @@ from nczarr.plugins.ncstream.points.reader import CollectionMember, rows
 from nczarr.plugins.ncstream.points.writer import frame_feature
 from nczarr.plugins.ncstream.wire.element_types import WIRE, write_section
 from nczarr.plugins.ncstream.wire.framing import COLLECTION, END, ERROR, FEATURE, STATIONS, frame
-from nczarr.plugins.serve.features.sample_reader import BLOCK, SampleFilter, SampleReader
+from nczarr.plugins.serve.features.sample_reader import MOST, SampleFilter, SampleReader
 from nczarr.plugins.serve.features.sampling import SampledColumn, Sampling, time_units, units_of
 
 FRAME = len(FEATURE) + 56
@@ -21,6 +21,9 @@ FRAME = len(FEATURE) + 56
 
 TEXT = 32
 """Assumed bytes of a text."""
+
+ENCODED = 1 << 12
+"""Samples encoded at once."""
 
 
 def point_messages(
@@ -33,10 +36,12 @@ def point_messages(
     yield frame(COLLECTION, _make_collection(sampling, columns, name))
     members = [CollectionMember(column.name, column.type, column.shape) for column in columns]
     for block in SampleReader(sampling).blocks(columns, wanted):
-        count = block.places.shape[1]
-        data, texts = rows(block.columns, members, count)
-        places = [*block.places.tolist(), block.places[0].tolist()]  # the nominal time is the time
-        yield b"".join(map(frame_feature, zip(*places, strict=True), data, texts))
+        for start in range(0, block.places.shape[1], ENCODED):
+            part = slice(start, start + ENCODED)
+            places = block.places[:, part].tolist()
+            data, texts = rows([column[part] for column in block.columns], members, len(places[0]))
+            where = zip(*places, places[0], strict=True)  # the nominal time is the time
+            yield b"".join(map(frame_feature, where, data, texts))
     yield END
 
 
@@ -49,7 +54,8 @@ def stream_size(sampling: Sampling, columns: Sequence[SampledColumn]) -> tuple[i
     """Return the approximate bytes of the stream of all samples, and the memory to make it."""
     width = FRAME + sum(_row_width(column) for column in columns)
     lengths = (sampling.checked.dimensions[axis].size for axis in sampling.links)
-    return width * math.prod(sampling.lengths), 8 * width * BLOCK + 8 * (len(columns) + 8) * sum(lengths)
+    count = math.prod(sampling.lengths)
+    return width * count, 3 * width * min(count, MOST) + 8 * (len(columns) + 8) * sum(lengths)
 
 
 def _row_width(column: SampledColumn) -> int:

@@ -12,7 +12,8 @@ from typing import Any, NamedTuple, TypeAlias
 from nczarr import names
 from nczarr.arrays.lazy_numpy import NDArray, np
 from nczarr.pipeline.select.indexing import read_outer
-from nczarr.plugins.serve.features.sampling import SampledColumn, Sampling, UnsuitedFeaturesError
+from nczarr.plugins.serve.features.sampling import InstanceLink, SampledColumn, Sampling, UnsuitedFeaturesError
+from nczarr.plugins.serve.value_streams import chunk_size
 
 BLOCK = 1 << 14
 """Samples read at once, unless chunks have more."""
@@ -156,7 +157,7 @@ class SampleReader:
             return whole
         edges = np.flatnonzero(np.diff(np.concatenate([[False], chosen, [False]]))).reshape(-1, 2)
         if first != axis and link is not None:
-            ends = np.concatenate([[0], self._read_ends(link.path)])
+            ends = np.concatenate([[0], self._read_ends(link)])
             edges = np.minimum(ends[edges], whole[0].stop)
         return [range(start, stop) for start, stop in edges.tolist()]
 
@@ -169,19 +170,20 @@ class SampleReader:
                     continue
                 elements = cells[link.child]
                 if link.counts:
-                    indices = np.searchsorted(self._read_ends(link.path), elements, side="right")
+                    indices = np.searchsorted(self._read_ends(link), elements, side="right")
                 else:
                     indices = self._read_stored(link.path, (link.child,), cells).astype(np.int64)
                 cells = {**cells, parent: indices}
                 cells = _take(cells, (indices >= 0) & (indices < self._sampling.checked.dimensions[parent].size))
         return cells
 
-    def _read_ends(self, path: str) -> NDArray[np.int64]:
+    def _read_ends(self, link: InstanceLink) -> NDArray[np.int64]:
         """Return the index behind the last element of each instance."""
-        if path not in self._ends:
-            counts = read_outer(self._sampling.checked, path, [slice(None)]).astype(np.int64)
-            self._ends[path] = np.cumsum(np.maximum(counts, 0))
-        return self._ends[path]
+        if link.path not in self._ends:
+            counts = read_outer(self._sampling.checked, link.path, [slice(None)])
+            most = self._sampling.checked.dimensions[link.child].size
+            self._ends[link.path] = np.cumsum(np.clip(counts, 0, most).astype(np.int64))
+        return self._ends[link.path]
 
     # ---- values --------------------------------------------------------------------------------------------------
 
@@ -252,9 +254,9 @@ def _list_boxes(rows: range, lengths: tuple[int, ...], most: int) -> Iterator[tu
 
 
 def _chunk_height(sampling: Sampling, column: SampledColumn) -> int:
-    """Return the length of the chunks of a variable along its first dimension."""
+    """Return the length along its first dimension of the chunks of a variable that must be decoded whole."""
     parts = sampling.checked.parts.get(column.path, {}).values()
-    return max((int(part.layout.chunks[0]) for part in parts if part.layout.chunks), default=1)
+    return max((int(part.layout.chunks[0]) for part in parts if part.layout.chunks and chunk_size(part)), default=1)
 
 
 def _as_bytes(texts: NDArray[Any]) -> NDArray[Any]:

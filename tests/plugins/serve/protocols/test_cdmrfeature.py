@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import ModuleType
 from typing import Any
+from urllib.request import urlopen
 from xml.etree import ElementTree
 
 import numpy as np
@@ -214,6 +215,56 @@ def test_large_files_are_read_in_blocks(tmp_path: Path) -> None:
 def rows_before(year: int) -> int:
     """Hours from 2020-01-01 to March 23 of a year."""
     return int((np.datetime64(f"{year}-03-23") - np.datetime64("2020-01-01")) / np.timedelta64(1, "h"))
+
+
+def test_counts_and_indices_are_not_trusted(tmp_path: Path) -> None:
+    """Samples of instances that are not there are left out, whatever counts and indices say."""
+    text = """netcdf a {
+dimensions: n = 3 ; obs = 4 ;
+variables:
+  int64 %s ;
+  int name(n) ; name:cf_role = "trajectory_id" ;
+  double time(obs) ; time:units = "s" ; time:standard_name = "time" ;
+  double lat(n) ; lat:units = "degrees_north" ;
+  double lon(n) ; lon:units = "degrees_east" ;
+  int v(obs) ; v:coordinates = "time lat lon" ;
+  :featureType = "trajectory" ;
+data: %s ; name = 1, 2, 3 ; time = 0, 1, NaN, 3 ; lat = 1, 2, 3 ; lon = 1, 2, _ ; v = 0, 1, 2, 3 ;
+}"""
+    (tmp_path / "counts.cdl").write_text(
+        text % ('size(n) ; size:sample_dimension = "obs"', "size = -5, 9223372036854775807, 9223372036854775807")
+    )
+    (tmp_path / "indices.cdl").write_text(
+        text % ('at(obs) ; at:instance_dimension = "n"', "at = 9223372036854775807, -9223372036854775807, 0, 1")
+    )
+    with serving(tmp_path) as served:
+        for name, values in (("counts.cdl", []), ("indices.cdl", [3])):
+            _, found = sampled_files.decode_points(ask(served, name, "req=data").body)
+            assert [one["=v"] for one in found if name == "indices.cdl"] == values
+            assert len(found) <= 4
+            assert ask(served, name, "req=data&stn=1,2").status == 200
+
+
+@pytest.mark.long
+def test_memory_is_that_of_a_block(tmp_path: Path) -> None:
+    import netCDF4
+
+    count = 2_000_000
+    with netCDF4.Dataset(tmp_path / "a.nc", "w") as file:
+        file.featureType = "timeSeries"
+        sampled_files.declare_stations(file)
+        file.createDimension("obs", count)
+        declared = [count // 2, count // 4, count // 4]
+        sampled_files.declare(file, "row_size", ("station",), declared, "i4", sample_dimension="obs")
+        sampled_files.declare_times(file, ("obs",), np.arange(count))
+        sampled_files.declare_data(file, ("obs",), np.arange(count))
+    with serving(tmp_path) as served:
+        ask(served, "a.nc", "req=featureType")
+        before = served.resident()
+        with urlopen(f"{served.url}cdmrfeature/a.nc?req=data") as reply:
+            size = sum(len(piece) for piece in iter(lambda: reply.read(1 << 20), b""))
+        assert size > 50 * count
+        assert served.resident() - before < 100 << 20
 
 
 # ---- grids -----------------------------------------------------------------------------------------------------------
