@@ -227,6 +227,7 @@ def data_messages(
     *,
     profile: Profile = "mixed",
     deflate: int | None = None,
+    checksums: bool = False,
 ) -> Iterator[bytes]:
     """Encode the values of variables, one message each.
 
@@ -242,6 +243,9 @@ def data_messages(
         the two generations.
     deflate : int, optional
         Compression level for numbers in the first form.
+    checksums : bool
+        True for a CRC-32 in each message of the first form; values are read twice
+        for it.
 
     Yields
     ------
@@ -267,7 +271,7 @@ def data_messages(
         if ranges is not None:
             _check_indices(path, ranges, checked.shapes[path])
         try:
-            for piece in MessageValues.of(checked, path, ranges).message(profile, deflate):
+            for piece in MessageValues.of(checked, path, ranges, checksums=checksums).message(profile, deflate):
                 yield bytes(piece)
         except UnwritableError as error:
             raise _fault("unwritable-ncstream", f"`{path}`: {error}") from None

@@ -3,7 +3,8 @@
     application (Starlette): routes ─ context: places (which dataset), dataset_cache (open trees) ─┐
       ┌────────────────────────────────────────────────────────────────────────────────────────────┘
       ├─ protocols/zarr: documents and chunks      ├─ protocols/opendap: documents and values
-      ├─ protocols/cdmremote: headers, texts       └─ pages, templates: contents as HTML or JSON
+      ├─ protocols/cdmremote: headers, texts       ├─ protocols/cdmrfeature: samples, grids
+      └─ pages, templates: contents as HTML or JSON
     answers (ranges, conditions, gzip) ─ delivery (back pressure)   resources: all reading, in bounded threads
 
 Invariants: nothing is written below the root; nothing outside it is read unless

@@ -26,7 +26,7 @@ from nczarr.plugins.serve.delivery import Client, CutError, Delivery, Receive, S
 from nczarr.plugins.serve.metrics import KIND, Finished, Metrics
 from nczarr.plugins.serve.pages import dataset, download, folder, markup, view
 from nczarr.plugins.serve.places import ServedPlace
-from nczarr.plugins.serve.protocols import added, cdmremote, opendap, zarr
+from nczarr.plugins.serve.protocols import added, cdmremote, cdmrfeature, opendap, zarr
 from nczarr.plugins.serve.protocols.erddap import answers as erddap
 from nczarr.plugins.serve.refusals import UNREADABLE, RefusedRequestError, describe_refusal, without_home
 from nczarr.plugins.serve.request import Request, Sites, below_base, direct, first_segment, header, request
@@ -68,6 +68,7 @@ ROUTES = (
     ServerRoute(markup.BROWSE, dataset.answer),
     *(ServerRoute(version, zarr.answer) for version in markup.VERSIONS),
     ServerRoute(markup.CDMREMOTE, cdmremote.answer),
+    ServerRoute(markup.CDMRFEATURE, cdmrfeature.answer),
     ServerRoute(markup.DAP2, opendap.answer, opendap.dap2_refusal),
     ServerRoute(markup.DAP4, opendap.answer, opendap.dap4_refusal),
     ServerRoute(markup.ERDDAP, erddap.answer, erddap.write_refusal),

@@ -13,5 +13,5 @@ PLUGIN = Plugin(
         )
     },
     extras={"starlette": "serve", "uvicorn": "serve"},
-    requires=("ncstream", "notebook", "opendap"),
+    requires=("cf", "ncstream", "notebook", "opendap"),
 )

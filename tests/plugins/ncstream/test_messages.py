@@ -7,6 +7,7 @@ import os
 import threading
 from collections.abc import Iterator
 from typing import Any
+from zlib import crc32
 
 import nczarr.ncstream as door
 import numpy as np
@@ -116,11 +117,14 @@ def test_a_scalar_has_a_section_without_ranges() -> None:
         assert found.values == 5
 
 
-def test_a_checksum_of_the_draft_is_passed_over() -> None:
+def test_a_checksum_of_the_draft_is_verified() -> None:
     """Field 7 was to be one, of four bytes; in practice it says whether there are lists."""
     message = pb.Data(varName=b"v", dataType=pb.BYTE, version=2, section=make.section(2)).SerializeToString()
-    stream = make.DATA + make.block(message + b"\x3d\1\2\3\4") + make.block(b"\1\2")
-    assert one(stream).values.tolist() == [1, 2]
+    values = make.block(b"\1\2")
+    stated = crc32(values).to_bytes(4, "little")
+    assert one(make.DATA + make.block(message + b"\x3d" + stated) + values).values.tolist() == [1, 2]
+    with pytest.raises(CompileError, match="the message states 04030201"):
+        one(make.DATA + make.block(message + b"\x3d\1\2\3\4") + values)
 
 
 def test_without_a_section_the_header_tells_the_shape() -> None:

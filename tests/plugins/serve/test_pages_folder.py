@@ -194,7 +194,7 @@ def test_catalogs_lead_to_every_dataset(listed: Served) -> None:
     assert sorted(seen) == ["a.cdl", "b.cdl", "broken.cdl", "ocean/deep/c%20%26%20d.cdl"]
     assert services == {
         ("Compound", ""), ("CdmRemote", "/cdmremote/"), ("OPENDAP", "/dap2/"), ("DAP4", "/dap4/"),
-        ("HTTPServer", "/file/"),
+        ("HTTPServer", "/file/"), ("cdmrFeature", "/cdmrfeature/"),
     }  # fmt: skip
     assert listed.get("/dap2/" + seen[0] + ".dds").status == 200
     assert listed.get("/cdmremote/" + seen[0] + "?req=header").status == 200

@@ -157,7 +157,7 @@ def _write_pieces(checked: Checked, plan: _Plan) -> Iterator[bytes]:
         columns = _columns(sources, checked, plan, (slice(start, start + count),))
         where = _list_locations(columns, plan, count)
         data, texts = rows([columns[member.name] for member in plan.members], plan.members, count)
-        yield b"".join(map(_feature, where, data, texts))
+        yield b"".join(map(frame_feature, where, data, texts))
     yield END
 
 
@@ -201,7 +201,8 @@ def _list_locations(columns: Mapping[str, NDArray[Any]], plan: _Plan, count: int
     return zip(*places, strict=True)
 
 
-def _feature(where: Sequence[float], data: bytes, texts: list[bytes]) -> bytes:
+def frame_feature(where: Sequence[float], data: bytes, texts: list[bytes]) -> bytes:
+    """Return the message of a point. `where`: time, latitude, longitude, altitude and nominal time."""
     place = points_pb.Location(**dict(zip(("time", "lat", "lon", "alt", "nomTime"), where, strict=True)))
     return frame(FEATURE, points_pb.PointFeature(loc=place, data=data, sdata=texts))
 

@@ -17,6 +17,7 @@ from nczarr.plugins.ncstream._generated import ncstream_pb2 as pb
 from nczarr.plugins.ncstream._generated import pointstream_pb2 as points_pb
 from nczarr.plugins.ncstream.read.data_columns import NIL, ColumnParser, MessageColumn
 from nczarr.plugins.ncstream.wire import protobuf
+from nczarr.plugins.ncstream.wire.checksums import check_crc32
 from nczarr.plugins.ncstream.wire.element_types import NUMPY
 from nczarr.plugins.ncstream.wire.framing import BARE, COLUMN, DATA, LAST_RECORD, MAGICS, RECORD, BlockRanges, Incoming
 from nczarr.plugins.ncstream.wire.limits import DEFAULT, UnreadableStreamError, bad
@@ -132,7 +133,9 @@ def _read_entry(incoming: Incoming, kind: str, at: int, *, values: bool) -> tupl
         return StreamEntry(kind, offset, offset + 4), at + 4
     start, end = incoming.block(at + 4)
     if kind == "data":
-        return _data(incoming, offset, start, end, values=values)
+        entry, after = _data(incoming, offset, start, end, values=values)
+        check_crc32(incoming.buffer, start, end, after, offset)
+        return entry, after
     if kind == "column":
         column = ColumnParser(incoming.buffer, base, incoming.limits).column(start, end)
         return StreamEntry(kind, offset, base + end, column.message, column.payload, column=column), end

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from functools import partial
 from typing import Literal, NamedTuple
 
 from nczarr.arrays.regions import (
@@ -28,6 +29,7 @@ from nczarr.options import Options
 from nczarr.plan.plans import StreamPlan
 from nczarr.plugins.common.selected_parts import select_parts
 from nczarr.plugins.ncstream._generated import ncstream_pb2 as pb
+from nczarr.plugins.ncstream.wire.checksums import add_crc32, are_requested
 from nczarr.plugins.ncstream.wire.element_types import NUMPY, full_bytes, is_sequence, wire_type
 from nczarr.plugins.ncstream.wire.framing import END, ERROR, HEADER, START, frame
 from nczarr.plugins.ncstream.wire.limits import LONGEST_BLOCK
@@ -66,13 +68,17 @@ class MessageValues(NamedTuple):
     """Arrays that hold exactly these cells."""
     types: Types
     """Declared types by FQN."""
+    checksums: bool = False
+    """True for `Data` messages with their CRC-32."""
 
     @classmethod
-    def of(cls, checked: Checked, path: str, section: tuple[range, ...] | None = None) -> MessageValues:
+    def of(
+        cls, checked: Checked, path: str, section: tuple[range, ...] | None = None, *, checksums: bool = False
+    ) -> MessageValues:
         """Return the values of a variable, or of a section of it."""
         ranges = tuple(map(range, checked.shapes[path])) if section is None else section
         sources = select_parts(checked, path, ranges)
-        return cls(full_bytes(path), checked.variables[path].type, ranges, sources, checked.types)
+        return cls(full_bytes(path), checked.variables[path].type, ranges, sources, checked.types, checksums)
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -113,6 +119,11 @@ class MessageValues(NamedTuple):
         self, tree: Tree, section: tuple[range, ...], profile: Profile, deflate: int | None
     ) -> Iterator[Piece]:
         """Yield a data message, or a column message if the profile or the form of the values asks for it."""
+        make = partial(self._encode, tree, section, profile, deflate)
+        return add_crc32(make) if self.checksums else make()
+
+    def _encode(self, tree: Tree, section: tuple[range, ...], profile: Profile, deflate: int | None) -> Iterator[Piece]:
+        """Yield the message without a checksum."""
         if isinstance(tree, RaggedLists) and is_sequence(self.type, self.shape, self.types) and profile != "second":
             return data_message(self.name, tree.content, None)
         first = isinstance(tree, RawStrings | Opaque | FixedNumbers) or (profile == "first" and has_first_form(tree))
@@ -121,7 +132,12 @@ class MessageValues(NamedTuple):
         return column_message(self.name, tree, section)
 
     def _numbers(self, region: Selection, deflate: int | None) -> Iterator[Piece]:
-        """Yield one message of numbers, read piece by piece."""
+        """Yield one message of numbers, read piece by piece; twice for its checksum."""
+        make = partial(self._encode_numbers, region, deflate)
+        return add_crc32(make) if self.checksums else make()
+
+    def _encode_numbers(self, region: Selection, deflate: int | None) -> Iterator[Piece]:
+        """Yield the message without a checksum."""
         section = self._section(region)
         count = math.prod(map(len, section))
         arrays = slabs(self.sources[""], max(1, PIECE // size(self.type, self.types)), region)
@@ -181,7 +197,7 @@ def write(plan: StreamPlan, report: Report, options: Options) -> Iterator[bytes]
     If a variable is unreadable from its start, the stream ends with an error
     message; later faults break it off.
     """
-    checked = plan.checked
+    checked, checksums = plan.checked, are_requested(options.run)
     yield START
     yield frame(HEADER, header(checked))
     for path in checked.variables:
@@ -189,7 +205,7 @@ def write(plan: StreamPlan, report: Report, options: Options) -> Iterator[bytes]
         level = storage.codecs[0].parameters[0] if storage is not None and storage.codecs[0].parameters else None
         begun = False
         try:
-            for piece in _one_behind(MessageValues.of(checked, path).messages(deflate=level)):
+            for piece in _one_behind(MessageValues.of(checked, path, checksums=checksums).messages(deflate=level)):
                 begun = True
                 yield piece
         except OSError as error:

@@ -38,6 +38,11 @@ def header(checked: Checked, location: str | None = None) -> pb.Header:
     return written
 
 
+def encode_attributes(checked: Checked, attributes: Iterable[Attribute]) -> list[pb.Attribute]:
+    """Return attributes of a dataset as a header has them, without those of types that the wire lacks."""
+    return _Heading(checked).encode(attributes)
+
+
 def _fills(checked: Checked) -> Iterator[pb.Fill]:
     """Yield array fill values that differ from those of their variable."""
     for path, sources in checked.parts.items():
@@ -69,7 +74,7 @@ class _Heading:
                 self._sequence(written, variable)
             else:
                 self._declare(written, variable.name, variable.type, self._shape(variable), variable.attributes)
-        written.atts.extend(self._attributes(group.attributes))
+        written.atts.extend(self.encode(group.attributes))
         written.groups.extend(self.group(names.join(path, inner.name), inner) for inner in group.groups)
         return written
 
@@ -109,7 +114,7 @@ class _Heading:
         declared = self._types.get(wire.declared or "")
         if isinstance(declared, CompoundType):
             structure = into.structs.add(
-                name=to_bytes(name), dataType=wire.element, shape=shape, atts=self._attributes(attributes)
+                name=to_bytes(name), dataType=wire.element, shape=shape, atts=self.encode(attributes)
             )
             for field in in_order(declared.fields, self._types):
                 lengths = [pb.Dimension(length=length, isPrivate=True) for length in field.shape]
@@ -119,11 +124,12 @@ class _Heading:
             name=to_bytes(name),
             dataType=wire.element,
             shape=shape,
-            atts=self._attributes(attributes),
+            atts=self.encode(attributes),
             enumType=to_bytes(names.last(wire.declared)) if wire.declared else None,
         )
 
-    def _attributes(self, attributes: Iterable[Attribute]) -> list[pb.Attribute]:
+    def encode(self, attributes: Iterable[Attribute]) -> list[pb.Attribute]:
+        """Return attributes without those of types that the wire lacks."""
         written = (self._attribute(attribute) for attribute in attributes)
         return [attribute for attribute in written if attribute is not None]
 

@@ -24,6 +24,7 @@ from nczarr.plugins.serve.pages.markup import (
     BROWSE,
     CATALOG,
     CDMREMOTE,
+    CDMRFEATURE,
     DOWNLOAD,
     FILE,
     OPENDAP,
@@ -48,7 +49,7 @@ SORTS = ("name", "size", "date")
 DOCUMENT = "catalog.xml"
 """Last segment of a catalog's URL."""
 
-SERVICES = (("dap2", "OPENDAP"), ("dap4", "DAP4"), (CDMREMOTE, "CdmRemote"))
+SERVICES = (("dap2", "OPENDAP"), ("dap4", "DAP4"), (CDMREMOTE, "CdmRemote"), (CDMRFEATURE, "cdmrFeature"))
 """Protocols with the types of services in catalogs."""
 
 NAMING = frozenset({"reference", "ncml", "dmrpp"})

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from markupsafe import Markup
 
 BROWSE, CDMREMOTE, STATIC, VIEW, DOWNLOAD, CATALOG = "browse", "cdmremote", "static", "view", "download", "catalog"
-FILE, ERDDAP = "file", "erddap"
+FILE, ERDDAP, CDMRFEATURE = "file", "erddap", "cdmrfeature"
 """First segments of URLs."""
 
 VERSIONS = list_names_with("display.served")

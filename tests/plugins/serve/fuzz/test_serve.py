@@ -26,7 +26,7 @@ from tests.conftest import ROOT
 from tests.support.serving import answer
 
 WORDS = [
-    b"zarr2", b"zarr3", b"browse", b"cdmremote", b"dap2", b"",
+    b"zarr2", b"zarr3", b"browse", b"cdmremote", b"cdmrfeature", b"dap2", b"",
     b".", b"..", b"%2e%2e", b"%2f", b"%5c", b"%00", b"%ff", b"%c3%bc",
     b"01-station.cdl", b"04-cmip.cdl", b"05-every-type.cdl", b"06-strings.cdl", b"demo.py", b"tides.broken", b"nothing",
     b".zgroup", b".zarray", b".zattrs", b".zmetadata", b"zarr.json", b"tas", b"lat", b"c", b"0", b"1", b"0.0.0", b"-1",
