@@ -14,7 +14,7 @@ from typing import Any, assert_never
 
 from nczarr.api.builder.foreign_arrays import unmask
 from nczarr.api.builder.pieces import UnsuitedValueError
-from nczarr.arrays.lazy_numpy import np
+from nczarr.arrays.lazy_numpy import NDArray, np
 from nczarr.arrays.values.parts import NUMPY, Types, is_fixed
 from nczarr.ast import ATOMIC, CompoundType, Constant, EnumType, OpaqueType, VlenType
 from nczarr.ast.types import Atomic
@@ -99,11 +99,24 @@ def _several(value: Any, type_name: str, types: Types) -> list[Any]:
 def _list_items(value: Any) -> list[Any]:
     if hasattr(value, "__array__"):
         value = unmask(value, "a value")
-        elements = value.reshape(-1).tolist() if getattr(value, "shape", ()) else value.tolist()
-        return elements if isinstance(elements, list) else [elements]
+        return list_elements(np.asarray(value))
     if isinstance(value, list | tuple | range):
         return list(value)
     return [value]
+
+
+def list_elements(array: "NDArray[Any]") -> list[Any]:
+    """Return the elements of an array in C order as Python values, records as dicts: fields are told by their names."""
+    flat = array.reshape(-1)
+    if flat.dtype.names is None:
+        return list(flat.tolist())
+    columns = []
+    for name in flat.dtype.names:
+        field = flat[name]
+        items = np.empty(field.size, dtype=object)
+        items[:] = list_elements(field)
+        columns.append(items.reshape(field.shape).tolist())
+    return [dict(zip(flat.dtype.names, record, strict=True)) for record in zip(*columns, strict=True)]
 
 
 def values(items: Iterable[Any], type_name: str, types: Types) -> Constant:
