@@ -14,11 +14,19 @@ from nczarr.arrays.sources.source import itemsize
 from nczarr.ast import Variable
 from nczarr.ast.rectilinear import volume
 from nczarr.diagnostics.report import NOWHERE, Source
-from nczarr.pipeline.stored_dataset import SMALL_FILE, StoredDataset, VariablePieces
+from nczarr.pipeline.stored_dataset import StoredDataset
 from nczarr.plan.chunk_sizes import LARGEST_STEP, LEAST
 from nczarr.plugins.readers.cmip7 import find_data_variable, find_unmet_demands
 from nczarr.plugins.readers.peer import Peer
 from nczarr.plugins.readers.rule import Finding, faults
+from nczarr.plugins.readers.variable_pieces import (
+    SMALL_FILE,
+    VariablePieces,
+    count_pieces,
+    find_array,
+    measure_value,
+    place_indexes,
+)
 from nczarr.semantics.checked import find_coordinates
 
 FEW_REQUESTS = 3
@@ -72,13 +80,13 @@ def find_chunks(opened: StoredDataset) -> Iterator[Finding]:
     coordinates = find_coordinates(opened.checked)
     together = {*coordinates, *coordinates.values()}
     for path, variable in opened.checked.variables.items():
-        pieces = opened.count_pieces(path)
+        pieces = count_pieces(opened.checked, path)
         if pieces is not None and path in together:
             yield _describe_divided(path, variable, pieces)
         elif pieces is not None and pieces.is_small and pieces.matters:
             yield _describe_small(path, variable, pieces)
-        source = opened.find_array(path)
-        if source is not None and source.layout.codecs and opened.measure_value(path):
+        source = find_array(opened.checked, path)
+        if source is not None and source.layout.codecs and measure_value(opened.checked, path):
             length = volume(source.layout.chunks) * itemsize(source.layout.dtype)
             if length > LARGEST_CHUNK:
                 text = f"`{path}` has chunks of {length:,} bytes"
@@ -121,7 +129,7 @@ CLOUD = Peer(
 
 def find_packing(opened: StoredDataset) -> Iterator[Finding]:
     """Find what `check_cmip7_packing` refuses in a netCDF-4 file: indexes behind values, newer indexes."""
-    places = list(opened.place_indexes())
+    places = list(place_indexes(opened.checked))
     newer = [path for path, place in places if place.newer]
     if newer:
         text = f"`{newer[0]}` has a chunk index of HDF5 1.10"
@@ -139,11 +147,13 @@ def find_cmip7_chunks(opened: StoredDataset) -> Iterator[Finding]:
     checked = opened.checked
     bounds = find_coordinates(checked).get("/time")
     for path in ("/time", bounds):
-        pieces = opened.count_pieces(path, stored=True) if path is not None and path in checked.variables else None
+        pieces = (
+            count_pieces(opened.checked, path, stored=True) if path is not None and path in checked.variables else None
+        )
         if path is not None and pieces is not None:
             yield _describe_divided(path, checked.variables[path], pieces)
     path = find_data_variable(checked)
-    pieces = None if path is None else opened.count_pieces(path, stored=True)
+    pieces = None if path is None else count_pieces(opened.checked, path, stored=True)
     if path is not None and pieces is not None and pieces.is_small:
         yield _describe_small(path, checked.variables[path], pieces)
 
