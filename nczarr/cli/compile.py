@@ -107,7 +107,6 @@ def parser() -> Command:
 
 
 def _list_products() -> list[CompileProduct]:
-    """Return the products of plugins."""
     return [load_part(place) for place in list_own("product").values()]
 
 

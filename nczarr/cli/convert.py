@@ -67,7 +67,6 @@ def _inside(folder: str, name: str) -> str:
 
 
 def _suffix_of(name: str, report: Report) -> str:
-    """Return the suffix of a named format."""
     from nczarr.pipeline import endpoints
 
     form = endpoints.target_format("", name, report)
@@ -265,7 +264,6 @@ class _Conversions:
         return False
 
     def _write(self, ready: ReadyConversion) -> None:
-        """Write one target."""
         before, made_folder = len(self.done), self._make_folder()
         try:
             with progress(self.arguments, ready.target, ready.checked) as watch:

@@ -106,7 +106,6 @@ def _json(record: Any) -> str:
 
 
 def _text_lines(facts: DatasetFacts) -> Iterator[str]:
-    """Yield the facts on one screen."""
     from nczarr.arrays.execution.counts import bytes_text
     from nczarr.diagnostics.render import visible
     from nczarr.names import readable

@@ -132,7 +132,6 @@ class Messages:
             self._log = Log()
 
     def _begin(self, *, strict: bool) -> None:
-        """Begin the report of a task."""
         self.report = Report(strict=strict)
         self.report.levels = self._levels
         self.report.announce = self._announce

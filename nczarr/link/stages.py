@@ -183,7 +183,6 @@ def _check_room(part: PartPasses, store: DirectoryTarget) -> None:
 
 
 def _remove(store: DirectoryTarget) -> None:
-    """Remove a scratch array."""
     unfinished.discard(store.path)
     with suppress(OSError):  # the next run removes it
         remove_folder(store.path)

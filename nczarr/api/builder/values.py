@@ -251,7 +251,6 @@ def _check_opaque(item: Any, declared: OpaqueType) -> bytes:
 
 
 def _convert_vlen(item: Any, declared: VlenType, types: Types) -> Constant:
-    """Convert one list of a vlen type to a constant of its base type."""
     if declared.base == "char":
         return Constant.text(_encode_chars(item))
     if not isinstance(item, list | tuple) and not hasattr(item, "tolist"):

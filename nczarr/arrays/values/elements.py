@@ -290,7 +290,6 @@ def model_bytes(data: bytes, dtype: Descr) -> bytes:
 
 
 def _record_model_bytes(data: bytes, dtype: Record) -> bytes:
-    """Convert one record by fields."""
     pieces, start = [], 0
     for _, field, shape in dtype:
         size = itemsize(field)
@@ -319,7 +318,6 @@ def as_stored(values: NDArray[Any], dtype: Descr) -> NDArray[Any]:
 
 
 def _has_halves(dtype: Descr) -> bool:
-    """Return whether a dtype has halves."""
     return dtype[1:] == "f2" if isinstance(dtype, str) else any(_has_halves(field) for _, field, _ in dtype)
 
 

@@ -339,7 +339,6 @@ class TreeReader:
         return tuple(wrong.model_copy(update={"value": value}) if one is wrong else one for one in attributes)
 
     def _value(self, stored: HeaderAttribute) -> Constant:
-        """Return the values of an attribute."""
         kind, data = stored.type, stored.data
         if kind.family == STRING and not stored.shape:
             return Constant(type="char", count=len(data), data=data)
@@ -350,7 +349,6 @@ class TreeReader:
         return self._constant(self._type_names[number], kind, stored.nested, len(data) // kind.size)
 
     def _constant(self, type_name: str, datatype: Datatype, nested: Nested, count: int) -> Constant:
-        """Return nested values of a type."""
         if isinstance(nested, bytes) and type_name == "string":
             return _texts(datatype, nested)
         if isinstance(nested, bytes):

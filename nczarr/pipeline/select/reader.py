@@ -142,8 +142,6 @@ class PartAssembler:
         return tuple(max(1, length) for length in largest(source.layout.chunks[:rank]))
 
     def _fill(self, type_name: str, out: NDArray[Any], boxes: Sequence[tuple[IndexRun, ...]]) -> None:
-        """Put the values of boxes into `out`."""
-
         def put(box: tuple[IndexRun, ...]) -> None:
             place: Any = (*(run.outside for run in box), ...)
             out[place] = self._cut(type_name, box)

@@ -198,7 +198,6 @@ def fill_bytes(value: Constant | None) -> bytes | None:
 
 
 def _fill_text(type_name: str, types: Types) -> str:
-    """Return the text of one unwritten value."""
     return "{}" if type_name in types and not is_fixed(type_name, types) and hasattr(types[type_name], "base") else "_"
 
 

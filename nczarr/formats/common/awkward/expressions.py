@@ -187,7 +187,6 @@ class ExpressionBuilder(ABC):
         return self._add(blob, describe_rows(element, rows), count)
 
     def _add(self, blob: BlobWrite, element: Any, count: int) -> Expression:
-        """Add a blob; return the expression of its elements."""
         self.blobs.append(blob)
         raw: Expression = {"read": f"{blob.number}{self.suffix}"}
         return buffer(inflate(raw) if blob.packed else raw, element, count, blob.number)

@@ -348,7 +348,6 @@ def header_file(path: str, make: type[HeaderFile] = HeaderFile) -> Iterator[Head
 
 
 def _read(descriptor: int, offset: int, size: int) -> bytes:
-    """Return bytes of an open file."""
     if size <= 0:
         return b""
     if hasattr(os, "pread"):

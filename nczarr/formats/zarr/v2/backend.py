@@ -114,7 +114,6 @@ def array_document(target: PartTarget, scalar_shape: tuple[int, ...] = (), *, co
 
 
 def _name_dtype(descr: Descr) -> str | list[list[str]]:
-    """Return the `dtype` member."""
     if isinstance(descr, str):
         return descr
     return [[name, _field(field, shape)] for name, field, shape in descr]
