@@ -106,15 +106,6 @@ def option(text: str) -> tuple[str, Any]:
         return name, value
 
 
-def without_secrets(content: Mapping[str, Any]) -> dict[str, Any]:
-    """Return options without those that may be secret, nested ones included."""
-    return {
-        name: without_secrets(value) if isinstance(value, Mapping) else value
-        for name, value in content.items()
-        if not re.search(SECRET, name)
-    }
-
-
 def _secrets(content: Mapping[str, Any]) -> Iterator[str]:
     for name, value in content.items():
         if isinstance(value, Mapping):

@@ -240,9 +240,3 @@ def texts(source: ArraySource) -> TextProperties:
             utf8 = utf8 and (text.isascii() or is_utf8(text))
         at += len(values)
     return TextProperties(counts, nil if nil.any() else None, utf8)
-
-
-def characters(source: ArraySource) -> Iterator[bytes]:
-    """Yield the concatenated bytes of all texts."""
-    for values in slabs(source, TEXTS):
-        yield b"".join(text for text in values.tolist() if text)
