@@ -41,16 +41,9 @@ LAST_HDF5 = 65535
 GZIP, CRC32C, ZARR_PLUGIN = 65537, 65538, 65539
 
 FILTER_NAMES = {
-    DEFLATE: "deflate",
-    SHUFFLE: "shuffle",
-    FLETCHER32: "fletcher32",
-    SZIP: "szip",
-    BZIP2: "bzip2",
-    BLOSC: "blosc",
-    ZSTD: "zstd",
-    GZIP: "gzip",
-    CRC32C: "crc32c",
-}
+    DEFLATE: "deflate", SHUFFLE: "shuffle", FLETCHER32: "fletcher32", SZIP: "szip", BZIP2: "bzip2", BLOSC: "blosc",
+    ZSTD: "zstd", GZIP: "gzip", CRC32C: "crc32c",
+}  # fmt: skip
 """Usual names of filters by number, in texts and in Python; other filters have none."""
 
 FILTER_NUMBERS = {name: number for number, name in FILTER_NAMES.items()}
@@ -389,10 +382,7 @@ HDF5_KINDS: tuple[Kind, ...] = ("nc4", "nc7")
 """Kinds stored as HDF5 files."""
 
 RESERVED_ATTRIBUTES = frozenset(
-    {
-        *("CLASS", "NAME", "DIMENSION_LIST", "REFERENCE_LIST"),
-        *("_Netcdf4Dimid", "_Netcdf4Coordinates", "_nc3_strict"),
-    }
+    {*("CLASS", "NAME", "DIMENSION_LIST", "REFERENCE_LIST"), *("_Netcdf4Dimid", "_Netcdf4Coordinates", "_nc3_strict")}
 )
 """Attribute names by which HDF5 files mark dimensions; the netCDF library refuses other uses."""
 

@@ -30,23 +30,12 @@ EXAMPLES = (
 
 
 OPTIONS = (
-    Option(
-        "kind",
-        section=TARGET,
-        flags="-k --kind",
-        takes="kind",
-        metavar="KIND",
-        help="check the limits of this kind of netCDF file as well",
-    ),
-    Option(
-        "data",
-        section=TARGET,
-        flags="--data",
-        help="read and decode every chunk, and report damaged ones and values that attributes exclude; with --schema, "
-        "judge values by its rules instead",
-        common=True,
-    ),
-)
+    Option("kind", section=TARGET, flags="-k --kind", takes="kind", metavar="KIND",
+           help="check the limits of this kind of netCDF file as well"),
+    Option("data", section=TARGET, flags="--data", common=True,
+           help="read and decode every chunk, and report damaged ones and values that attributes exclude; with "
+           "--schema, judge values by its rules instead"),
+)  # fmt: skip
 """Options of this command."""
 
 

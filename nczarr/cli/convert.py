@@ -232,14 +232,7 @@ class _Conversions:
         if target is None or self.subset is None or not (target != "-" or self._is_printable()):
             return
         (source,) = inputs_of([path], self.options, self.arguments.form)
-        ready = prepare(
-            source,
-            self.subset,
-            "" if target == "-" else target,
-            self.arguments.to,
-            report,
-            self.options,
-        )
+        ready = prepare(source, self.subset, "" if target == "-" else target, self.arguments.to, report, self.options)
         if ready is None:
             return
         if target == "-":

@@ -79,24 +79,11 @@ FAILURES = {ENOSPC: "full-disk", EDQUOT: "full-disk", EACCES: "missing-permissio
 """Codes of failures by the number of the system's error; all others are `unreachable-file`."""
 
 STATUS = {
-    "unknown-target": MISUSED,
-    "target-exists": MISUSED,
-    "nested-target": MISUSED,
-    "busy-target": MISUSED,
-    "clashing-targets": MISUSED,
-    "bad-url": MISUSED,
-    "indivisible-run": MISUSED,
-    "unextendable-target": MISUSED,
-    "unchangeable-store": MISUSED,
-    "uneditable-target": MISUSED,
-    "unmatched-undo": MISUSED,
-    "bad-edit": MISUSED,
-    "bad-section": MISUSED,
-    "unreachable-file": UNREACHABLE,
-    **dict.fromkeys(FAILURES.values(), UNREACHABLE),
-    "unreachable-target": UNREACHABLE,
-    "missing-library": UNREACHABLE,
-    "out-of-memory": UNREACHABLE,
+    **dict.fromkeys(("unknown-target", "target-exists", "nested-target", "busy-target", "clashing-targets"), MISUSED),
+    **dict.fromkeys(("bad-url", "indivisible-run", "unextendable-target", "unchangeable-store"), MISUSED),
+    **dict.fromkeys(("uneditable-target", "unmatched-undo", "bad-edit", "bad-section"), MISUSED),
+    **dict.fromkeys(("unreachable-file", *FAILURES.values()), UNREACHABLE),
+    **dict.fromkeys(("unreachable-target", "missing-library", "out-of-memory"), UNREACHABLE),
     "incomplete-change": CHANGED,
 }
 """Exit status of codes that are not input errors; all others are FAULTY."""

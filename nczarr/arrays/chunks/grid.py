@@ -83,11 +83,7 @@ kept = ChunkCache()
 
 
 def chunk_of(
-    data: bytes,
-    dtype: Descr,
-    steps: Sequence[Config],
-    layout: Layout,
-    permutation: tuple[int, ...] | None = None,
+    data: bytes, dtype: Descr, steps: Sequence[Config], layout: Layout, permutation: tuple[int, ...] | None = None
 ) -> NDArray[Any]:
     """Decode a whole chunk of elements `dtype` into the layout's dtype.
 

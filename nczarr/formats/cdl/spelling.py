@@ -143,15 +143,8 @@ _SHORT = {
     "\b": "\\b", "\f": "\\f", "\n": "\\n", "\r": "\\r", "\t": "\\t", "\\": "\\\\", '"': '\\"', "'": "\\'",
 }  # fmt: skip
 _SUFFIXES = {
-    "byte": "b",
-    "ubyte": "UB",
-    "short": "s",
-    "ushort": "US",
-    "int": "",
-    "uint": "U",
-    "int64": "LL",
-    "uint64": "ULL",
-}
+    "byte": "b", "ubyte": "UB", "short": "s", "ushort": "US", "int": "", "uint": "U", "int64": "LL", "uint64": "ULL",
+}  # fmt: skip
 
 
 def identifier(name: str) -> str:

@@ -242,9 +242,7 @@ _SPOKEN = {
 }  # fmt: skip
 _SPELT = {kind: word.decode("ascii") for word, kind in WORDS.items()}
 _ATOMIC = frozenset(range(P.BYTE_T, P.DOUBLE_T + 1))
-_DECLARATIONS = frozenset(
-    (P.DIMENSION, P.VARIABLE, P.ATTRIBUTE, P.GROUP, P.COMPOUND, P.OPAQUE, P.ENUM, P.VLEN),
-)
+_DECLARATIONS = frozenset((P.DIMENSION, P.VARIABLE, P.ATTRIBUTE, P.GROUP, P.COMPOUND, P.OPAQUE, P.ENUM, P.VLEN))
 _CONSTANTS = frozenset((P.FLOAT, P.HEX, P.STRING, P.NIL))
 
 

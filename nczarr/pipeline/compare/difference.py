@@ -181,10 +181,7 @@ def show_pair(first: Constant, second: Constant, mark: str = "") -> tuple[str, s
     one, other = show_constant(first), show_constant(second)
     if first.type == second.type and one != other:
         return f"{mark}{one}{mark}", f"{mark}{other}{mark}"
-    return (
-        f"{mark}{one}{mark} ({first.type}, {first.count})",
-        f"{mark}{other}{mark} ({second.type}, {second.count})",
-    )
+    return (f"{mark}{one}{mark} ({first.type}, {first.count})", f"{mark}{other}{mark} ({second.type}, {second.count})")
 
 
 def show_strings(first: str | bytes, second: str | bytes) -> tuple[str, str, str]:
