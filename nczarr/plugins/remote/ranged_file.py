@@ -17,6 +17,7 @@ from functools import partial
 from threading import Lock
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from nczarr.plugins.common.changed_file import ChangedError
 from nczarr.plugins.common.raw_file import SeekableFile
 from nczarr.plugins.remote.object_record import describe_object
 from nczarr.stores.ranges import (
@@ -24,7 +25,6 @@ from nczarr.stores.ranges import (
     REMOTE,
     REQUEST,
     BoundedCache,
-    ChangedError,
     announce,
     neighbours,
 )
