@@ -291,16 +291,12 @@ def _make_visible(character: str) -> str:
         return chr(0x2400 + code)
     if code == 0x7F:
         return "\u2421"
-    if 0xD800 <= code < 0xE000 or character in _HIDDEN:
-        return "\ufffd"
-    return character
+    return "\ufffd" if 0xD800 <= code < 0xE000 or character in _HIDDEN else character
 
 
 def _width(cell: str) -> int:
     """Return the terminal width of a text: wide East Asian characters 2, combining ones 0."""
-    if cell.isascii():
-        return len(cell)
-    return sum(_wide(character) for character in cell)
+    return len(cell) if cell.isascii() else sum(_wide(character) for character in cell)
 
 
 def _wide(character: str) -> int:
@@ -311,6 +307,4 @@ def _wide(character: str) -> int:
 
 def visible(text: str) -> str:
     """Return a text with control characters, lone surrogates and direction marks replaced by pictures."""
-    if text.isascii() and text.isprintable():
-        return text
-    return "".join(map(_make_visible, text))
+    return text if text.isascii() and text.isprintable() else "".join(map(_make_visible, text))

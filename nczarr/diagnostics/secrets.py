@@ -102,9 +102,7 @@ def _secrets(content: Mapping[str, Any]) -> Iterator[str]:
 
 def show(url: str) -> str:
     """Return a path unchanged; a URL without user and query, which may hold signatures."""
-    if "://" not in url:
-        return url
-    return re.sub(_QUERY, f"?{HIDDEN}", re.sub(_USER, f"{HIDDEN}@", url))
+    return url if "://" not in url else re.sub(_QUERY, f"?{HIDDEN}", re.sub(_USER, f"{HIDDEN}@", url))
 
 
 def word(path: str) -> str:

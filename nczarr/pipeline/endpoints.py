@@ -362,9 +362,7 @@ def _is_store(path: str, form: Format | None) -> bool:
     """Return whether a target is a store of keys, not one file."""
     if form is None:
         return False
-    if form.store.inner:
-        return path.rstrip("/").lower().endswith(form.suffixes[1:])
-    return bool(form.emit)
+    return path.rstrip("/").lower().endswith(form.suffixes[1:]) if form.store.inner else bool(form.emit)
 
 
 def is_free(

@@ -101,9 +101,7 @@ def _list_items(value: Any) -> list[Any]:
         value = unmask(value, "a value")
         elements = value.reshape(-1).tolist() if getattr(value, "shape", ()) else value.tolist()
         return elements if isinstance(elements, list) else [elements]
-    if isinstance(value, list | tuple | range):
-        return list(value)
-    return [value]
+    return list(value) if isinstance(value, list | tuple | range) else [value]
 
 
 def values(items: Iterable[Any], type_name: str, types: Types) -> Constant:

@@ -68,10 +68,7 @@ def unpack_bitshuffle(data: bytes, width: int, block: int, compressor: int, limi
     at = 12  # 12: the bytes of the chunk and of a block
     for piece, length in list_stored_blocks(data, whole, step):
         at += 4 + len(piece)
-        if compressor == ZSTD:
-            block_bytes = unpack_zstd(piece, length)
-        else:
-            block_bytes = unpack_block(piece, length)
+        block_bytes = unpack_zstd(piece, length) if compressor == ZSTD else unpack_block(piece, length)
         if len(block_bytes) != length:
             raise ValueError(EARLY)
         out.append(_transpose(block_bytes, width))

@@ -65,9 +65,7 @@ class Bands:
             first = max(part.start, number * self._rows)
             last = min(part.stop, (number + 1) * self._rows)
             pieces.append(self._of_band(number, (*selection[:axis], slice(first, last), *selection[axis + 1 :])))
-        if len(pieces) == 1:
-            return pieces[0]
-        return np.concatenate(pieces, axis)
+        return pieces[0] if len(pieces) == 1 else np.concatenate(pieces, axis)
 
     def close(self) -> None:
         """Release memory and file."""

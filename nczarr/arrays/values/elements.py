@@ -284,9 +284,7 @@ def model_bytes(data: bytes, dtype: Descr) -> bytes:
     if dtype[1] in "SVOU":
         return data
     little = swap(data, dtype) if dtype[0] == ">" else data
-    if dtype[1:] != "f2":
-        return little
-    return np.frombuffer(little, "<f2").astype("<f4").tobytes()
+    return little if dtype[1:] != "f2" else np.frombuffer(little, "<f2").astype("<f4").tobytes()
 
 
 def _record_model_bytes(data: bytes, dtype: Record) -> bytes:

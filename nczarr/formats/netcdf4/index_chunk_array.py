@@ -390,9 +390,7 @@ class IndexChunkArray(ChunkGridArray):
 
     def _find_copied(self, chunk: Index) -> ChunkPlace | None:
         """Return the location of a chunk whose bytes define its values; None of others. Raises OSError."""
-        if self._outgrown and self._is_cut(chunk):
-            return None
-        return self.find_place(chunk)
+        return None if self._outgrown and self._is_cut(chunk) else self.find_place(chunk)
 
     def _bytes(self, place: ChunkPlace) -> bytes:
         """Return the bytes of a chunk. Raises OSError."""

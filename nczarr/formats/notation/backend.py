@@ -139,9 +139,7 @@ def _spell_enum(value: int, labels: dict[int, str]) -> str:
     name = labels.get(value)
     if name is None:
         return str(value)
-    if _WORD.fullmatch(name) and name not in _SPELT_WORDS:
-        return name
-    return write_text(name.encode("utf-8"))
+    return name if _WORD.fullmatch(name) and name not in _SPELT_WORDS else write_text(name.encode("utf-8"))
 
 
 _PIECE = 1 << 16

@@ -108,9 +108,7 @@ def plain(value: Any) -> Any:
         return str(value)
     if isinstance(value, bytes):
         return value.decode("latin-1")
-    if isinstance(value, list | tuple):
-        return [plain(item) for item in value]
-    return value
+    return [plain(item) for item in value] if isinstance(value, list | tuple) else value
 
 
 def show(value: Any) -> str:
@@ -232,9 +230,7 @@ def _differing_strings(first: Constant, second: Constant) -> tuple[tuple[str, st
 
 def _decode(first: bytes, second: bytes) -> tuple[str, str] | tuple[bytes, bytes]:
     """Return two byte strings as text if both are printable UTF-8."""
-    if _is_text(first) and _is_text(second):
-        return first.decode(), second.decode()
-    return first, second
+    return (first.decode(), second.decode()) if _is_text(first) and _is_text(second) else (first, second)
 
 
 def _texts(constant: Constant) -> list[bytes | None]:

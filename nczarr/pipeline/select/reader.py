@@ -36,9 +36,7 @@ def dtype_of(type_name: str, types: Types) -> np.dtype[Any]:
     declared = types.get(type_name)
     if is_fixed(type_name, types):
         return numpy_dtype(descr(type_name, types))
-    if isinstance(declared, CompoundType):
-        return record_dtype(declared, types)
-    return np.dtype(object)
+    return record_dtype(declared, types) if isinstance(declared, CompoundType) else np.dtype(object)
 
 
 def record_dtype(declared: CompoundType, types: Types) -> np.dtype[Any]:

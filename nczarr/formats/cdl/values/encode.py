@@ -104,9 +104,7 @@ class LiteralEncoder:
                 return None
             return Constant.text(data or b"\0")
         number = self.convert.number(literal, type_name, place.what)
-        if number is None:
-            return None
-        return Constant(type=type_name, count=1, data=pack(type_name, [number]))
+        return None if number is None else Constant(type=type_name, count=1, data=pack(type_name, [number]))
 
     def _char(self, literal: Literal, place: ValueSlot) -> bytes | None:
         if literal.kind == "fill" and place.may_fill:

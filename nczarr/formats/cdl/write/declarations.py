@@ -163,9 +163,7 @@ class DeclarationPrinter:
         if value.type == "char" and self._breaks and isinstance(value.data, bytes) and b"\n" in value.data[:-1]:
             return ",\n\t\t\t".join(quote(line) for line in value.data.splitlines(keepends=True))
         declared = self._checked.types.get(value.type)
-        if isinstance(declared, CompoundType | VlenType):
-            return fold(texts, 0, 0)[0]
-        return ", ".join(texts)
+        return fold(texts, 0, 0)[0] if isinstance(declared, CompoundType | VlenType) else ", ".join(texts)
 
 
 def _dimension(dimension: Dimension) -> str:

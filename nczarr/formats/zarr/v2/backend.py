@@ -120,9 +120,7 @@ def _name_dtype(descr: Descr) -> str | list[list[str]]:
 
 
 def _field(descr: Descr, shape: tuple[int, ...]) -> str:
-    if isinstance(descr, str) and not shape:
-        return descr
-    return f"|V{itemsize(descr) * math.prod(shape)}"
+    return descr if isinstance(descr, str) and not shape else f"|V{itemsize(descr) * math.prod(shape)}"
 
 
 def _show_fill(descr: Descr, fill: bytes | None) -> Any:

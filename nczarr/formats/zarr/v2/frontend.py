@@ -251,9 +251,7 @@ class Zarr2Reader(NodeReader):
             return None
         if isinstance(dtype, str) and dtype[1] == "S":
             return self._chars(int(dtype[2:]), written)
-        if dtype == "|O" and isinstance(written, str):
-            return encode(written)
-        return _read_fill(dtype, written)
+        return encode(written) if dtype == "|O" and isinstance(written, str) else _read_fill(dtype, written)
 
     def _chars(self, size: int, written: Any) -> bytes:
         """Return a fixed-length text fill value: base64, or netCDF-C's plain text."""
