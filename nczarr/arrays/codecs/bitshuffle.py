@@ -2,8 +2,8 @@
 
 from typing import Any
 
-from nczarr.arrays.codecs.hdf5_lz4 import block_header, list_stored_blocks, unpack_block
 from nczarr.arrays.codecs.lengths import EARLY
+from nczarr.arrays.codecs.lz4 import block_header, list_stored_blocks, unpack_block
 from nczarr.arrays.codecs.table import TOO_MUCH, CodecKind, Config, Parameters
 from nczarr.arrays.codecs.zstd import unpack_zstd
 from nczarr.arrays.lazy_numpy import NDArray, np
