@@ -263,7 +263,6 @@ _KINDS = get_args(Kind)
 
 _USER_TYPES = frozenset({EnumType, OpaqueType, VlenType, CompoundType})
 
-
 DimensionRef = Annotated[str | Natural, Constraint(mode="left_to_right")]
 """FQN of a dimension, or an anonymous size (the specification's `dimref`)."""
 
@@ -391,7 +390,6 @@ ORIGINAL_NAMES = "_nczarr_names"
 
 MISSING_MARKS = ("_FillValue", "missing_value")
 """Attributes that mark missing values."""
-
 
 G = TypeVar("G", bound=Group)
 

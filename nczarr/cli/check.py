@@ -28,7 +28,6 @@ EXAMPLES = (
     ("ask whether the netCDF library and xarray can read a store", "check ocean.zarr --for netcdf-c --for xarray"),
 )
 
-
 OPTIONS = (
     Option("kind", section=TARGET, flags="-k --kind", takes="kind", metavar="KIND",
            help="check the limits of this kind of netCDF file as well"),

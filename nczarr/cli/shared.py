@@ -88,7 +88,6 @@ STATUS = {
 }
 """Exit status of codes that are not input errors; all others are FAULTY."""
 
-
 LASTING = UNREAD | {OMITTED}
 """Codes of losses in reading, which `-q` does not hide when they are accepted."""
 

@@ -21,7 +21,6 @@ HIDDEN = "…"
 _USER = r"(?<=://)[^/@\s]*@"
 _QUERY = r"\?[^#\s\"'`]*"
 
-
 TOKEN_SERVER = "token_server"
 """Name of the option with the only server that may get a token."""
 

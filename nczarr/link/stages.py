@@ -121,8 +121,7 @@ def lend_scratch(part: PartPasses, target: str, options: Options) -> Iterator[Ar
     scratch, layout = part.passes.scratch, part.source.layout
     assert scratch is not None
     layout = layout._replace(chunks=scratch.chunks, codecs=(), shards=scratch.block, order="C")
-    path = scratch_path(target, options.run)
-    store = _begin(part, layout, path, options)
+    store = _begin(part, layout, scratch_path(target, options.run), options)
     try:
         _check_room(part, store)
         written = WrittenPart(

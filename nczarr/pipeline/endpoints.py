@@ -226,8 +226,7 @@ def settle(
     if form.store.inner:
         settled = _documents(form, options.target, report)
         if form.store.commits and settled is not None:  # icechunk refuses documents with the words NaN and Infinity
-            capabilities = settled.capabilities._replace(json_attributes="strict")
-            settled = settled._replace(capabilities=capabilities)
+            settled = settled._replace(capabilities=settled.capabilities._replace(json_attributes="strict"))
             changes["writing"] = target.writing._replace(embed=sys.maxsize, relative=False)
     elif form.target.kinds:
         from nczarr.semantics.kinds import choose

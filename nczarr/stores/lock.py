@@ -161,7 +161,6 @@ class NoLock(Lock):
 
     def release(self) -> None:
         """Do nothing."""
-        return
 
 
 RELEASED = -1

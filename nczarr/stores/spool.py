@@ -22,7 +22,6 @@ STREAM = "<stdin>"
 _folders: dict[str, str] = {}
 """Folders of fetched files, with the displayable URLs of these."""
 
-
 _origins: dict[str, tuple[str, dict[str, Any]]] = {}
 """URL and listed properties of fetched files, by folder."""
 

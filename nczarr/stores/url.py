@@ -38,7 +38,6 @@ _BUCKETS = frozenset({"s3", "s3a", "gs", "gcs", "abfs", "abfss", "az", "adl", "o
 
 _AMAZON = r"(?:(?P<bucket>[a-z0-9.-]+)\.)?s3[.-](?:[a-z0-9-]+\.)*amazonaws\.com"
 
-
 WEB = frozenset({"http", "https"})
 """Protocols without reliable listings."""
 

@@ -46,7 +46,6 @@ Step = dict[str, Any]
 Parameters = tuple[int, ...]
 """Parameters of an HDF5 filter."""
 
-
 TOO_MUCH = "the decompressed chunk is larger than its shape allows"
 
 
@@ -83,7 +82,6 @@ ROWS: dict[str, Row] = {
 }
 """Codecs by their name in numcodecs, those of HDF5 in the order of their numbers; plugins have further ones."""
 
-
 FOREIGN_FILTERS = {
     NBIT: "nbit", SCALE_OFFSET: "scaleoffset",
     32003: "snappy", 32005: "apax", 32006: "cbf", 32007: "jpeg-xr", 32009: "SPDP",
@@ -95,7 +93,6 @@ FOREIGN_FILTERS = {
 
 _LOSSLESS = frozenset({NBIT, 32003, 32006, 32009, 32010, 32018, 32025})
 """Those that restore every value of the types that are written; nbit drops only bits that these types use."""
-
 
 _EXACT_OFFSET = (2, 0)
 """First parameters of scale-offset for integers (H5Z_SO_INT) with as many bits as they need."""
@@ -281,8 +278,7 @@ def _load(config_id: str) -> CodecKind:
     if ":" in place:
         kind: CodecKind = load_part(place)
         return kind
-    module = import_module(f"nczarr.arrays.codecs.{place}")
-    kinds_of_module: tuple[CodecKind, ...] = module.CODECS
+    kinds_of_module: tuple[CodecKind, ...] = import_module(f"nczarr.arrays.codecs.{place}").CODECS
     return next(kind for kind in kinds_of_module if kind.config_id == config_id)
 
 

@@ -218,8 +218,7 @@ def is_all(values: NDArray[Any], fill: bytes) -> bool:
         return not flat.size
     width = len(fill)
     if width in (1, 2, 4, 8):
-        pattern = np.frombuffer(fill, f"u{width}")[0]
-        return bool((flat.view(f"u{width}") == pattern).all())
+        return bool((flat.view(f"u{width}") == np.frombuffer(fill, f"u{width}")[0]).all())
     return flat.tobytes() == fill * flat.size
 
 

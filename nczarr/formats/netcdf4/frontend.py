@@ -58,7 +58,6 @@ from nczarr.stores import local_paths, remote_file
 LAYOUTS: dict[int, LayoutName] = {CHUNKED: "chunked", CONTIGUOUS: "contiguous", COMPACT: "compact"}
 """Names of HDF5's layouts."""
 
-
 FILL = "_FillValue"
 
 UNCLOSED_HELP = "if no program writes it, `h5clear -s` marks it as closed"

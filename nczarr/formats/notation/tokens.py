@@ -190,8 +190,7 @@ def read_fqn(text: str) -> str:
     """Return the FQN of a token in the form of `names.fqn`. Raises EscapeError."""
     if "\\" not in text:
         return names.normal(text)
-    parts = re.findall(r"/((?:[^\\/]|\\.)*)", text, re.DOTALL)
-    return names.fqn(read_name(part) for part in parts)
+    return names.fqn(read_name(part) for part in re.findall(r"/((?:[^\\/]|\\.)*)", text, re.DOTALL))
 
 
 def write_text(data: bytes) -> str:

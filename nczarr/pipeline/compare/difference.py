@@ -298,8 +298,7 @@ def _find_unequal(one: NDArray[Any], other: NDArray[Any], tolerance: Tolerance |
     if tolerance is None or not differ.any():
         return differ
     places = np.nonzero(differ)
-    near = _are_near(one[places], other[places], tolerance)
-    differ[places] = ~near
+    differ[places] = ~_are_near(one[places], other[places], tolerance)
     return differ
 
 

@@ -99,7 +99,6 @@ def _run(*statements: bytes) -> re.Pattern[bytes]:
 
 _RUNS = {0: (_ATTRIBUTE,), P.TYPES: (_ATTRIBUTE,), P.DIMENSIONS: (_DIMENSION,), P.VARIABLES: (_ATTRIBUTE, _VARIABLE)}
 
-
 _simple_run = cache(lambda section: _run(*_RUNS[section]))  # a pattern is compiled for the first statement
 
 
@@ -190,8 +189,7 @@ def check_bytes(source: Source, report: Report, slab: int = 1 << 20) -> None:
             if error.start + 4 > len(piece) and at + len(piece) < len(data) and error.start > 0:
                 at += error.start  # a character cut by the slab's end
                 continue
-            bad = at + error.start
-            _invalid(source, report, bad)
+            _invalid(source, report, at + error.start)
             at, count = at + max(error.end, error.start + 1), count + 1
 
 

@@ -40,8 +40,7 @@ class LiteralEncoder:
     def constant(self, literals: Sequence[Literal], type_name: TypeName, place: ValueSlot) -> Constant | None:
         """Return the values as one constant, one per literal (char: runs of bytes); None after a fault."""
         if type_name == "char":
-            data = b"".join(self._char(literal, place) or b"" for literal in literals)
-            return Constant.text(data)
+            return Constant.text(b"".join(self._char(literal, place) or b"" for literal in literals))
         if (bare := self.bare(literals, type_name)) is not None:
             self.value(bare, type_name, place)  # says that braces are missing: once, not for every value
             return None

@@ -23,7 +23,6 @@ if TYPE_CHECKING:
 INTEGERS = ("byte", "ubyte", "short", "ushort", "int", "uint", "int64", "uint64")
 NUMBER_WORDS = ("NaN", "NaNf", "Infinity", "Infinityf", "-Infinity", "-Infinityf")
 
-
 _LONGEST_LINE = 100
 """Maximum bytes of a line that is shown with corrections."""
 

@@ -356,8 +356,7 @@ class _TreeWalk:
         attributes = self._attributes(fqn, variable.attributes)
         if dimensions == variable.dimensions and _same(attributes, variable.attributes):
             return variable
-        members = members_of(variable)
-        return Variable(**{**members, "dimensions": dimensions, "attributes": tuple(attributes)})
+        return Variable(**{**members_of(variable), "dimensions": dimensions, "attributes": tuple(attributes)})
 
     def _axis(self, fqn: str, reference: str | int, span: Span) -> str | int:
         """Return a usable dimension; one not declared yet becomes anonymous with the same length."""

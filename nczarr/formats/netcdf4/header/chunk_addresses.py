@@ -82,7 +82,6 @@ BY_LIBRARY = -1
 _BY_CHUNK, _BY_CHUNK_FILTERED = 10, 11
 """Types of version 2 B-trees of chunks."""
 
-
 _ENTRIES = 64
 """Entries of a full node of a version 1 B-tree, unless a program chose another number."""
 

@@ -277,7 +277,6 @@ def find_loaded() -> Library | None:
 _left = _IN_PYTHON
 _fast: Callable[[bytes, int, int], int] | None = None
 
-
 _SEED = 0xDEADBEEF
 _ALL = 0xFFFFFFFF
 

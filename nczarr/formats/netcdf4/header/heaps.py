@@ -239,8 +239,7 @@ class GlobalHeap:
 
     def load(self, elements: Iterable[bytes]) -> None:
         """Read the collections of many elements, those of a remote file side by side. Raises UnreadableHeaderError."""
-        addresses = {_address(element) for element in elements}
-        new = sorted(addresses - self._collections.keys() - {0})
+        new = sorted({_address(element) for element in elements} - self._collections.keys() - {0})
         collections = self._file.together([partial(self._read_collection, address) for address in new])
         self._collections.update(zip(new, collections, strict=True))
 
