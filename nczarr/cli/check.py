@@ -14,12 +14,11 @@ from nczarr.cli.progress import counting
 from nczarr.cli.shared import Messages
 from nczarr.diagnostics.secrets import show
 from nczarr.names.plugin_index import list_own
-from nczarr.options import ARGUMENTS, TARGET, Option
+from nczarr.options import ARGUMENTS, TARGET, Option, Options
 from nczarr.registry import load, load_addition
 
 if TYPE_CHECKING:
     from nczarr.diagnostics.report import Report
-    from nczarr.options import Options
     from nczarr.pipeline.check_request import Convention, SourceComparison
     from nczarr.semantics.checked import Checked
 

@@ -16,7 +16,7 @@ import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from functools import partial
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from nczarr import __version__
 from nczarr.arrays.chunks.grid import Encoding
@@ -34,13 +34,11 @@ from nczarr.options import Options, RunOptions
 from nczarr.plan.plans import FilePlan, PartTarget, Plan, StorePlan
 from nczarr.registry import ChunkKeys
 from nczarr.stores import local_paths
+from nczarr.stores.base import Store
 from nczarr.stores.directory import DirectoryStore, DirectoryTarget
 from nczarr.stores.finish import add_end, leftovers, remove_folder, unfinished
 from nczarr.stores.store_journal import StoreJournal
 from nczarr.stores.url import absolute, is_remote
-
-if TYPE_CHECKING:
-    from nczarr.stores.base import Store
 
 KEYS = ChunkKeys("", "/", "c")
 """Keys of a scratch array."""

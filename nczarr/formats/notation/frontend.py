@@ -251,9 +251,8 @@ class _NotationReader(Written):
         if name is None:
             return None
         if depth > MAX_DEPTH:
-            self.report.error(
-                "too-deep-nesting", f"groups are nested more than {MAX_DEPTH} deep", self.span(context.name())
-            )
+            text = f"groups are nested more than {MAX_DEPTH} deep"
+            self.report.error("too-deep-nesting", text, self.span(context.name()))
             return None
         return Group(name=name, span=self.span(context.name()), **self.members(context, names.join(path, name), depth))
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from functools import cached_property
 from typing import Any
 
-from nczarr.plugins.common.changed_file import ChangedError
+from nczarr.plugins.common.raw_file import ChangedError
 from nczarr.plugins.downloads.tar_directory import Identity, TarDirectory, TarEntry, identify, open_entry, read_tar
 from nczarr.sdk import Store
 from nczarr.stores import allowance, base, local_paths, remote_file

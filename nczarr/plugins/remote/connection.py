@@ -25,8 +25,7 @@ from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from nczarr.diagnostics.secrets import NO_OPTIONS, StorageOptions, show
-from nczarr.plugins.common.changed_file import ChangedError
-from nczarr.plugins.common.secret_texts import scrub
+from nczarr.plugins.common.raw_file import ChangedError
 from nczarr.plugins.remote.login import add_credentials, add_login, limit_login
 from nczarr.plugins.remote.range_request import (
     RangeAnswer,
@@ -38,7 +37,7 @@ from nczarr.plugins.remote.range_request import (
     execute_request,
     is_interrupted,
 )
-from nczarr.plugins.remote.request_errors import find_reason, may_pass, number_of
+from nczarr.plugins.remote.request_errors import find_reason, may_pass, number_of, scrub
 from nczarr.plugins.remote.waiting import Waiting
 from nczarr.stores.ranges import BoundedCache
 from nczarr.stores.remote_file import Connection

@@ -12,7 +12,7 @@ from collections.abc import Awaitable, Callable
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
-from nczarr.plugins.common.changed_file import ChangedError
+from nczarr.plugins.common.raw_file import ChangedError
 from nczarr.plugins.remote.object_record import describe_object
 
 if TYPE_CHECKING:

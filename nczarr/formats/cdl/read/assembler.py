@@ -212,9 +212,8 @@ class Assembler:
             return None
         if declared == "char" and literals[0].kind == "string" and len(literals[0].value) != 1:
             if literals[0].value:
-                self.convert.error(
-                    "fill-value-count", "_FillValue of a char variable must be one character", literals[0]
-                )
+                text = "_FillValue of a char variable must be one character"
+                self.convert.error("fill-value-count", text, literals[0])
                 return None
             return Constant.text(b"\0")
         return self.convert.atomic(literals, declared, what)

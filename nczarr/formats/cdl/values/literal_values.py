@@ -144,9 +144,8 @@ class Converter:
             self.error("value-range", message, literal)
             return None
         if whole != value:
-            self.warning(
-                "inexact", f"{value!r} loses its fraction in {what}", literal, Fix(f"write {whole}", str(whole))
-            )
+            text = f"{value!r} loses its fraction in {what}"
+            self.warning("inexact", text, literal, Fix(f"write {whole}", str(whole)))
         return whole
 
     def _from_text(self, literal: Literal, atomic: Atomic, what: str) -> int | float | None:

@@ -214,12 +214,8 @@ def local_heap(file: HeaderFile, address: int) -> bytes:
     raise UnreadableHeaderError("a local heap is damaged")
 
 
-ELEMENT = 16
-"""Bytes of an element of variable length: number of items, address of a collection, index in it."""
-
-
 def _address(element: bytes) -> int:
-    """Return the address of the collection in an element."""
+    """Return the address of the collection in an element: 16 bytes with number of items, address, index in it."""
     return int.from_bytes(element[4:12], "little")
 
 
