@@ -231,15 +231,8 @@ class Messages:
             self._log.add(diagnostics, self.report.dropped, self.report.subject)
         elif diagnostics:
             self._write([*self._lines(self._take_unprinted()), *self._summary(diagnostics)])
-        status = max(
-            (
-                STATUS.get(diagnostic.code, FAULTY)
-                for diagnostic in diagnostics
-                if diagnostic.severity is Severity.ERROR
-            ),
-            default=DONE,
-        )
-        return settle(status)
+        errors = (diagnostic.code for diagnostic in diagnostics if diagnostic.severity is Severity.ERROR)
+        return settle(max((STATUS.get(code, FAULTY) for code in errors), default=DONE))
 
     def _lines(self, diagnostics: list[Diagnostic]) -> Iterator[str]:
         try:

@@ -118,12 +118,10 @@ class Span:
 NOWHERE = Span(None, 0, 0)
 """Span of a node without text."""
 
-UNREAD = frozenset(
-    {
-        *("bad-metadata", "unreadable-array", "ambiguous-node", "draft-layout", "lost-union", "lost-mask"),
-        *("duplicate-name", "unsafe-key"),
-    }
-)
+UNREAD = frozenset({
+    "bad-metadata", "unreadable-array", "ambiguous-node", "draft-layout", "lost-union", "lost-mask",
+    "duplicate-name", "unsafe-key",
+})  # fmt: skip
 """Codes of unreadable store content; read-only uses skip it."""
 
 VALUE_LOSSES = UNREAD | {

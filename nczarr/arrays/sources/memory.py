@@ -58,10 +58,7 @@ class ArrayInMemory(ArraySource):
     values: NDArray[Any]
     """All values, in the shape and dtype of the layout."""
 
-    @property
-    def given(self) -> bool:
-        """True: the values are in memory."""
-        return True
+    given = True  # the values are in memory
 
     def read(self, selection: Selection) -> NDArray[Any]:
         """Return a read-only view of the region, in its shape and the layout's dtype."""
@@ -109,10 +106,7 @@ class Runs(ArraySource):
     undefined: bool = False
     """True if cells outside of runs have undefined values."""
 
-    @property
-    def given(self) -> bool:
-        """True: the values are in memory."""
-        return True
+    given = True  # the values are in memory
 
     def read(self, selection: Selection) -> NDArray[Any]:
         """Return the values of a region, in its shape and the layout's dtype."""
@@ -257,15 +251,7 @@ class Repeated(ArraySource):
     pattern: tuple[bytes, ...]
     """Elements, in the bytes of the layout's dtype."""
 
-    @property
-    def repeats(self) -> bool:
-        """True."""
-        return True
-
-    @property
-    def given(self) -> bool:
-        """True: the values are in memory."""
-        return True
+    repeats = given = True
 
     def read(self, selection: Selection) -> NDArray[Any]:
         """Return the values of a region, in its shape and the layout's dtype."""

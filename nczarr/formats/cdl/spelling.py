@@ -32,14 +32,11 @@ SPECIAL = GLOBAL | QUANTIZE.keys() | {
 }  # fmt: skip
 """Names of special attributes, never stored (`_FillValue` is stored, so it is not included)."""
 
-RESERVED = frozenset(
-    {
-        *("char", "byte", "short", "int", "float", "double", "real", "long", "integer"),
-        *("compound", "struct", "structure", "enum", "opaque", "unlimited", "UNLIMITED", "netcdf", "NETCDF", "netCDF"),
-        *("NaN", "nan", "NaNf", "nanf", "Infinity", "Infinityf", "Inff", "DoubleInf", "FloatInf", "NIL", "nil", "Nil"),
-        "_",
-    }
-)
+RESERVED = frozenset({
+    "char", "byte", "short", "int", "float", "double", "real", "long", "integer",
+    "compound", "struct", "structure", "enum", "opaque", "unlimited", "UNLIMITED", "netcdf", "NETCDF", "netCDF",
+    "NaN", "nan", "NaNf", "nanf", "Infinity", "Infinityf", "Inff", "DoubleInf", "FloatInf", "NIL", "nil", "Nil", "_",
+})  # fmt: skip
 """Words that need a backslash as names of dimensions, types, variables and groups.
 
 `string`, `ubyte`, `uint64` etc. are not included, because classic files use

@@ -241,13 +241,12 @@ class TreeReader:
             info.filters,
         )
         self._parts[path] = sources(variable, info)
+        attributes = self._attributes_of(stored.attributes, path, "/".join(("", *above, stored.name)))
         return Variable(
             name=name,
             type=type_name,
             dimensions=(*[self._dimensions[number] for number in stored.dimensions], *inner),
-            attributes=self._fit_fill(
-                self._attributes_of(stored.attributes, path, "/".join(("", *above, stored.name))), path, type_name
-            ),
+            attributes=self._fit_fill(attributes, path, type_name),
             storage=storage,
         )
 
@@ -264,10 +263,8 @@ class TreeReader:
             layout = None
         # HDF5 has chunks that are longer than a dimension of fixed length, where it might become longer
         chunks = tuple(
-            [
-                length if free else min(length, max(1, model.lengths[number]))
-                for length, free, number in zip(info.chunks, grows, stored.dimensions, strict=False)
-            ]
+            length if free else min(length, max(1, model.lengths[number]))
+            for length, free, number in zip(info.chunks, grows, stored.dimensions, strict=False)
         )
         if chunks:
             chunks = (*chunks, *stored.dataset.type.shape)

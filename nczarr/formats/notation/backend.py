@@ -252,13 +252,8 @@ def _lengths(length: int) -> str:
     """Return the chunk length of a dimension, or those of its chunks: `{365 {366 2}}`."""
     if not isinstance(length, Lengths):
         return str(length)
-    return (
-        "{"
-        + " ".join(
-            str(chunk_length) if count == 1 else f"{{{chunk_length} {count}}}" for chunk_length, count in length.runs
-        )
-        + "}"
-    )
+    runs = (str(each) if count == 1 else f"{{{each} {count}}}" for each, count in length.runs)
+    return "{" + " ".join(runs) + "}"
 
 
 def _write_storage(storage: Storage) -> Iterator[str]:

@@ -134,14 +134,8 @@ class DeclarationPrinter:
                 assert_never(declared)
 
     def _write_variable(self, variable: Variable, path: str, indent: str) -> Iterator[str]:
-        references = [
-            reference(
-                self._anonymous.fqn(path, dimension) if isinstance(dimension, int) else dimension,
-                path,
-                self._dimensions,
-            )
-            for dimension in variable.dimensions
-        ]
+        named = (self._anonymous.fqn(path, one) if isinstance(one, int) else one for one in variable.dimensions)
+        references = [reference(fqn, path, self._dimensions) for fqn in named]
         shape = f"({', '.join(references)})" if references else ""
         yield f"{indent}\t{self._type_name(variable.type, path)} {identifier(variable.name)}{shape} ;\n"
         owner = attribute_owner(variable.name)
