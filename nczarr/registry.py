@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from nczarr.ast.dataset import Kind
 
 ALL_ATOMIC = frozenset(
-    ("byte", "ubyte", "char", "short", "ushort", "int", "uint", "int64", "uint64", "float", "double", "string"),
+    ("byte", "ubyte", "char", "short", "ushort", "int", "uint", "int64", "uint64", "float", "double", "string")
 )
 """Names of all atomic types."""
 

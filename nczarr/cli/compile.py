@@ -17,7 +17,7 @@ from nczarr.cli.options import open_text, options_of, read_input
 from nczarr.cli.parser import Command
 from nczarr.cli.progress import print_plan
 from nczarr.cli.shared import Messages
-from nczarr.diagnostics.report import hint
+from nczarr.diagnostics.report import Report, hint
 from nczarr.diagnostics.secrets import show
 from nczarr.names.plugin_index import find_place, list_offered, list_own, load_part
 from nczarr.options import ARGUMENTS, TARGET, Options
@@ -25,7 +25,6 @@ from nczarr.registry import STORE, for_target, label_format
 
 if TYPE_CHECKING:
     from nczarr.ast import Dataset
-    from nczarr.diagnostics.report import Report
     from nczarr.pipeline.emission import CompileProduct, Emission, SchemaReader
     from nczarr.pipeline.phases import Reader
     from nczarr.semantics.checked import Checked
@@ -107,7 +106,6 @@ def parser() -> Command:
 
 
 def _list_products() -> list[CompileProduct]:
-    """Return the products of plugins."""
     return [load_part(place) for place in list_own("product").values()]
 
 

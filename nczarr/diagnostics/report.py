@@ -118,13 +118,10 @@ class Span:
 NOWHERE = Span(None, 0, 0)
 """Span of a node without text."""
 
-
-UNREAD = frozenset(
-    {
-        *("bad-metadata", "unreadable-array", "ambiguous-node", "draft-layout", "lost-union", "lost-mask"),
-        *("duplicate-name", "unsafe-key"),
-    }
-)
+UNREAD = frozenset({
+    "bad-metadata", "unreadable-array", "ambiguous-node", "draft-layout", "lost-union", "lost-mask",
+    "duplicate-name", "unsafe-key",
+})  # fmt: skip
 """Codes of unreadable store content; read-only uses skip it."""
 
 VALUE_LOSSES = UNREAD | {
@@ -342,8 +339,7 @@ class Report:
         if self._deferred is not None:
             self._deferred.append((diagnostic, allowed))
             return
-        severity = Severity.WARNING if allowed else Severity.ERROR
-        diagnostic = diagnostic._replace(severity=severity)
+        diagnostic = diagnostic._replace(severity=Severity.WARNING if allowed else Severity.ERROR)
         if allowed and len(self.losses) < self.limit:
             self.losses.append(diagnostic)
         self.add(diagnostic)

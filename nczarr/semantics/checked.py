@@ -17,12 +17,11 @@ from nczarr.arrays.sources.source import Parts
 from nczarr.ast import Constant, Dataset, Dimension, Group, Kind, Storage, UserType, Variable
 from nczarr.ast.dataset import groups, map_groups, map_owners
 from nczarr.ast.plain import plain
-from nczarr.diagnostics.report import Label
+from nczarr.diagnostics.report import Label, Report, Span
 from nczarr.names.named_tuple import NamedTuple
 
 if TYPE_CHECKING:
     from nczarr.arrays.values.value_lists import ListRuns
-    from nczarr.diagnostics.report import Report, Span
 
 
 class Tables(NamedTuple):

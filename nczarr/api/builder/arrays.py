@@ -245,7 +245,6 @@ def _pad(array: NDArray[Any], shape: Shape, fill: Constant | None) -> NDArray[An
 
 
 def _element(fill: Constant, dtype: np.dtype[Any]) -> Any:
-    """Return a fill value as the element of an array."""
     return fill.data[0] if isinstance(fill.data, tuple) else np.frombuffer(fill.data, dtype)[0]
 
 

@@ -239,7 +239,6 @@ class AffineArray(ArraySource):
 
     @property
     def _rows(self) -> int:
-        """Rows of a chunk."""
         return self.layout.chunks[0] if self.layout.chunks else 1
 
     def recut(self, chunks: tuple[int, ...]) -> AffineArray | None:
@@ -408,7 +407,6 @@ class AffineArray(ArraySource):
 
 
 def _c_steps(shape: tuple[int, ...], itemsize: int) -> tuple[int, ...]:
-    """Return C-order strides."""
     steps = [itemsize] * len(shape)
     for axis in range(len(shape) - 2, -1, -1):
         steps[axis] = steps[axis + 1] * shape[axis + 1]

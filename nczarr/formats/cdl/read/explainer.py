@@ -15,17 +15,11 @@ _SPELLED = {
     -1: "the end of the file",
 }  # fmt: skip
 _STATEMENT = {
-    "dimstatement": "the dimension",
-    "dimdef": "the dimension",
-    "varstatement": "the variable",
-    "varspec": "the variable",
-    "shape": "the variable",
-    "attstatement": "the attribute",
-    "attdecl": "the attribute",
-    "datastatement": "the values",
-    "datalist": "the values",
-    "field": "the field",
-    "fieldspec": "the field",
+    **dict.fromkeys(("dimstatement", "dimdef"), "the dimension"),
+    **dict.fromkeys(("varstatement", "varspec", "shape"), "the variable"),
+    **dict.fromkeys(("attstatement", "attdecl"), "the attribute"),
+    **dict.fromkeys(("datastatement", "datalist"), "the values"),
+    **dict.fromkeys(("field", "fieldspec"), "the field"),
     "typestatement": "the type",
 }
 _SECTION_TOKENS = frozenset({P.TYPES, P.DIMENSIONS, P.VARIABLES, P.DATA, P.GROUP})

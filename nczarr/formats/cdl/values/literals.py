@@ -363,8 +363,7 @@ class ListReader:
     def _octal_escape(self, body: bytes, start: int, end: int) -> bytes:
         value = int(body, 8)
         if len(body) < 3:  # ncgen demands three digits in strings
-            message = f"an octal escape needs three digits: \\{value:03o}"
-            self.error("bad-escape", message, start, end)
+            self.error("bad-escape", f"an octal escape needs three digits: \\{value:03o}", start, end)
         elif value > 0o377:  # ncgen wraps \400 to 0
             self.error("bad-escape", f"octal escape \\{body.decode()} does not fit one byte", start, end)
             value &= 0xFF
