@@ -216,6 +216,11 @@ class RepresentedStore(NamedTuple):
     extends: str | None = None
     """`(str, Options, Store) -> Store`: a commit on an opened revision, in which keys are replaced and removed."""
 
+    @property
+    def is_read_only(self) -> bool:
+        """True if such a store is opened and never written."""
+        return self.opens is not None and self.begins is None and self.document is None
+
 
 class ReadingTraits(NamedTuple):
     """Needs of a reader: memory, ranges, other files and libraries."""

@@ -56,6 +56,11 @@ class CdlExplainer:
             if any(character.isalpha() or character == "_" for character in text):
                 message = f"the name {shown} begins with a digit and needs a backslash"
                 return FaultAnswer("expected-token", message, helps=(f"write `\\{text}`",))
+            if P.EQUALS in expected and fault.previous is not None:
+                start = self.source.text(fault.previous.start, fault.previous.end)
+                return FaultAnswer(
+                    "expected-token", f"expected `=`, found {shown}", helps=(f"write `{start} = {text}`",)
+                )
             message = f"expected {_list(expected)}, found the number {shown}"
             helps = ("write a backslash before a name that begins with a digit, as in `\\1st`",)
             return FaultAnswer("expected-token", message, helps=helps)
