@@ -102,7 +102,7 @@ def _list_items(value: Any) -> list[Any]:
 
 
 def list_elements(array: "NDArray[Any]") -> list[Any]:
-    """Return the elements of an array in C order as Python values, records as dicts: fields are told by their names."""
+    """Return the elements of an array in C order as Python values, records as dicts of their fields by name."""
     flat = array.reshape(-1)
     if flat.dtype.names is None:
         return list(flat.tolist())
