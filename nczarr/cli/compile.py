@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import json
 from collections.abc import Iterator
-from dataclasses import fields
 from functools import partial
 from itertools import chain
 from typing import TYPE_CHECKING, Any
@@ -37,6 +36,8 @@ def text(node: Node) -> str:
 
 def lines(node: Node, indent: str = "") -> Iterator[str]:
     """Yield the text by lines: plain members on the node's line, child nodes below."""
+    from dataclasses import fields  # its import takes a twentieth of a small run
+
     head, below = [type(node).__name__], []
     for member in fields(node):
         name, value = member.name, getattr(node, member.name)

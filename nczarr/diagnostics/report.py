@@ -11,7 +11,6 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from enum import StrEnum
 from mmap import mmap
 from typing import Any
@@ -97,16 +96,19 @@ class Source:
         return bytes(self.data[start:end]).decode("utf-8", "surrogateescape")
 
 
-@dataclass(slots=True, eq=False)  # not frozen, which takes three times as long to make
 class Span:
-    """A byte range of a source. All spans are equal, because positions are not part of values."""
+    """A byte range of a source. All spans are equal, because positions are not part of values.
 
-    source: Source | None
-    """The source; None for no position."""
-    start: int
-    """First byte."""
-    end: int
-    """Byte after the last."""
+    `source`: None for no position. `start`: its first byte; `end`: the byte after the last.
+    """
+
+    __slots__ = ("end", "source", "start")
+
+    def __init__(self, source: Source | None, start: int, end: int) -> None:
+        self.source, self.start, self.end = source, start, end
+
+    def __repr__(self) -> str:
+        return f"Span({self.source!r}, {self.start}, {self.end})"
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Span)

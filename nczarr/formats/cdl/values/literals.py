@@ -6,11 +6,11 @@ at their place.
 
 import math
 import re
-from dataclasses import dataclass
 from typing import Any
 from typing import Literal as Choice
 
 from nczarr import names
+from nczarr.ast.frozen import record
 from nczarr.ast.types import ATOMIC
 from nczarr.ast.values import single
 from nczarr.diagnostics.report import Buffer, Fix, Report, Source, Span, did_you_mean
@@ -19,7 +19,7 @@ from nczarr.formats.cdl.spelling import strange_character
 Kind = Choice["int", "float", "hex", "char", "string", "fill", "nil", "name", "list"]
 
 
-@dataclass(slots=True, eq=False)
+@record
 class Literal:
     """One literal of a value list."""
 
