@@ -27,6 +27,7 @@ class Fresh(NamedTuple):
     """Default of a member that is made for each record."""
 
     default_factory: Callable[[], Any]
+    """What makes the default."""
     repr: bool = True
     """True if the text of a record shows the member."""
 
@@ -37,10 +38,11 @@ def fresh(*, factory: Callable[[], T]) -> T:
     return cast("T", default)
 
 
-class Member(NamedTuple):
+class RecordMember(NamedTuple):
     """A declared member of a record."""
 
     hint: Any
+    """Its type as it is written."""
     default: Any
     """Its default, `Fresh`, a `field` of `dataclasses`, or nothing."""
     by_name: bool
@@ -108,14 +110,14 @@ def replace(made: T, **changes: Any) -> T:
 
 def _make_class(cls: type, *, keywords: bool) -> Any:
     """Return the class with slots for its members, a constructor, and a text."""
-    members: dict[str, Member] = {}
+    members: dict[str, RecordMember] = {}
     for base in reversed(cls.__mro__[1:]):
         members |= base.__dict__.get("_record", {})
     body = dict(cls.__dict__)
     own = {name: hint for name, hint in hints_of(body).items() if not _is_of_class(hint)}
     for name, hint in own.items():
         default = getattr(cls, name, _MISSING)
-        members[name] = Member(hint, _MISSING if isinstance(default, MemberDescriptorType) else default, keywords)
+        members[name] = RecordMember(hint, _MISSING if isinstance(default, MemberDescriptorType) else default, keywords)
         body.pop(name, None)
     for name in ("__dict__", "__weakref__"):
         body.pop(name, None)

@@ -61,7 +61,7 @@ def members(path: str | os.PathLike[str]) -> list[str]:
     from nczarr.plugins.downloads.kinds import HEAD, find_kind
 
     place = os.fspath(path)
-    if os.path.isfile(place):  # most files are none: what opens archives is not imported for them
+    if os.path.isfile(place):  # most are no archives, and need no module that opens one
         with open(place, "rb") as file:
             if find_kind(file.read(HEAD)) is None:
                 return [place]
