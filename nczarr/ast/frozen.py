@@ -27,7 +27,7 @@ class Fresh(NamedTuple):
     """Default of a member that is made for each record."""
 
     default_factory: Callable[[], Any]
-    """What makes the default."""
+    """Function that makes the default."""
     repr: bool = True
     """True if the text of a record shows the member."""
 
