@@ -94,7 +94,7 @@ def row(folder: Path, quick: bool) -> bool:
         ),
     ]
     for name, words in (
-        ("M1, Zarr v3", ["convert", *_list_files(folder), "stores", "--to", "zarr3", "-q"]),
+        ("M1, Zarr v3", ["convert", *_list_files(folder), "stores", "--to", "nczarr3", "-q"]),
         ("M1, digest", ["digest", *_list_files(folder)]),
         ("M1, check --data", ["check", "--data", *_list_files(folder), "-q"]),
     ):

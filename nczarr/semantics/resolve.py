@@ -235,7 +235,8 @@ class _Resolver:
             others = [Label(self.tables.dimensions[elsewhere[0]].span, "declared here")]
             self.report.error("undefined-dimension", message, place, helps=helps, others=others)
             return
-        visible = dict(self._visible(scope, self.tables.dimensions))
+        paths = self.tables.dimensions
+        visible = paths if name.startswith("/") else dict(self._visible(scope, paths))
         self._report_undefined("undefined-dimension", f"dimension `{name}` is not defined{where}", name, visible, place)
 
     def _report_undefined_type(self, name: str, place: Span) -> None:
@@ -255,7 +256,7 @@ class _Resolver:
         helps = _FOREIGN.get(name.lower())
         if helps is not None:
             message = f"type `{name}` is not defined"
-            self.report.error("undefined-type", message, place, helps=[Fix(f"CDL calls it `{helps}`", helps, name)])
+            self.report.error("undefined-type", message, place, helps=[Fix(f"netCDF calls it `{helps}`", helps, name)])
             return
         self._report_undefined("undefined-type", f"type `{name}` is not defined", name, visible, place)
 

@@ -110,6 +110,8 @@ def _number(source: Source, first: int, end: int, text: bytes, report: Report) -
         return _NUMBER_TYPES[match.lastindex]
     shown = text[:40].decode("utf-8", "replace")
     helps = [] if text[:1] not in b"0123456789" else [f"write a name that starts with a digit as `\\{shown}`"]
+    if text.endswith(b";"):
+        helps = ["remove the `;`: blanks and ends of lines separate the words of the notation"]
     if text.endswith(b","):
         helps = ["write values one after another, with blanks between them"]
     if text.lstrip(b"+-").lower() in (b"inf", b"infinity", b"nan"):
@@ -297,6 +299,11 @@ class NotationRecovery(Recovery):
             recognizer.consume()
 
 
+def _is_attribute(stream: ListStream, token: Token) -> bool:
+    """Return whether a name stands where an attribute may, and before its value, as in CDL."""
+    return token.type == P.NAME and stream.get(token.tokenIndex + 1).type in _CONSTANTS
+
+
 class NotationExplainer:
     """Messages and help for faults."""
 
@@ -316,7 +323,17 @@ class NotationExplainer:
 
     def _helps(self, fault: SyntaxFault, text: str) -> Iterable[str]:
         """Yield a help for a name or number where another token is expected."""
-        if fault.found.type == P.NAME and P.NAME not in fault.expected:
+        if text.startswith(("#", ";")):
+            yield (
+                "a comment begins with `//`"
+                if text[0] == "#"
+                else "remove the `;`: blanks and ends of lines separate words"
+            )
+        elif P.ATTRIBUTE in fault.expected and _is_attribute(self._stream, fault.found):
+            yield f"write `attribute {text} …`"
+        elif text.startswith("("):
+            yield "write dimensions without parentheses, as in `variable v int /y /x`"
+        elif fault.found.type == P.NAME and P.NAME not in fault.expected:
             meant = names.closest(text.lower(), (_SPELT[kind] for kind in fault.expected if kind in _SPELT))
             if meant is not None:
                 yield did_you_mean(meant)

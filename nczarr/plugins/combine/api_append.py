@@ -27,6 +27,7 @@ def append(
     join: Join = "exact",
     repack: bool = False,
     unpack: bool = False,
+    narrow: bool = False,
     variables: Iterable[str] = (),
     exclude: Iterable[str] = (),
     groups: Iterable[str] = (),
@@ -70,11 +71,12 @@ def append(
         Give sources with another type, packing or fill value those of the target.
     unpack : bool
         Give packed variables of the sources the numbers that they stand for, as in the target.
+    narrow : bool
+        Give the sources of a classic file its types: integers and strings, if that is exact.
     variables, exclude, groups : Iterable of str
         Restrict the sources to these, or leave them out.
     coordinates : bool
-        Add the coordinates of `variables`, and other variables that they name as
-        related.
+        Add the coordinates of `variables`, and other variables that they name.
     allow_loss : Iterable of str
         Codes of value losses that are accepted; `all` accepts every one.
     memory : int
@@ -82,15 +84,13 @@ def append(
     workers : int, optional
         Number of threads; by default one for each processor.
     discard : bool
-        Discard what an interrupted run of another command has written. That run must
-        not be active any more.
+        Discard what an interrupted run of another command, which is not active, has written.
     verify : bool
         Read the new records again, and publish them only if they are those of the sources.
     message, author : str, optional
         Message and author of a commit in a repository.
     virtual : bool
-        In a repository, refer to chunks in the files of the sources instead of copying
-        them.
+        In a repository, refer to chunks in the files of the sources.
     following : nczarr.refs.Following
         Options for following references in sources.
     storage_options : Mapping, optional
@@ -133,7 +133,7 @@ def append(
     report, path = Report(), os.fspath(target)
     options = options_from(storage_options=storage_options, following=following, allow_loss=allow_loss, memory=memory)
     options = options.change(workers=workers, message=message, author=author, virtual=virtual)
-    options = options.change(verify=verify, unpack=unpack)
+    options = options.change(verify=verify, unpack=unpack, narrow=narrow)
     subset = Subset(list_texts(variables), list_texts(groups), related=coordinates, excluded=list_texts(exclude))
     inputs, is_path = inputs_of(sources, options), isinstance(sources, str | os.PathLike)
     request = AppendRequest(inputs, path, list_texts(along), subset, options, region == "auto", unnamed=is_path)

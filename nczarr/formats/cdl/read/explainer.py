@@ -1,5 +1,7 @@
 """Explanations of faults of CDL syntax: the token that is missing, and how other notations are written here."""
 
+import re
+
 from nczarr.diagnostics.report import Fix, Label, Source, Span
 from nczarr.formats.cdl.read.patterns import end_of_values
 from nczarr.syntax._generated.CDLParser import CDLParser as P
@@ -89,6 +91,10 @@ class CdlExplainer:
     def _explain_by_rule(self, fault: SyntaxFault) -> FaultAnswer | None:
         """Explain a fault by the rule of the grammar that met it; None if the list of expected tokens must do."""
         culprit, previous = fault.found, fault.previous
+        before = bytes(self.source.data[max(0, culprit.start - 300) : culprit.start])
+        if culprit.type == P.LBRACE and (group := re.search(rb"\bgroup\s+([^\s:{}]+)\s*:?\s*$", before)):
+            help_ = f"write `group: {group[1].decode('utf-8', 'replace')} {{`"
+            return FaultAnswer("expected-token", "the colon stands between `group` and its name", helps=(help_,))
         match fault.rule:
             case "enumconst" if P.EQUALS in fault.expected and previous is not None:
                 name = self.source.text(previous.start, previous.end)

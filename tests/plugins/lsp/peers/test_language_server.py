@@ -450,7 +450,7 @@ def test_quick_fixes_make_the_text_right(old: str, new: str, title: str | None) 
 @pytest.mark.parametrize(
     ("old", "new", "title"),
     [
-        ("/time /lat {", "/time /latt {", "change to `lat`"),
+        ("/time /lat {", "/time /latt {", "change to `/lat`"),
         ("/lat {\n    attribute", "lat {\n    attribute", None),
         ("sky sky_t", "sky sky", "change to `sky_t`"),
         ("title string", "title strng", "change to `string`"),
