@@ -179,6 +179,10 @@ class Store(Protocol):
         """Prepare to read the whole store: a distant one lists everything first."""
         return
 
+    def find_document(self, key: str) -> str:
+        """Return the key of the document behind that of another format that stands for it, for messages."""
+        return key
+
     def expect(self, keys: Iterable[str]) -> None:
         """Prepare to read these documents: a distant store fetches many at once, a folder looks for links."""
         return

@@ -243,7 +243,7 @@ class DocumentCache:
         """Return a document as a place, shared by everything that it describes."""
         span = self._spans.get(key)
         if span is None:
-            span = self._spans[key] = Span(Source(self.store.path, b"", key=key), 0, 0)
+            span = self._spans[key] = Span(Source(self.store.path, b"", key=self.store.find_document(key)), 0, 0)
         return span
 
     def report_lost(self, code: str, message: str, key: str, pointer: str = "") -> None:
@@ -261,7 +261,7 @@ class DocumentCache:
 
     def place(self, key: str, pointer: str) -> Label:
         """Return the place of a document's member."""
-        return Label(self.span(key), key=key, pointer=pointer)
+        return Label(self.span(key), key=self.store.find_document(key), pointer=pointer)
 
     def make_names_unique(self, items: Sequence[tuple[str, str]], keys: Iterable[str], scope: str) -> list[str]:
         """Return a unique name for each (kind, name) of one scope; `keys`: their documents."""

@@ -142,6 +142,8 @@ def subset(checked: Checked, choice: Subset, report: Report) -> Checked | None:
     if report.errors > before:
         return None
     part = _remove(excluded, retained, cuts, checked)
+    for word in {*choice.fixed} & {*choice.unlimited}:
+        report.error("unmatched-selection", f"the dimension `{word}` cannot be both unlimited and fixed")
     growth = {
         fqn: grows
         for words, grows in ((choice.fixed, False), (choice.unlimited, True))

@@ -74,7 +74,7 @@ def flatten_groups(tree: Dataset, report: Report | None = None, *, as_text: bool
         for path, group in every
         for one in group.attributes
     ]
-    known = GroupMap([path for path, _ in every[1:]], origins, flattener.references)
+    known = GroupMap([path for path, _ in every[1:]], origins, flattener.references, {})
     members: dict[str, Any] = {
         f"{kind}s": tuple(node for _, group in every for node in getattr(group, f"{kind}s")) for kind in NODE_KINDS
     }
@@ -171,7 +171,8 @@ class _Flattener:
         for word in dict.fromkeys(missing):
             text = f"`{attribute.name}` of `{path}` names `{word}`, which its scope does not have: the name stays"
             self.report.warning("unresolved-reference", text, attribute.span)
-        if texts != restore_texts(new_texts, attribute.name, group, self.origins, self.scope):
+        known = GroupMap([], self.origins, {}, {})
+        if texts != restore_texts(new_texts, attribute.name, group, known, self.scope):
             self.references.setdefault(self.flat_names[path], {})[attribute.name] = (new_texts, texts)
         return set_texts(attribute, new_texts)
 

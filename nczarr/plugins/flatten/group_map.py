@@ -13,7 +13,7 @@ before flattening that do not follow from each other.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from typing import Any, NamedTuple
 
 from nczarr import names
@@ -48,6 +48,13 @@ class GroupMap(NamedTuple):
     origins: dict[str, dict[str, str]]
     """FQNs before flattening by kind and flat name; that of an attribute has the group and its name."""
     references: References
+    gone: dict[str, str]
+    """FQNs before flattening of variables and dimensions that were removed since, by flat name."""
+
+    def add(self, kind: str, new: str, old: str, flat: Collection[str]) -> None:
+        """Add where a node was; `flat`: names of the nodes of its kind."""
+        place = self.origins[kind] if new in flat else self.gone
+        place[new] = old
 
 
 def write_map(known: GroupMap, *, as_text: bool) -> tuple[Attribute, ...]:
@@ -74,14 +81,14 @@ def read_map(tree: Dataset) -> tuple[GroupMap, list[str]] | None:
     found = {attribute.name: attribute for attribute in tree.attributes if attribute.name in OWN}
     if not found:
         return None
-    known, faults = GroupMap([], {kind: {} for kind in KINDS}, {}), list[str]()
+    known, faults = GroupMap([], {kind: {} for kind in KINDS}, {}, {}), list[str]()
     flat: dict[str, set[str]] = {kind: {one.name for one in getattr(tree, f"{kind}s")} for kind in KINDS}
     for kind, spelled in LISTS.items():
         for attribute in (found[name] for name in spelled if name in found):
             for text in (line for one in list_texts(attribute.value) or () for line in one.split("\n")):
-                entry = _read_entry(text, flat[kind])
+                entry = _read_entry(text)
                 if entry is not None:
-                    known.origins[kind][entry[0]] = entry[1]
+                    known.add(kind, *entry, flat[kind])
                 elif ": /" not in text:
                     faults.append(f"`{attribute.name}` has the entry `{text}`, not `NAME: /PATH`")
     if RECORD in found:
@@ -89,11 +96,11 @@ def read_map(tree: Dataset) -> tuple[GroupMap, list[str]] | None:
     return known, faults
 
 
-def _read_entry(text: str, flat: set[str]) -> tuple[str, str] | None:
-    """Return the flat name and the FQN of an entry; None unless the dataset has the name."""
+def _read_entry(text: str) -> tuple[str, str] | None:
+    """Return the flat name and the FQN of an entry; None for another text."""
     name, _, path = text.partition(": /")
     parts = path.split("/")
-    return (name, names.fqn(parts)) if name in flat and all(parts) else None
+    return (name, names.fqn(parts)) if name and all(parts) else None
 
 
 def _read_record(texts: list[str], known: GroupMap, flat: dict[str, set[str]], faults: list[str]) -> None:
@@ -107,8 +114,9 @@ def _read_record(texts: list[str], known: GroupMap, flat: dict[str, set[str]], f
         return
     known.groups.extend(path for path in _list(record.get("groups")) if _is_path(path))
     for kind in KINDS:
-        entries = _items(_dict(record.get("names")).get(kind))
-        known.origins[kind].update({new: old for new, old in entries if new in flat[kind] and _is_path(old)})
+        for new, old in _items(_dict(record.get("names")).get(kind)):
+            if _is_path(old):
+                known.add(kind, new, old, flat[kind])
     for name, attributes in _items(record.get("references")):
         pairs = {attribute: pair for attribute, pair in _items(attributes) if _is_pair(pair)}
         known.references[name] = pairs

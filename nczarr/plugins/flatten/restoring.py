@@ -11,7 +11,7 @@ from nczarr.ast.renaming import NODE_KINDS, NodeKind, rename_tree
 from nczarr.diagnostics.report import Report
 from nczarr.plugins.flatten.group_map import KINDS, OWN, GroupMap, read_map
 from nczarr.plugins.flatten.references import GRAMMARS, Kind, list_texts, replace_words, set_texts
-from nczarr.plugins.flatten.scope import Scope
+from nczarr.plugins.flatten.scope import Scope, spell_path
 from nczarr.semantics.resolve import list_scopes
 
 UNFOUND = "REF_NOT_FOUND_"
@@ -64,13 +64,13 @@ def restore_groups(tree: Dataset, report: Report | None = None) -> Dataset:
         if isinstance(node, Group) or not any(one.name in GRAMMARS for one in node.attributes):
             return {}
         noted = known.references.get(flat_names.get(path, ""), {})
-        group, origins = names.parent(path), known.origins
+        group = names.parent(path)
         changed = []
         for attribute in node.attributes:
             texts = list_texts(attribute.value) if attribute.name in GRAMMARS else None
             if texts is not None:
                 flat, own = noted.get(attribute.name, ([], []))
-                own = own if list(flat) == texts else restore_texts(texts, attribute.name, group, origins, scope)
+                own = own if list(flat) == texts else restore_texts(texts, attribute.name, group, known, scope)
                 attribute = set_texts(attribute, own)
             changed.append(attribute)
         return {"attributes": tuple(changed)}
@@ -78,14 +78,14 @@ def restore_groups(tree: Dataset, report: Report | None = None) -> Dataset:
     return map_owners(restored, change)
 
 
-def restore_texts(
-    texts: list[str], attribute: str, group: str, origins: dict[str, dict[str, str]], scope: Scope
-) -> list[str]:
+def restore_texts(texts: list[str], attribute: str, group: str, known: GroupMap, scope: Scope) -> list[str]:
     """Return the texts of an attribute with the shortest names that lead to the same nodes from a group."""
     grammar = GRAMMARS[attribute]
 
     def replace(word: str, kinds: tuple[Kind, ...]) -> str | None:
-        paths = [origins[kind][word] for kind in kinds if word in origins[kind]]
+        paths = [known.origins[kind][word] for kind in kinds if word in known.origins[kind]]
+        if not paths and (gone := known.gone.get(word)) is not None:  # it was removed since
+            return names.last(gone) if names.parent(gone) == group else spell_path(gone)
         if not paths:
             return word.removeprefix(UNFOUND) or None
         return scope.spell(paths[0], group, kinds, are_coordinates=grammar.are_coordinates)

@@ -93,6 +93,11 @@ class N5Store(DerivedStore):
         others = {name: value for name, value in attributes.items() if name != "n5"}
         return json.dumps({"zarr_format": 3, "node_type": "group", "attributes": others}).encode()
 
+    def find_document(self, key: str) -> str:
+        """Return the key of the document behind one of Zarr."""
+        folder, slash, name = key.rpartition("/")
+        return f"{folder}{slash}{ATTRIBUTES}" if name == DOCUMENT else key
+
     def _find_block(self, key: str) -> str | None:
         """Return the key of a block by that of a chunk; None for other keys."""
         parts = key.split("/")

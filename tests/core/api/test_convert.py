@@ -128,6 +128,12 @@ def test_several_sources(folder: Path) -> None:
     assert sorted(path.name for path in (folder / "out").iterdir()) == ["s.nc", "s.zarr", "t.zarr"]
 
 
+def test_a_dimension_is_not_both_unlimited_and_fixed(folder: Path) -> None:
+    said = convert("t.cdl", "p.nc", "--unlimited", "lat", "--fixed", "lat", status=1)
+    assert "the dimension `lat` cannot be both unlimited and fixed" in said
+    assert not (folder / "p.nc").exists()
+
+
 def test_a_kind_of_several_targets_makes_files(folder: Path) -> None:
     convert("t.cdl", "s.zarr")
     convert("t.cdl", "s.zarr", "out", "--kind", "nc5")

@@ -214,6 +214,15 @@ ODD_RECORD = json.dumps({
 WRONG_RECORD = json.dumps({"groups": 1, "names": [], "references": 3})
 
 
+def test_names_of_removed_variables_are_those_before_flattening() -> None:
+    text = """netcdf d { group: g { variables: int v ; v:ancillary_variables = "q /k/r" ; int q ; }
+        group: k { variables: int r ; } }"""
+    flat = nczarr.flatten_groups(nczarr.parse(text))
+    (kept,) = (one for one in flat.variables if one.name == "g__v")
+    back = nczarr.restore_groups(flat.model_copy(update={"variables": (kept,)}))
+    assert back.groups[0].variables[0].attributes[0].value == Constant.text(b"q /k/r")
+
+
 def test_new_variables_go_where_they_see_their_dimensions() -> None:
     text = """netcdf d { dimensions: t = 2 ; group: g { dimensions: x = 3 ; variables: int v(x) ;
         group: h { dimensions: y = 2 ; } } group: k { dimensions: z = 2 ; } }"""

@@ -189,3 +189,15 @@ def test_a_process_that_was_forked_after_use_says_so(tmp_path: Path) -> None:
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
     assert "forked from one that had used icechunk" in said
     assert "`spawn`" in said
+
+
+def test_the_store_of_a_session(tmp_path: Path) -> None:
+    zarr = pytest.importorskip("zarr")
+    repository = icechunk.Repository.create(icechunk.in_memory_storage())
+    session = repository.writable_session("main")
+    zarr.open_group(session.store, mode="w").create_array("v", data=[1, 2], dimension_names=["x"])
+    session.commit("first")
+    store = repository.readonly_session("main").store
+    assert nczarr.open(store)["v"][...].tolist() == [1, 2]
+    nczarr.convert(store, tmp_path / "v.nc")
+    assert nczarr.open(tmp_path / "v.nc")["v"][...].tolist() == [1, 2]

@@ -135,6 +135,8 @@ def test_what_is_unknown_or_damaged_is_named(tmp_path: Path) -> None:
     assert ran.status == 1
     for words in ("the model has no type for `n5 string`", "the document is not JSON", "codec `n5 jpeg` is unknown"):
         assert words in ran.err
+    assert "zarr.json" not in ran.err
+    assert f"{path / 'good' / 'attributes.json'}" in ran.err
     assert nczarr.open(path)["good"][...].tolist() == [1, 2]
 
 

@@ -132,7 +132,8 @@ class StoreEditor:
             if "" not in self.work.before.parts.get(path, {"": None}) and self._has_sidecar(path):
                 self._refuse(f"documents for readers of Awkward arrays name the keys of `{path}`")
         if {old for old, _ in self.moves} & {new for _, new in self.moves}:
-            self._refuse("a new name is the old name of another node: rename them in two edits")
+            remedy = "rename that node first, in an edit of its own; two nodes change names by way of a third name"
+            self._refuse("a new name is the old name of another node", remedy)
 
     def _has_sidecar(self, path: str) -> bool:
         """Return whether a ragged variable has documents that name its keys."""

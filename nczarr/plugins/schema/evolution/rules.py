@@ -2,8 +2,8 @@
 
 A program of the old schema that reads data of the new one is the case `backward`; a program of the new schema that
 reads data of the old one is the case `forward`. Programs find variables, dimensions, types, fields and attributes by
-name, read numbers into their own type if it is not narrower, and take units, packing and missing values as the schema
-states them.
+name, read numbers of their own type or a wider one (libraries convert them, and refuse one that does not fit), and take
+units, packing and missing values as the schema states them.
 """
 
 from __future__ import annotations
