@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from nczarr.ast.dataset import Kind
 
 ALL_ATOMIC = frozenset(
-    ("byte", "ubyte", "char", "short", "ushort", "int", "uint", "int64", "uint64", "float", "double", "string"),
+    ("byte", "ubyte", "char", "short", "ushort", "int", "uint", "int64", "uint64", "float", "double", "string")
 )
 """Names of all atomic types."""
 
@@ -215,6 +215,11 @@ class RepresentedStore(NamedTuple):
     """`(str, Report, Options) -> bool`: whether a commit can be made at a place; None: targets are files or folders."""
     extends: str | None = None
     """`(str, Options, Store) -> Store`: a commit on an opened revision, in which keys are replaced and removed."""
+
+    @property
+    def is_read_only(self) -> bool:
+        """True if such a store is opened and never written."""
+        return self.opens is not None and self.begins is None and self.document is None
 
 
 class ReadingTraits(NamedTuple):

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, cast
 
 from nczarr.api.hints import add_hints
-from nczarr.diagnostics.report import UNREAD, CompileError, Report
+from nczarr.diagnostics.report import UNREAD, CompileError, Diagnostic, Report
 from nczarr.names import list_texts
 from nczarr.options import DEFAULT_MEMORY, FOLLOWING, Following, Options, RunOptions
 from nczarr.pipeline.compare.difference import Difference, Tolerance
@@ -16,7 +16,6 @@ from nczarr.pipeline.select.selection import Subset
 if TYPE_CHECKING:
     from nczarr.api.handle import DatasetHandle
     from nczarr.api.inputs import Dataset
-    from nczarr.diagnostics.report import Diagnostic
     from nczarr.semantics.checked import Checked
 
 

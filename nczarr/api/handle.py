@@ -358,13 +358,9 @@ def _compile(format_name: str, text: str | bytes, name: str, kind: str | None) -
     from nczarr.pipeline import phases
 
     data = text.encode("utf-8", "surrogateescape") if isinstance(text, str) else text
-    report = Report()
-    return handle_of(
-        phases.read(
-            Source(name, data), report, options_from(kind=kind, aggregation="keep"), registry.find_format(format_name)
-        ),
-        report,
-    )
+    report, options = Report(), options_from(kind=kind, aggregation="keep")
+    checked = phases.read(Source(name, data), report, options, registry.find_format(format_name))
+    return handle_of(checked, report)
 
 
 @add_hints

@@ -13,18 +13,16 @@ import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from operator import index
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Literal, TypedDict, TypeVar, Unpack, cast
+from typing import Any, Literal, TypedDict, TypeVar, Unpack, cast
 
 from nczarr import names
 from nczarr.api.hints import add_hints
+from nczarr.ast import Dataset
 from nczarr.ast.dataset import KIND_SPELLINGS
+from nczarr.diagnostics.report import Report
 from nczarr.diagnostics.secrets import StorageOptions
 from nczarr.options import PARTS, WHOLE, Aggregation, Following, Options, Writing, chunk_request
 from nczarr.pipeline.select.selection import Section, Subset
-
-if TYPE_CHECKING:
-    from nczarr.ast import Dataset
-    from nczarr.diagnostics.report import Report
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 

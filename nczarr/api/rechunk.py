@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, Unpack
+from typing import Unpack
 
-from nczarr.api.inputs import finish, input_of
+from nczarr.api.inputs import Dataset, finish, input_of
 from nczarr.api.options import ConvertOptions, options_from, subset_from, takes
 from nczarr.diagnostics.report import Report
 from nczarr.plan.plans import Conversion
-
-if TYPE_CHECKING:
-    from nczarr.api.inputs import Dataset
 
 
 @takes(ConvertOptions)

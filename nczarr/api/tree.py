@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
 
 from nczarr.api.hints import add_hints
 from nczarr.ast import Dataset
 from nczarr.diagnostics.report import CompileError, Report, Source
+from nczarr.registry import Format
 from nczarr.semantics import check
 from nczarr.semantics.checked import Checked, Unchecked
-
-if TYPE_CHECKING:
-    from nczarr.registry import Format
 
 
 @add_hints

@@ -77,33 +77,10 @@ if TYPE_CHECKING:
     from nczarr.ast.traversal import transform, walk
 
 __all__ = [
-    "ATOMIC",
-    "DEFAULT_STORAGE",
-    "Attribute",
-    "Codec",
-    "CompoundType",
-    "Constant",
-    "Dataset",
-    "Dimension",
-    "DimensionRef",
-    "EnumConstant",
-    "EnumType",
-    "Field",
-    "Group",
-    "Kind",
-    "Name",
-    "Node",
-    "OpaqueType",
-    "Quantize",
-    "Storage",
-    "TypeName",
-    "UserType",
-    "Variable",
-    "VlenType",
-    "rename",
-    "transform",
-    "walk",
-]
+    "ATOMIC", "DEFAULT_STORAGE", "Attribute", "Codec", "CompoundType", "Constant", "Dataset", "Dimension",
+    "DimensionRef", "EnumConstant", "EnumType", "Field", "Group", "Kind", "Name", "Node", "OpaqueType", "Quantize",
+    "Storage", "TypeName", "UserType", "Variable", "VlenType", "rename", "transform", "walk",
+]  # fmt: skip
 
 _LATER = {"rename": "nczarr.ast.renaming", "transform": "nczarr.ast.traversal", "walk": "nczarr.ast.traversal"}
 """Functions for passes of users, loaded on first use: the compiler itself needs none."""

@@ -41,16 +41,9 @@ LAST_HDF5 = 65535
 GZIP, CRC32C, ZARR_PLUGIN = 65537, 65538, 65539
 
 FILTER_NAMES = {
-    DEFLATE: "deflate",
-    SHUFFLE: "shuffle",
-    FLETCHER32: "fletcher32",
-    SZIP: "szip",
-    BZIP2: "bzip2",
-    BLOSC: "blosc",
-    ZSTD: "zstd",
-    GZIP: "gzip",
-    CRC32C: "crc32c",
-}
+    DEFLATE: "deflate", SHUFFLE: "shuffle", FLETCHER32: "fletcher32", SZIP: "szip", BZIP2: "bzip2", BLOSC: "blosc",
+    ZSTD: "zstd", GZIP: "gzip", CRC32C: "crc32c",
+}  # fmt: skip
 """Usual names of filters by number, in texts and in Python; other filters have none."""
 
 FILTER_NUMBERS = {name: number for number, name in FILTER_NAMES.items()}
@@ -270,7 +263,6 @@ _KINDS = get_args(Kind)
 
 _USER_TYPES = frozenset({EnumType, OpaqueType, VlenType, CompoundType})
 
-
 DimensionRef = Annotated[str | Natural, Constraint(mode="left_to_right")]
 """FQN of a dimension, or an anonymous size (the specification's `dimref`)."""
 
@@ -389,10 +381,7 @@ HDF5_KINDS: tuple[Kind, ...] = ("nc4", "nc7")
 """Kinds stored as HDF5 files."""
 
 RESERVED_ATTRIBUTES = frozenset(
-    {
-        *("CLASS", "NAME", "DIMENSION_LIST", "REFERENCE_LIST"),
-        *("_Netcdf4Dimid", "_Netcdf4Coordinates", "_nc3_strict"),
-    }
+    {*("CLASS", "NAME", "DIMENSION_LIST", "REFERENCE_LIST"), *("_Netcdf4Dimid", "_Netcdf4Coordinates", "_nc3_strict")}
 )
 """Attribute names by which HDF5 files mark dimensions; the netCDF library refuses other uses."""
 
@@ -401,7 +390,6 @@ ORIGINAL_NAMES = "_nczarr_names"
 
 MISSING_MARKS = ("_FillValue", "missing_value")
 """Attributes that mark missing values."""
-
 
 G = TypeVar("G", bound=Group)
 

@@ -62,17 +62,6 @@ def write_json(value: Any, comma: str = ", ") -> str:
     return value.spelled if isinstance(value, Real) else json.dumps(value, ensure_ascii=False)
 
 
-def is_json(value: Any) -> bool:
-    """Return whether a Python object is a JSON value of many values, or null."""
-    if isinstance(value, dict):
-        return all(isinstance(name, str) for name in value) and all(map(_is_inner_json, value.values()))
-    return value is None or (isinstance(value, list | tuple) and all(map(_is_inner_json, value)))
-
-
-def _is_inner_json(value: Any) -> bool:
-    return type(value) in (str, int, float, bool) or is_json(value)
-
-
 def spell(value: Any) -> str:
     """Return a JSON value as the netCDF library spells it: lists without blanks; a text is unchanged."""
     return value if isinstance(value, str) else write_json(value, comma=",")

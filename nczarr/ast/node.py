@@ -11,7 +11,6 @@ small run.
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import field, fields
 from operator import attrgetter
 from typing import Annotated, Any, ClassVar, Literal, Self, TypeVar, cast, dataclass_transform
 
@@ -72,11 +71,11 @@ converts it to a FQN.
 """
 
 
-@dataclass_transform(frozen_default=True, kw_only_default=True, field_specifiers=(field,))
+@dataclass_transform(frozen_default=True, kw_only_default=True)
 def node(cls: type[T]) -> type[T]:
     """Make a class of nodes: frozen and slotted, with keyword arguments."""
     node_class: Any = freeze(cls, keywords=True)
-    node_class._members = tuple(member.name for member in fields(node_class))
+    node_class._members = tuple(node_class._record)
     node_class._value = staticmethod(attrgetter("__class__", *(name for name in node_class._members if name != "span")))
     return cast("type[T]", node_class)
 

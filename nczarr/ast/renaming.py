@@ -45,9 +45,7 @@ def complete_renames(dataset: Dataset, direct: Renames) -> dict[NodeKind, dict[s
 
 def rename_tree(dataset: Dataset, renamed: Renames) -> Dataset:
     """Return the tree with new names; `renamed` is complete."""
-    if not any(renamed.values()):
-        return dataset
-    return map_groups(dataset, _Renamer(renamed).change_group)
+    return dataset if not any(renamed.values()) else map_groups(dataset, _Renamer(renamed).change_group)
 
 
 def rename(tree: Dataset, table: Mapping[str, str]) -> Dataset:

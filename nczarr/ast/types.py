@@ -16,7 +16,6 @@ MAX_DEPTH = 64
 
 IntegerName = Literal["byte", "ubyte", "short", "ushort", "int", "uint", "int64", "uint64"]
 
-
 _INTEGERS = get_args(IntegerName)
 
 

@@ -14,12 +14,11 @@ from nczarr.cli.progress import counting
 from nczarr.cli.shared import Messages
 from nczarr.diagnostics.secrets import show
 from nczarr.names.plugin_index import list_own
-from nczarr.options import ARGUMENTS, TARGET, Option
+from nczarr.options import ARGUMENTS, TARGET, Option, Options
 from nczarr.registry import load, load_addition
 
 if TYPE_CHECKING:
     from nczarr.diagnostics.report import Report
-    from nczarr.options import Options
     from nczarr.pipeline.check_request import Convention, SourceComparison
     from nczarr.semantics.checked import Checked
 
@@ -28,25 +27,13 @@ EXAMPLES = (
     ("ask whether the netCDF library and xarray can read a store", "check ocean.zarr --for netcdf-c --for xarray"),
 )
 
-
 OPTIONS = (
-    Option(
-        "kind",
-        section=TARGET,
-        flags="-k --kind",
-        takes="kind",
-        metavar="KIND",
-        help="check the limits of this kind of netCDF file as well",
-    ),
-    Option(
-        "data",
-        section=TARGET,
-        flags="--data",
-        help="read and decode every chunk, and report damaged ones and values that attributes exclude; with --schema, "
-        "judge values by its rules instead",
-        common=True,
-    ),
-)
+    Option("kind", section=TARGET, flags="-k --kind", takes="kind", metavar="KIND",
+           help="check the limits of this kind of netCDF file as well"),
+    Option("data", section=TARGET, flags="--data", common=True,
+           help="read and decode every chunk, and report damaged ones and values that attributes exclude; with "
+           "--schema, judge values by its rules instead"),
+)  # fmt: skip
 """Options of this command."""
 
 

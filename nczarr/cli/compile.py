@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import json
 from collections.abc import Iterator
-from dataclasses import fields
 from functools import partial
 from itertools import chain
 from typing import TYPE_CHECKING, Any
@@ -17,7 +16,7 @@ from nczarr.cli.options import open_text, options_of, read_input
 from nczarr.cli.parser import Command
 from nczarr.cli.progress import print_plan
 from nczarr.cli.shared import Messages
-from nczarr.diagnostics.report import hint
+from nczarr.diagnostics.report import Report, hint
 from nczarr.diagnostics.secrets import show
 from nczarr.names.plugin_index import find_place, list_offered, list_own, load_part
 from nczarr.options import ARGUMENTS, TARGET, Options
@@ -25,7 +24,6 @@ from nczarr.registry import STORE, for_target, label_format
 
 if TYPE_CHECKING:
     from nczarr.ast import Dataset
-    from nczarr.diagnostics.report import Report
     from nczarr.pipeline.emission import CompileProduct, Emission, SchemaReader
     from nczarr.pipeline.phases import Reader
     from nczarr.semantics.checked import Checked
@@ -38,6 +36,8 @@ def text(node: Node) -> str:
 
 def lines(node: Node, indent: str = "") -> Iterator[str]:
     """Yield the text by lines: plain members on the node's line, child nodes below."""
+    from dataclasses import fields  # its import takes a twentieth of a small run
+
     head, below = [type(node).__name__], []
     for member in fields(node):
         name, value = member.name, getattr(node, member.name)
@@ -107,7 +107,6 @@ def parser() -> Command:
 
 
 def _list_products() -> list[CompileProduct]:
-    """Return the products of plugins."""
     return [load_part(place) for place in list_own("product").values()]
 
 

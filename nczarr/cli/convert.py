@@ -67,7 +67,6 @@ def _inside(folder: str, name: str) -> str:
 
 
 def _suffix_of(name: str, report: Report) -> str:
-    """Return the suffix of a named format."""
     from nczarr.pipeline import endpoints
 
     form = endpoints.target_format("", name, report)
@@ -233,14 +232,7 @@ class _Conversions:
         if target is None or self.subset is None or not (target != "-" or self._is_printable()):
             return
         (source,) = inputs_of([path], self.options, self.arguments.form)
-        ready = prepare(
-            source,
-            self.subset,
-            "" if target == "-" else target,
-            self.arguments.to,
-            report,
-            self.options,
-        )
+        ready = prepare(source, self.subset, "" if target == "-" else target, self.arguments.to, report, self.options)
         if ready is None:
             return
         if target == "-":
@@ -265,7 +257,6 @@ class _Conversions:
         return False
 
     def _write(self, ready: ReadyConversion) -> None:
-        """Write one target."""
         before, made_folder = len(self.done), self._make_folder()
         try:
             with progress(self.arguments, ready.target, ready.checked) as watch:

@@ -160,8 +160,7 @@ class _Digests:
         ]
         if digests.whole != expected.whole or faulty:
             where = f": {', '.join(f'`{part}`' for part in faulty[:9])}" if faulty else ""
-            text = f"`{dataset}` differs from `{name}`{where}"
-            self.messages.report.error("unequal-digest", text)
+            self.messages.report.error("unequal-digest", f"`{dataset}` differs from `{name}`{where}")
 
     def _format_verdict(self, name: str, part: str | None, expected: str, digest: str | None) -> bytes:
         """Return the line of a verified digest, as sha256sum prints it (`NAME: OK`), or its JSON."""

@@ -16,25 +16,12 @@ if TYPE_CHECKING:
     from nczarr.cli.parser import Command
 
 OTHER_NAMES = {
-    "cat": "dump",
-    "show": "dump",
-    "ls": "dump",
-    "list": "dump",
-    "print": "dump",
-    "ncdump": "dump",
-    "copy": "convert",
-    "cp": "convert",
-    "nccopy": "convert",
-    "export": "convert",
-    "subset": "convert",
-    "ncks": "convert",
+    **dict.fromkeys(("cat", "show", "ls", "list", "print", "ncdump"), "dump"),
+    **dict.fromkeys(("copy", "cp", "nccopy", "export", "subset", "ncks"), "convert"),
     "ncgen": "compile",
-    "validate": "check",
-    "lint": "check",
-    "compare": "diff",
-    "cmp": "diff",
-    "checksum": "digest",
-    "hash": "digest",
+    **dict.fromkeys(("validate", "lint"), "check"),
+    **dict.fromkeys(("compare", "cmp"), "diff"),
+    **dict.fromkeys(("checksum", "hash"), "digest"),
     "version": "--version",
 }
 """Commands of the compiler by the name that other programs give them."""

@@ -82,10 +82,8 @@ def _print_facts(arguments: argparse.Namespace, messages: Messages, path: str) -
     form = next((form for name, form in list_own("fact_form").items() if getattr(arguments, name)), None)
     if form is not None:
         lines = [_json(load(form.function)(facts, informed.checked, informed.is_store))]
-    elif arguments.json:
-        lines = [_json(facts.record())]
     else:
-        lines = list(_text_lines(facts))
+        lines = [_json(facts.record())] if arguments.json else list(_text_lines(facts))
     write_product(f"{line}\n".encode("utf-8", "surrogateescape") for line in lines)
 
 
@@ -106,7 +104,6 @@ def _json(record: Any) -> str:
 
 
 def _text_lines(facts: DatasetFacts) -> Iterator[str]:
-    """Yield the facts on one screen."""
     from nczarr.arrays.execution.counts import bytes_text
     from nczarr.diagnostics.render import visible
     from nczarr.names import readable

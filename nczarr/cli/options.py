@@ -7,13 +7,12 @@ import sys
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
 
-from nczarr.diagnostics.report import Source
+from nczarr.diagnostics.report import Report, Source
 from nczarr.diagnostics.secrets import StorageOptions
 from nczarr.options import PARTS, TABLE, WHOLE, Following, Options, Writing, chunk_request
 from nczarr.pipeline.select.selection import CoordinateRange, DimensionRange, Section, Subset
 
 if TYPE_CHECKING:
-    from nczarr.diagnostics.report import Report
     from nczarr.pipeline.phases import Input
     from nczarr.semantics.checked import Checked, Observer
 

@@ -154,8 +154,7 @@ def list_wrappers(*commands: str) -> list[RunWrapper]:
 
 def _epilog(examples: tuple[Example, ...]) -> str:
     """Return the examples of a command as they are shown."""
-    lines = (f"  {text}:\n    nczarr {call}" for text, call in examples)
-    return EXAMPLES + "\n".join(lines)
+    return EXAMPLES + "\n".join(f"  {text}:\n    nczarr {call}" for text, call in examples)
 
 
 class Help(argparse.Action):

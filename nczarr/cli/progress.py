@@ -243,7 +243,6 @@ def _text_steps(steps: Iterable[Step], target: str) -> Iterator[str]:
 
 
 def _json_steps(steps: Iterable[Step], target: str) -> Iterator[str]:
-    """Yield a plan as JSON lines."""
     import json
 
     for step in steps:

@@ -106,7 +106,6 @@ def _text_lines(plan: RechunkPlan) -> Iterator[str]:
 
 
 def _cost(read: int, written: int, decodings: float, memory: int, scratch: int) -> str:
-    """Return the cost of passes in words."""
     from nczarr.arrays.execution.counts import bytes_text
 
     words = [f"reads {bytes_text(read)}", f"writes {bytes_text(written)}", f"decodes {decodings:.1f} times"]

@@ -79,28 +79,14 @@ FAILURES = {ENOSPC: "full-disk", EDQUOT: "full-disk", EACCES: "missing-permissio
 """Codes of failures by the number of the system's error; all others are `unreachable-file`."""
 
 STATUS = {
-    "unknown-target": MISUSED,
-    "target-exists": MISUSED,
-    "nested-target": MISUSED,
-    "busy-target": MISUSED,
-    "clashing-targets": MISUSED,
-    "bad-url": MISUSED,
-    "indivisible-run": MISUSED,
-    "unextendable-target": MISUSED,
-    "unchangeable-store": MISUSED,
-    "uneditable-target": MISUSED,
-    "unmatched-undo": MISUSED,
-    "bad-edit": MISUSED,
-    "bad-section": MISUSED,
-    "unreachable-file": UNREACHABLE,
-    **dict.fromkeys(FAILURES.values(), UNREACHABLE),
-    "unreachable-target": UNREACHABLE,
-    "missing-library": UNREACHABLE,
-    "out-of-memory": UNREACHABLE,
+    **dict.fromkeys(("unknown-target", "target-exists", "nested-target", "busy-target", "clashing-targets"), MISUSED),
+    **dict.fromkeys(("bad-url", "indivisible-run", "unextendable-target", "unchangeable-store"), MISUSED),
+    **dict.fromkeys(("uneditable-target", "unmatched-undo", "bad-edit", "bad-section"), MISUSED),
+    **dict.fromkeys(("unreachable-file", *FAILURES.values()), UNREACHABLE),
+    **dict.fromkeys(("unreachable-target", "missing-library", "out-of-memory"), UNREACHABLE),
     "incomplete-change": CHANGED,
 }
 """Exit status of codes that are not input errors; all others are FAULTY."""
-
 
 LASTING = UNREAD | {OMITTED}
 """Codes of losses in reading, which `-q` does not hide when they are accepted."""
@@ -132,7 +118,6 @@ class Messages:
             self._log = Log()
 
     def _begin(self, *, strict: bool) -> None:
-        """Begin the report of a task."""
         self.report = Report(strict=strict)
         self.report.levels = self._levels
         self.report.announce = self._announce
@@ -246,15 +231,8 @@ class Messages:
             self._log.add(diagnostics, self.report.dropped, self.report.subject)
         elif diagnostics:
             self._write([*self._lines(self._take_unprinted()), *self._summary(diagnostics)])
-        status = max(
-            (
-                STATUS.get(diagnostic.code, FAULTY)
-                for diagnostic in diagnostics
-                if diagnostic.severity is Severity.ERROR
-            ),
-            default=DONE,
-        )
-        return settle(status)
+        errors = (diagnostic.code for diagnostic in diagnostics if diagnostic.severity is Severity.ERROR)
+        return settle(max((STATUS.get(code, FAULTY) for code in errors), default=DONE))
 
     def _lines(self, diagnostics: list[Diagnostic]) -> Iterator[str]:
         try:

@@ -37,36 +37,15 @@ from nczarr.diagnostics.report import Severity
 from nczarr.names.plugin_index import list_folders
 
 SUBJECTS = (
-    "Characters and constants",
-    "Grammar",
-    "Names and types",
-    "Values",
-    "Storage and special attributes",
-    "Stores that are read",
-    "Damage in data",
-    "Parts of datasets",
-    "Reference documents",
-    "Targets of reference documents",
-    "Combining datasets",
-    "Awkward 0.x persistence",
-    "Ragged arrays",
-    "Messages of ncstream",
-    "OPeNDAP",
-    "Schemas",
-    "CF conventions",
-    "Other readers: stores and attributes",
-    "Other readers: arrays and dimensions",
-    "Other readers: zarr-python and xarray",
-    "Other readers: layouts",
-    "Kinds of file and targets",
-    "Losses",
-    "Losses in reading",
-    "Classic netCDF files",
-    "Streams of points",
-    "Files and runs",
-    "Kinds of difference",
-    "Kinds of change",
-)
+    "Characters and constants", "Grammar", "Names and types", "Values", "Storage and special attributes",
+    "Stores that are read", "Damage in data", "Parts of datasets",
+    "Reference documents", "Targets of reference documents", "Combining datasets",
+    "Awkward 0.x persistence", "Ragged arrays", "Messages of ncstream", "OPeNDAP", "Schemas", "CF conventions",
+    "Other readers: stores and attributes", "Other readers: arrays and dimensions",
+    "Other readers: zarr-python and xarray", "Other readers: layouts",
+    "Kinds of file and targets", "Losses", "Losses in reading", "Classic netCDF files", "Streams of points",
+    "Files and runs", "Kinds of difference", "Kinds of change",
+)  # fmt: skip
 """Sections of the index of codes in order; the last two contain the kinds of difference, and of change."""
 
 

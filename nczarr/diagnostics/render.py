@@ -180,8 +180,7 @@ def _paint(style: str, text: str) -> str:
 def _lines(diagnostic: Diagnostic, paint: Any) -> Iterator[str]:
     head = paint(_COLOURS[diagnostic.severity], f"{diagnostic.severity}[{diagnostic.code}]")
     yield head + paint(_STRONG, ": " + visible(diagnostic.message))
-    labels = [diagnostic.primary, *diagnostic.others]
-    shown = [label for label in labels if label.has_lines]
+    shown = [label for label in (diagnostic.primary, *diagnostic.others) if label.has_lines]
     margin = max((len(str(_first_line(label))) for label in shown), default=1) + 1
     where = place(diagnostic.primary)
     if where:
@@ -222,16 +221,10 @@ def _snippets(diagnostic: Diagnostic, labels: list[Label], margin: int, paint: A
         if line != last or text != last_text:  # the same long line, clipped elsewhere, is shown again
             yield paint(_FRAME, f" {line:>{margin - 1}} |") + (" " + text if text else "")
         style = _COLOURS[diagnostic.severity] if label is diagnostic.primary else _FRAME
-        yield f"{bar} {_indent(marker)}{paint(style, _after_indent(marker, label.text))}"
+        marks = marker.lstrip(" ")
+        words = " " + visible(label.text) if label.text else ""
+        yield f"{bar} {' ' * (len(marker) - len(marks))}{paint(style, marks + words)}"
         last, last_text = line, text
-
-
-def _indent(marker: str) -> str:
-    return marker[: len(marker) - len(marker.lstrip(" "))]
-
-
-def _after_indent(marker: str, text: str) -> str:
-    return marker.lstrip(" ") + (" " + visible(text) if text else "")
 
 
 def _mark(label: Label, mark: str) -> tuple[str, str]:
@@ -291,16 +284,12 @@ def _make_visible(character: str) -> str:
         return chr(0x2400 + code)
     if code == 0x7F:
         return "\u2421"
-    if 0xD800 <= code < 0xE000 or character in _HIDDEN:
-        return "\ufffd"
-    return character
+    return "\ufffd" if 0xD800 <= code < 0xE000 or character in _HIDDEN else character
 
 
 def _width(cell: str) -> int:
     """Return the terminal width of a text: wide East Asian characters 2, combining ones 0."""
-    if cell.isascii():
-        return len(cell)
-    return sum(_wide(character) for character in cell)
+    return len(cell) if cell.isascii() else sum(_wide(character) for character in cell)
 
 
 def _wide(character: str) -> int:
@@ -311,6 +300,4 @@ def _wide(character: str) -> int:
 
 def visible(text: str) -> str:
     """Return a text with control characters, lone surrogates and direction marks replaced by pictures."""
-    if text.isascii() and text.isprintable():
-        return text
-    return "".join(map(_make_visible, text))
+    return text if text.isascii() and text.isprintable() else "".join(map(_make_visible, text))

@@ -11,7 +11,6 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from enum import StrEnum
 from mmap import mmap
 from typing import Any
@@ -97,16 +96,19 @@ class Source:
         return bytes(self.data[start:end]).decode("utf-8", "surrogateescape")
 
 
-@dataclass(slots=True, eq=False)  # not frozen, which takes three times as long to make
 class Span:
-    """A byte range of a source. All spans are equal, because positions are not part of values."""
+    """A byte range of a source. All spans are equal, because positions are not part of values.
 
-    source: Source | None
-    """The source; None for no position."""
-    start: int
-    """First byte."""
-    end: int
-    """Byte after the last."""
+    `source`: None for no position. `start`: its first byte; `end`: the byte after the last.
+    """
+
+    __slots__ = ("end", "source", "start")
+
+    def __init__(self, source: Source | None, start: int, end: int) -> None:
+        self.source, self.start, self.end = source, start, end
+
+    def __repr__(self) -> str:
+        return f"Span({self.source!r}, {self.start}, {self.end})"
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Span)
@@ -118,13 +120,10 @@ class Span:
 NOWHERE = Span(None, 0, 0)
 """Span of a node without text."""
 
-
-UNREAD = frozenset(
-    {
-        *("bad-metadata", "unreadable-array", "ambiguous-node", "draft-layout", "lost-union", "lost-mask"),
-        *("duplicate-name", "unsafe-key"),
-    }
-)
+UNREAD = frozenset({
+    "bad-metadata", "unreadable-array", "ambiguous-node", "draft-layout", "lost-union", "lost-mask",
+    "duplicate-name", "unsafe-key",
+})  # fmt: skip
 """Codes of unreadable store content; read-only uses skip it."""
 
 VALUE_LOSSES = UNREAD | {
@@ -342,8 +341,7 @@ class Report:
         if self._deferred is not None:
             self._deferred.append((diagnostic, allowed))
             return
-        severity = Severity.WARNING if allowed else Severity.ERROR
-        diagnostic = diagnostic._replace(severity=severity)
+        diagnostic = diagnostic._replace(severity=Severity.WARNING if allowed else Severity.ERROR)
         if allowed and len(self.losses) < self.limit:
             self.losses.append(diagnostic)
         self.add(diagnostic)

@@ -1,16 +1,14 @@
 """Storage options and their secrets: keys, tokens and passwords never appear in messages.
 
 A remote place is a URL with options for its protocol library; both may contain
-secrets. `show` returns a URL without possible secrets, `scrub` a message
-without known ones. The `repr` of options is empty, so that no log or traceback
+secrets. `show` returns a URL without possible secrets. The `repr` of options is empty, so that no log or traceback
 contains them.
 """
 
 from __future__ import annotations
 
-import os
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from nczarr.names import FrozenMapping
@@ -18,23 +16,10 @@ from nczarr.names import FrozenMapping
 SECRET = r"(?i)key|secret|token|passw|pwd|credential|sas|signature|auth|cookie|user"
 """Pattern in names of options with secret values; this and the others are compiled on first use."""
 
-VARIABLES = (
-    "AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN", "AZURE_STORAGE_ACCOUNT_KEY",
-    "AZURE_STORAGE_CONNECTION_STRING", "AZURE_STORAGE_SAS_TOKEN", "AZURE_CLIENT_SECRET", "EARTHDATA_TOKEN",
-    "FSSPEC_S3_KEY",
-    "FSSPEC_S3_SECRET", "FSSPEC_S3_TOKEN",
-)  # fmt: skip
-"""Environment variables in which libraries look for secrets."""
-
-SHORTEST = 4
-"""Minimum characters of a secret; hiding shorter ones would make messages unreadable."""
-
 HIDDEN = "…"
 
 _USER = r"(?<=://)[^/@\s]*@"
-_SERVICE = r"(?i)(?:cdmremote|dap2|dap4):(?=https?:)"
 _QUERY = r"\?[^#\s\"'`]*"
-
 
 TOKEN_SERVER = "token_server"
 """Name of the option with the only server that may get a token."""
@@ -106,15 +91,6 @@ def option(text: str) -> tuple[str, Any]:
         return name, value
 
 
-def without_secrets(content: Mapping[str, Any]) -> dict[str, Any]:
-    """Return options without those that may be secret, nested ones included."""
-    return {
-        name: without_secrets(value) if isinstance(value, Mapping) else value
-        for name, value in content.items()
-        if not re.search(SECRET, name)
-    }
-
-
 def _secrets(content: Mapping[str, Any]) -> Iterator[str]:
     for name, value in content.items():
         if isinstance(value, Mapping):
@@ -125,9 +101,7 @@ def _secrets(content: Mapping[str, Any]) -> Iterator[str]:
 
 def show(url: str) -> str:
     """Return a path unchanged; a URL without user and query, which may hold signatures."""
-    if "://" not in url:
-        return url
-    return re.sub(_QUERY, f"?{HIDDEN}", re.sub(_USER, f"{HIDDEN}@", url))
+    return url if "://" not in url else re.sub(_QUERY, f"?{HIDDEN}", re.sub(_USER, f"{HIDDEN}@", url))
 
 
 def word(path: str) -> str:
@@ -135,24 +109,3 @@ def word(path: str) -> str:
     import shlex  # only for a message
 
     return shlex.quote(show(path))
-
-
-def scrub(text: str, url: str, options: StorageOptions) -> str:
-    """Return a message without secrets of the options, the URL, the environment, or URLs in it."""
-    for secret in sorted(set(_list_secrets(url, options)), key=len, reverse=True):
-        text = text.replace(secret, HIDDEN)
-    return re.sub(r"\w+://\S+", lambda url_match: show(url_match[0]), text)
-
-
-def _list_secrets(url: str, options: StorageOptions) -> Iterable[str]:
-    from urllib.parse import parse_qsl, unquote, urlsplit
-
-    secrets = [*options.secrets(), *(os.environ.get(name, "") for name in VARIABLES)]
-    for part in url.split("::"):
-        try:
-            split = urlsplit(re.sub(_SERVICE, "", part))
-            parts = (split.username or "", split.password or "", *(value for _, value in parse_qsl(split.query)))
-        except ValueError:
-            continue
-        secrets += [*parts, *map(unquote, parts)]
-    return (secret for secret in secrets if len(secret) >= SHORTEST)

@@ -11,14 +11,13 @@ from contextlib import AbstractContextManager, nullcontext
 from typing import TYPE_CHECKING
 
 from nczarr.diagnostics import secrets
-from nczarr.plan.plans import StorePlan
+from nczarr.plan.plans import Plan, StorePlan
 
 if TYPE_CHECKING:
     from nczarr.arrays.execution.counts import Counts, Step
     from nczarr.diagnostics.report import Report
     from nczarr.link.executor import Executor
     from nczarr.link.files import Inspect
-    from nczarr.plan.plans import Plan
     from nczarr.stores.base import Store
     from nczarr.stores.lock import Lock
 

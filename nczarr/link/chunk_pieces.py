@@ -53,9 +53,7 @@ def make_chunk(array: WrittenPart, index: Index) -> EncodedChunk | None:
         if piece is not None:
             return EncodedChunk(piece, "copy")
     data = chunk_bytes(array, index)
-    if data is None:
-        return None
-    return EncodedChunk(data, "transcode" if array.route == "copy" else array.route)
+    return None if data is None else EncodedChunk(data, "transcode" if array.route == "copy" else array.route)
 
 
 def _copy_chunk(array: WrittenPart, source: ArraySource, index: Index) -> Piece | None:

@@ -351,7 +351,6 @@ class PlanRun(NamedTuple):
 
 
 def _make_keys(array: WrittenPart, indices: Sequence[Index], store: Store) -> list[KeyChunks]:
-    """Make keys of one chunk each and return them for writing."""
     return [
         KeyChunks(array.key(index), single(array, chunk), sharded=False)
         for index, chunk in zip(indices, make(array, indices), strict=True)

@@ -16,7 +16,7 @@ import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from functools import partial
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from nczarr import __version__
 from nczarr.arrays.chunks.grid import Encoding
@@ -34,13 +34,11 @@ from nczarr.options import Options, RunOptions
 from nczarr.plan.plans import FilePlan, PartTarget, Plan, StorePlan
 from nczarr.registry import ChunkKeys
 from nczarr.stores import local_paths
+from nczarr.stores.base import Store
 from nczarr.stores.directory import DirectoryStore, DirectoryTarget
 from nczarr.stores.finish import add_end, leftovers, remove_folder, unfinished
 from nczarr.stores.store_journal import StoreJournal
 from nczarr.stores.url import absolute, is_remote
-
-if TYPE_CHECKING:
-    from nczarr.stores.base import Store
 
 KEYS = ChunkKeys("", "/", "c")
 """Keys of a scratch array."""
@@ -121,8 +119,7 @@ def lend_scratch(part: PartPasses, target: str, options: Options) -> Iterator[Ar
     scratch, layout = part.passes.scratch, part.source.layout
     assert scratch is not None
     layout = layout._replace(chunks=scratch.chunks, codecs=(), shards=scratch.block, order="C")
-    path = scratch_path(target, options.run)
-    store = _begin(part, layout, path, options)
+    store = _begin(part, layout, scratch_path(target, options.run), options)
     try:
         _check_room(part, store)
         written = WrittenPart(
@@ -183,7 +180,6 @@ def _check_room(part: PartPasses, store: DirectoryTarget) -> None:
 
 
 def _remove(store: DirectoryTarget) -> None:
-    """Remove a scratch array."""
     unfinished.discard(store.path)
     with suppress(OSError):  # the next run removes it
         remove_folder(store.path)

@@ -271,8 +271,7 @@ def warn_of_files(path: str, plan: StorePlan, report: Report) -> None:
         return
     count = 0
     for array in arrays(plan):
-        layout = array.target.layout
-        number = math.prod(grid_of(layout.shape, array.unit))
+        number = math.prod(grid_of(array.target.layout.shape, array.unit))
         if array.target.sparse and count + number > MANY_FILES:
             number = sum(1 for _ in itertools.islice(array.indices(), MANY_FILES + 1))
         count += number

@@ -235,8 +235,7 @@ def list_texts(texts: str | Iterable[str]) -> tuple[str, ...]:
 
 def stem(path: str) -> str:
     """Return the default dataset name: the file name without its last suffix."""
-    base = os.path.basename(path.rstrip(os.sep))
-    name = normal(os.path.splitext(base)[0])
+    name = normal(os.path.splitext(os.path.basename(path.rstrip(os.sep)))[0])
     return name if name_problem(name) is None else ""
 
 

@@ -5,7 +5,21 @@
 
 import sys
 from collections import namedtuple
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
+
+
+def hints_of(body: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the hints of the members that a class body declares; undefined names in them are no fault."""
+    hints: dict[str, Any] = body.get("__annotations__", {})
+    if not hints and sys.version_info >= (3, 14):
+        import annotationlib
+
+        make_hints = annotationlib.get_annotate_from_class_namespace(body)
+        if make_hints is not None:
+            hints = annotationlib.call_annotate_function(make_hints, annotationlib.Format.FORWARDREF)
+    return hints
+
 
 if TYPE_CHECKING:
     from typing import NamedTuple as NamedTuple
@@ -17,12 +31,7 @@ else:
         def __new__(cls, name: str, bases: tuple[type, ...], body: dict[str, Any]) -> type:
             if not bases:
                 return super().__new__(cls, name, bases, body)
-            hints = body.get("__annotations__", {})
-            if not hints and sys.version_info >= (3, 14):
-                import annotationlib
-
-                make_hints = annotationlib.get_annotate_from_class_namespace(body)
-                hints = annotationlib.call_annotate_function(make_hints, annotationlib.Format.FORWARDREF)
+            hints = hints_of(body)
             defaults = [body.pop(member) for member in hints if member in body]
             made = namedtuple(name, hints, defaults=defaults, module=body["__module__"])
             made.__annotations__ = hints

@@ -24,7 +24,6 @@ TINY = 4096
 GOOD = 1 << 20
 """Bytes of the chunks that the remedy proposes."""
 
-
 LIMITS = frozenset({"missing_value", "valid_min", "valid_max", "valid_range", "scale_factor", "add_offset"})
 """Attributes of variables of numbers that are numbers."""
 

@@ -226,8 +226,7 @@ def settle(
     if form.store.inner:
         settled = _documents(form, options.target, report)
         if form.store.commits and settled is not None:  # icechunk refuses documents with the words NaN and Infinity
-            capabilities = settled.capabilities._replace(json_attributes="strict")
-            settled = settled._replace(capabilities=capabilities)
+            settled = settled._replace(capabilities=settled.capabilities._replace(json_attributes="strict"))
             changes["writing"] = target.writing._replace(embed=sys.maxsize, relative=False)
     elif form.target.kinds:
         from nczarr.semantics.kinds import choose
@@ -362,9 +361,7 @@ def _is_store(path: str, form: Format | None) -> bool:
     """Return whether a target is a store of keys, not one file."""
     if form is None:
         return False
-    if form.store.inner:
-        return path.rstrip("/").lower().endswith(form.suffixes[1:])
-    return bool(form.emit)
+    return path.rstrip("/").lower().endswith(form.suffixes[1:]) if form.store.inner else bool(form.emit)
 
 
 def is_free(

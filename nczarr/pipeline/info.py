@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from nczarr import names
 from nczarr.arrays.regions import grid_of
@@ -16,12 +16,10 @@ from nczarr.pipeline.check import advise, find_reader_check
 from nczarr.pipeline.select.coordinate_summary import CoordinateSummary, summarize_coordinate
 from nczarr.pipeline.select.physical import attributes_of, text_of
 from nczarr.pipeline.stored_dataset import StoredDataset
+from nczarr.registry import Format
 from nczarr.semantics.checked import Checked, find_coordinates
 from nczarr.semantics.outline import StoredChunks, codec_text, count_stored
-
-if TYPE_CHECKING:
-    from nczarr.registry import Format
-    from nczarr.stores.base import Store
+from nczarr.stores.base import Store
 
 MOST_VALUES = 1 << 20
 """Values of a coordinate up to which all are read; of longer ones the first and last."""

@@ -66,8 +66,7 @@ def rename_illegal(checked: Checked, report: Report) -> Checked:
     renamed, own_names = _rename(checked, new_names)
     text = json.dumps(own_names, ensure_ascii=False)
     record = Attribute(name=ORIGINAL_NAMES, value=Constant.text(text.encode()))
-    dataset = renamed.dataset.model_copy(update={"attributes": (*renamed.dataset.attributes, record)})
-    renamed.dataset = dataset
+    renamed.dataset = renamed.dataset.model_copy(update={"attributes": (*renamed.dataset.attributes, record)})
     count = sum(len(members) for owners in new_names.values() for members in owners.values())
     report.warning("renamed-item", f"{count} names are not legal in netCDF: {_list(own_names)}")
     return check(renamed, report) or checked

@@ -333,10 +333,7 @@ class TextBytes(DerivedSource):
         chunks = (*largest(whole.chunks), self.length)
         return Layout(descr("char", {}), (*whole.shape, self.length), chunks)
 
-    @property
-    def viewed(self) -> bool:
-        """False: texts are encoded."""
-        return False
+    viewed = False  # texts are encoded
 
     def read(self, selection: Selection) -> NDArray[Any]:
         """Return the bytes of a region, in its shape."""

@@ -19,22 +19,18 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from itertools import zip_longest
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypeGuard, TypeVar
+from typing import Any, Literal, TypeAlias, TypeGuard, TypeVar
 
 from nczarr import names
 from nczarr.arrays.regions import linear_block, number_of_first, region_of
 from nczarr.arrays.sources.source import ArraySource, Descr
 from nczarr.ast.plain import is_utf8
 from nczarr.ast.rectilinear import varies, volume
+from nczarr.diagnostics.report import Report
 from nczarr.names.named_tuple import NamedTuple
 from nczarr.options import WHOLE
-from nczarr.plan.plans import Runs
-
-if TYPE_CHECKING:
-    from nczarr.diagnostics.report import Report
-    from nczarr.plan.plans import Plan
-    from nczarr.semantics.checked import Checked
-
+from nczarr.plan.plans import Plan, Runs
+from nczarr.semantics.checked import Checked
 
 SLAB = 1 << 18
 """Strings inspected at once."""

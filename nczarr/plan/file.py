@@ -14,7 +14,7 @@ from nczarr.ast.rectilinear import varies
 from nczarr.diagnostics.report import Diagnostic, Label, Report, Severity, Span
 from nczarr.options import AUTO, Options
 from nczarr.plan.chunk_sizes import lengths_of_size
-from nczarr.plan.file_filters import report_plugin_filters, report_pointer_filters
+from nczarr.plan.file_readers import report_plugin_filters, report_pointer_filters, report_unseen_dimensions
 from nczarr.plan.hdf5_losses import hdf5_losses
 from nczarr.plan.losses import axis_losses, json_losses, unknown_extensions
 from nczarr.plan.lossy_filters import drop_from_file
@@ -312,6 +312,7 @@ def plan_file(checked: Checked, form: Format, options: Options, report: Report) 
         check_limits(named, storage, report)
         report_pointer_filters(named, storage, report)
         report_plugin_filters(named, storage, report)
+        report_unseen_dimensions(named, report)
         named = named._replace(parts={**named.parts, **_fill_unwritten(named, storage)})
     else:
         lost += [

@@ -293,7 +293,6 @@ def _has_all_chunks(one: _One, dtype: Descr, chunks: tuple[int, ...], itemsize: 
 
 
 def _estimate_decoded(source: ArraySource, target: PartTarget) -> int:
-    """Estimate the elements that a target holds."""
     layout = target.layout
     if not target.sparse:
         return math.prod(layout.shape)

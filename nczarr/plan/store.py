@@ -246,8 +246,7 @@ def _check_shards(
         layout = target.layout
         if isinstance(request, str) or layout.shape != checked.shapes[path] or not can_shard(layout.dtype):
             continue
-        width = itemsize(layout.dtype) or 16
-        wrong = problem(request, layout.chunks, layout.shape, width)
+        wrong = problem(request, layout.chunks, layout.shape, itemsize(layout.dtype) or 16)
         if wrong is not None:
             lengths = ", ".join(map(str, layout.chunks))
             helps = [f"its chunk lengths are {lengths}; `--chunks` requests others"]

@@ -8,9 +8,8 @@ input never raises.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING
 
-from nczarr.ast import ATOMIC
+from nczarr.ast import ATOMIC, Constant, Kind
 from nczarr.ast.dataset import building
 from nczarr.ast.types import list_parts
 from nczarr.diagnostics.report import Report
@@ -20,9 +19,6 @@ from nczarr.semantics.checked import Checked, Observer, Unchecked, tables_of
 from nczarr.semantics.infer_shapes import infer_shapes, place_values, shapes_of
 from nczarr.semantics.resolve import resolve
 from nczarr.semantics.restore_json import restore_json
-
-if TYPE_CHECKING:
-    from nczarr.ast import Constant, Kind
 
 Pass = Callable[[Unchecked, Report], Unchecked]
 

@@ -37,17 +37,10 @@ from nczarr.names.named_tuple import NamedTuple
 from nczarr.semantics.checked import Tables, Unchecked, tables_of
 
 DEFAULT: dict[str, int | float] = {
-    "byte": -127,
-    "ubyte": 255,
-    "short": -32767,
-    "ushort": 65535,
-    "int": -2147483647,
-    "uint": 4294967295,
-    "int64": -9223372036854775806,
-    "uint64": 18446744073709551614,
-    "float": 9.969209968386869e36,
-    "double": 9.969209968386869e36,
-}
+    "byte": -127, "ubyte": 255, "short": -32767, "ushort": 65535, "int": -2147483647, "uint": 4294967295,
+    "int64": -9223372036854775806, "uint64": 18446744073709551614,
+    "float": 9.969209968386869e36, "double": 9.969209968386869e36,
+}  # fmt: skip
 """Default fill values of numeric types (NC_FILL_*); char is NUL, string is empty."""
 
 

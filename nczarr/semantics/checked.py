@@ -7,7 +7,6 @@ accept only plans. So signatures ensure that no back end gets an invalid tree.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
@@ -16,13 +15,13 @@ from nczarr.arrays.sources.memory import all_fill
 from nczarr.arrays.sources.source import Parts
 from nczarr.ast import Constant, Dataset, Dimension, Group, Kind, Storage, UserType, Variable
 from nczarr.ast.dataset import groups, map_groups, map_owners
+from nczarr.ast.frozen import fresh, record
 from nczarr.ast.plain import plain
-from nczarr.diagnostics.report import Label
+from nczarr.diagnostics.report import Label, Report, Span
 from nczarr.names.named_tuple import NamedTuple
 
 if TYPE_CHECKING:
     from nczarr.arrays.values.value_lists import ListRuns
-    from nczarr.diagnostics.report import Report, Span
 
 
 class Tables(NamedTuple):
@@ -90,7 +89,7 @@ class Omission(NamedTuple):
     """Name of the source, which the pipeline fills in."""
 
 
-@dataclass(slots=True, eq=False)
+@record
 class Unchecked:
     """Output of a front end: the tree with names as written, and additional data."""
 
@@ -98,13 +97,13 @@ class Unchecked:
     """The tree."""
     forward: bool = True
     """True if names may be used before their declaration, unlike in CDL."""
-    lists: dict[str, Span] = field(default_factory=dict)
+    lists: dict[str, Span] = fresh(factory=dict)
     """Value lists of a CDL `data:` section by FQN of the variable, for the pass `read_lists`."""
-    attribute_lists: dict[tuple[str, str], Span] = field(default_factory=dict)
+    attribute_lists: dict[tuple[str, str], Span] = fresh(factory=dict)
     """Value lists of attributes with user-defined types, by FQN of the owner and name."""
-    parts: dict[str, Parts] = field(default_factory=dict)
+    parts: dict[str, Parts] = fresh(factory=dict)
     """Arrays that the front end provides, by FQN of the variable."""
-    uses: dict[str, tuple[Span, ...]] = field(default_factory=dict)
+    uses: dict[str, tuple[Span, ...]] = fresh(factory=dict)
     """Spans of name uses for diagnostics, by FQN of the owner, in a fixed order.
 
     A variable has its type, then its dimensions; a compound the types of its
@@ -112,7 +111,7 @@ class Unchecked:
     of a type's definition, `FQN:name` the type of an attribute. The default is
     the span of the owner.
     """
-    columns: dict[str, ListRuns] = field(default_factory=dict)
+    columns: dict[str, ListRuns] = fresh(factory=dict)
     """Results of `read_lists`, by FQN of the variable."""
     read_values: Callable[[Unchecked, Report], Unchecked] | None = None
     """Front end's reader of `lists` and `attribute_lists`, called once types are known."""
@@ -122,11 +121,11 @@ class Unchecked:
     """Names in rejected statements, whose missing declarations are not reported."""
     kind: Kind | None = None
     """Requested or declared kind of netCDF file."""
-    foreign: dict[str, Foreign] = field(default_factory=dict)
+    foreign: dict[str, Foreign] = fresh(factory=dict)
     """Zarr content beyond the model, by FQN."""
-    namesakes: list[Namesake] = field(default_factory=list)
+    namesakes: list[Namesake] = fresh(factory=list)
     """Items that the front end renamed or dropped, because their names were taken."""
-    omitted: list[Omission] = field(default_factory=list)
+    omitted: list[Omission] = fresh(factory=list)
     """Content of the source that is not in the tree."""
     noted: frozenset[str] = frozenset()
     """FQNs of the groups and variables whose file states the JSON of their attributes (`restore_json`)."""

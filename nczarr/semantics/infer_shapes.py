@@ -147,7 +147,6 @@ def shapes_of(work: Unchecked, report: Report) -> Shapes:
 
 
 def _check_length(length: int, what: str, span: Span, report: Report) -> None:
-    """Report an excessive length."""
     if length > LONGEST:
         report.error("bad-dimension-size", f"{what} has the length {length}; the largest is {LONGEST}", span)
 

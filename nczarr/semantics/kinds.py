@@ -29,7 +29,6 @@ SIZES: tuple[Kind, ...] = ("nc3", "nc5", "nc4")
 """Default kinds, from the smallest model to the largest."""
 _ARTICLES = {"enum": "an enum", "opaque": "an opaque", "vlen": "a vlen", "compound": "a compound"}
 
-
 RENAME = "`--rename-illegal` gives it a legal name, and keeps this one in an attribute"
 OTHER_TYPE = "use --kind nc4, or another type"
 NARROW = "use --kind nc4, another type, or `--narrow`, which writes it in a classic type if that is exact"
@@ -45,8 +44,7 @@ def check_kind(work: Unchecked, kind: Kind, report: Report, *, accepted: bool = 
 
     `asked`: the kind is that of the target; HDF5 files that are read may hold reserved names.
     """
-    checker = _KindChecker(tables_of(work), work.use, kind, report, accepted=accepted)
-    checker.run(reserved=asked)
+    _KindChecker(tables_of(work), work.use, kind, report, accepted=accepted).run(reserved=asked)
 
 
 def check_target_names(known: Tables | Checked, report: Report, helps: Sequence[str] = (RENAME,)) -> None:

@@ -38,8 +38,7 @@ _ATOMIC = frozenset(ATOMIC)
 
 def resolve(work: Unchecked, report: Report) -> Unchecked:
     """Resolve all uses of names to FQNs."""
-    resolver = _Resolver(work, report)
-    work.dataset = resolver.group(work.dataset, "/")
+    work.dataset = _Resolver(work, report).group(work.dataset, "/")
     return work
 
 

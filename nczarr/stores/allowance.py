@@ -16,7 +16,6 @@ EXPANSION = 200
 OVERHEAD = 1 << 16
 """Bytes by which codecs may make a chunk longer, besides its own length again."""
 
-
 LARGE = 1 << 28
 """Bytes that are taken without looking whether they are free."""
 

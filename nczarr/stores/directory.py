@@ -36,7 +36,6 @@ _ENDLESS = (stat.S_IFIFO, stat.S_IFCHR, stat.S_IFBLK)
 GROWING = ".nczarr-growing-"
 """Prefix of incomplete files that are renamed at the end."""
 
-
 _BLOCK = 1 << 14
 """Bytes of most documents at most, which one call reads."""
 

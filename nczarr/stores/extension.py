@@ -24,6 +24,7 @@ import json
 from collections.abc import Mapping
 from typing import Literal, NamedTuple
 
+from nczarr import names
 from nczarr.stores.base import JOURNAL, Store, safe_key
 from nczarr.stores.folder_moves import Moves, StoreWithMoves
 from nczarr.stores.overlay import Overlay
@@ -102,22 +103,12 @@ def parse(data: bytes) -> ExtendJournal | None:
     )
 
 
-def decode_text(data: bytes) -> str:
-    """Return a document as text of a JSON file; invalid UTF-8 becomes surrogates."""
-    return data.decode("utf-8", "surrogateescape")
-
-
-def encode_text(text: str) -> bytes:
-    """Invert `decode_text`. Raises UnicodeEncodeError."""
-    return text.encode("utf-8", "surrogateescape")
-
-
 def view(store: Store, extension: ExtendJournal) -> Store:
     """Return the state of a store with this journal, which it does not show: as before, or when committed as after."""
     if extension.folders:
         store = StoreWithMoves(store, extension.folders)
     if extension.state == "writing":
         return Overlay(store, {}, removed=frozenset({JOURNAL}))
-    documents = {key: encode_text(text) for key, text in extension.documents.items()}
+    documents = {key: names.to_bytes(text) for key, text in extension.documents.items()}
     moved = {key: STAGED + key for key in extension.staged}
     return Overlay(store, documents, moved, frozenset({JOURNAL, *extension.removed}))

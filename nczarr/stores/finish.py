@@ -303,9 +303,7 @@ def obstacle(path: str, *, store: bool) -> str | None:
     if not store:
         return "is a folder"
     names = os.listdir(path)
-    if names and not set(ROOT_KEYS).intersection(names):
-        return "is a folder that is not a store"
-    return None
+    return "is a folder that is not a store" if names and not set(ROOT_KEYS).intersection(names) else None
 
 
 @contextmanager

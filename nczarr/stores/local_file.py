@@ -31,7 +31,6 @@ def sparse_memory(size: int) -> mmap.mmap:
 
 Identity = tuple[int, int, int, int]
 
-
 BLOCK = 1 << 16
 """Bytes that are read at once for short slices, which are those of headers."""
 

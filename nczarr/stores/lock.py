@@ -103,7 +103,6 @@ running: set[str] = set()
 
 
 def _host() -> str:
-    """Return the name of the machine."""
     if hasattr(os, "uname"):
         return os.uname().nodename
     import socket  # takes a fiftieth of a small run
@@ -162,7 +161,6 @@ class NoLock(Lock):
 
     def release(self) -> None:
         """Do nothing."""
-        return
 
 
 RELEASED = -1

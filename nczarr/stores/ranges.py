@@ -120,13 +120,6 @@ class Remote(Protocol):
         """Return the bytes of places (offset, length), from few requests."""
 
 
-class ChangedError(OSError):
-    """A file that changed between two requests."""
-
-    def __init__(self) -> None:
-        super().__init__(errno.EIO, "the file has changed since it was opened")
-
-
 _remote: WeakValueDictionary[str, Remote] = WeakValueDictionary()
 _again: dict[str, Callable[[], Remote]] = {}
 """Functions that open remote files again, without the blocks that they kept."""

@@ -244,8 +244,7 @@ class ReferenceStore(Store):
 
     def _short(self, key: str, url: str, begin: int, end: int, size: int) -> NoReturn:
         text = f"`{key}`: it is bytes {begin} to {end} of `{show(url)}`, which has {size}"
-        label = Label(key=self.path)
-        raise CompileError([Diagnostic("short-target", Severity.ERROR, text, label)]) from None
+        raise CompileError([Diagnostic("short-target", Severity.ERROR, text, Label(key=self.path))]) from None
 
     def keys(self, prefix: str = "") -> Iterator[str]:
         """Return all valid keys with `prefix`, sorted."""

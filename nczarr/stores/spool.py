@@ -22,7 +22,6 @@ STREAM = "<stdin>"
 _folders: dict[str, str] = {}
 """Folders of fetched files, with the displayable URLs of these."""
 
-
 _origins: dict[str, tuple[str, dict[str, Any]]] = {}
 """URL and listed properties of fetched files, by folder."""
 
@@ -69,9 +68,7 @@ def _new_folder(shown: str) -> str:
 def name_of(path: str) -> str:
     """Return a file's display name: its source URL, else its path."""
     remote = at(path)
-    if remote is not None:
-        return remote.name
-    return _folders.get(os.path.dirname(path), path)
+    return remote.name if remote is not None else _folders.get(os.path.dirname(path), path)
 
 
 def origin(path: str) -> tuple[str, dict[str, Any]] | None:

@@ -103,9 +103,7 @@ def _nanoseconds(value: Any) -> int | None:
         return (since // timedelta(microseconds=1)) * 1000
     if type(value) is int:
         return value if abs(value) > 10**14 else value * SECOND
-    if isinstance(value, float) and abs(value) < 10**11:
-        return round(value * 10**6) * 1000
-    return None
+    return round(value * 10**6) * 1000 if isinstance(value, float) and abs(value) < 10**11 else None
 
 
 def _parse(text: str) -> datetime | int | None:

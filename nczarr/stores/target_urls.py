@@ -85,8 +85,7 @@ class UrlNaming:
         """Return a target's path below the source's folder, or its name. Raises UnnamedTargetError if not unique."""
         home = self._writing.home
         if home is None and self._source is not None:
-            source = absolute(self._source)
-            home = source.rstrip("/").rpartition("/")[0]
+            home = absolute(self._source).rstrip("/").rpartition("/")[0]
         folder = None if home is None else home.rstrip("/") + "/"
         below = place[len(folder) :] if folder is not None and place.startswith(folder) else place.rpartition("/")[2]
         other = self._places.setdefault(below, place)

@@ -15,15 +15,13 @@ from collections.abc import Callable
 from functools import lru_cache
 from typing import TYPE_CHECKING, Literal
 
-from nczarr.diagnostics.secrets import show
+from nczarr.diagnostics.secrets import StorageOptions, show
 from nczarr.names.named_tuple import NamedTuple
-from nczarr.names.plugin_index import find_row, list_offered, load_part
+from nczarr.names.plugin_index import LocationRow, find_row, list_offered, load_part
 from nczarr.stores import local_paths
 
 if TYPE_CHECKING:
     from nczarr.diagnostics.report import Source
-    from nczarr.diagnostics.secrets import StorageOptions
-    from nczarr.names.plugin_index import LocationRow
     from nczarr.stores.base import Store
 
 MODES = ("nczarr", "zarr", "file", "zip", "s3", "consolidated", "noxarray")
@@ -37,7 +35,6 @@ _BUCKETS = frozenset({"s3", "s3a", "gs", "gcs", "abfs", "abfss", "az", "adl", "o
 """Protocols whose URLs begin with a bucket or container."""
 
 _AMAZON = r"(?:(?P<bucket>[a-z0-9.-]+)\.)?s3[.-](?:[a-z0-9-]+\.)*amazonaws\.com"
-
 
 WEB = frozenset({"http", "https"})
 """Protocols without reliable listings."""

@@ -23,12 +23,11 @@ from nczarr.stores.base import ROOT_KEYS, Store, UnsafeKeyError, is_safe, safe_k
 from nczarr.stores.commitment import CommittedError
 from nczarr.stores.finish import delay_signals, partial, put_in_place, unfinished
 from nczarr.stores.ranges import Range
-from nczarr.stores.remote_file import BLOCK, TAIL
+from nczarr.stores.remote_file import BLOCK, TAIL, RemoteFile
 
 if TYPE_CHECKING:
     from zipfile import ZipFile, ZipInfo
 
-    from nczarr.stores.remote_file import RemoteFile
 
 LARGEST_ENTRY = 1 << 32
 """Maximum size of an entry in a foreign archive."""

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import dataclasses
 import pickle
-from dataclasses import FrozenInstanceError, field, replace
+import subprocess
+import sys
+from dataclasses import FrozenInstanceError, field
+from pathlib import Path
 from typing import ClassVar
 
 import pytest
 
-from nczarr.ast.frozen import freeze, frozen
+from nczarr.ast.frozen import freeze, fresh, frozen, record, replace
 
 
 @frozen
@@ -57,6 +61,49 @@ def test_changed_records_are_other_records() -> None:
     place = Longer("a", [1])
     assert replace(place, path="b").path == "b"
     assert replace(place, path="b").sizes is place.sizes
+    changed = dataclasses.replace(place, end=7)
+    assert (changed.path, changed.sizes, changed.end) == ("a", [1], 7)
+
+
+def test_functions_of_dataclasses_take_records_for_their_own() -> None:
+    assert dataclasses.is_dataclass(Longer)
+    members = {member.name: (member.type, member.default) for member in dataclasses.fields(Longer)}
+    assert list(members) == ["path", "sizes", "hidden", "end"]
+    assert members["end"] == ("int", 0)
+    assert members["path"][1] is dataclasses.MISSING
+    assert dataclasses.asdict(Longer("a", [1])) == {"path": "a", "sizes": [1], "hidden": 3, "end": 0}
+    match Place("b", [2]):
+        case Place(path, sizes):
+            assert (path, sizes) == ("b", [2])
+
+
+@record
+class Scope:
+    """A scope."""
+
+    name: str
+    members: list[str] = fresh(factory=list)
+    above: Scope | None = None
+
+
+def test_members_of_records_may_change() -> None:
+    scope = Scope("a")
+    scope.members.append("b")
+    scope.name = "c"
+    assert Scope("a").members == []
+    assert repr(scope) == "Scope(name='c', members=['b'], above=None)"
+    assert pickle.loads(pickle.dumps(scope)).members == ["b"]
+    with pytest.raises(AttributeError):
+        scope.other = 1  # type: ignore[attr-defined]
+    assert [member.name for member in dataclasses.fields(scope)] == ["name", "members", "above"]  # type: ignore[arg-type]
+
+
+def test_small_runs_do_not_import_dataclasses(tmp_path: Path) -> None:
+    (tmp_path / "a.cdl").write_text("netcdf a { dimensions: x = 2 ; variables: int v(x) ; data: v = 1, 2 ; }")
+    for words in (["compile", "a.cdl", "-o", "a.nc"], ["compile", "a.cdl", "-o", "a.zarr"], ["dump", "-h", "a.nc"]):
+        script = f"import sys; from nczarr.__main__ import main; main({words}); print('dataclasses' in sys.modules)"
+        ran = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, cwd=tmp_path, check=True)
+        assert ran.stdout.splitlines()[-1] == "False", words
 
 
 def test_records_compare_by_identity_and_are_pickled_and_shown() -> None:

@@ -352,3 +352,19 @@ def test_raw_values_with_attributes_of_packing_are_kept(tmp_path: Path, xr: Any)
     data = xr.Dataset({"v": ("x", np.array([0, 255], "u1"), {"scale_factor": 0.01, "add_offset": 900.0})})
     nczarr.write(data, tmp_path / "t.zarr")
     assert xr.open_dataset(tmp_path / "t.zarr", engine="zarr", mask_and_scale=False).v.values.tolist() == [0, 255]
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("zarr_format", [2, 3])
+@pytest.mark.parametrize("values", [["a", "bb"], [b"a", b"bb"], [True, False], ["2000-01-01", "2000-01-02"]])
+def test_arrays_of_all_kinds_come_from_stores_of_xarray(
+    values: list[Any], zarr_format: int, tmp_path: Path, xr: Any
+) -> None:
+    """zarr-python gives a byte order to texts of fixed length."""
+    array = np.array(values, "M8[ns]" if str(values[0]).startswith("2000") else None)
+    xr.Dataset({"s": ("x", array)}).to_zarr(tmp_path / "s.zarr", zarr_format=zarr_format)
+    for name in ("t.nc", "t.zarr"):
+        with xr.open_zarr(tmp_path / "s.zarr") as given:
+            nczarr.write(given, tmp_path / name)
+        with xr.open_dataset(tmp_path / name, engine="nczarr") as again:
+            assert again["s"].values.tolist() == array.tolist(), name

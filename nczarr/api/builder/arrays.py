@@ -12,7 +12,7 @@ from typing import Any
 
 from nczarr.api.builder.foreign_arrays import ArrayData, compute, find_lazy
 from nczarr.api.builder.pieces import NO_FILL_VALUE, UnsuitedValueError
-from nczarr.api.builder.values import values
+from nczarr.api.builder.values import list_elements, values
 from nczarr.arrays.lazy_numpy import NDArray, np
 from nczarr.arrays.regions import all_of
 from nczarr.arrays.sources.memory import ArrayInMemory
@@ -77,7 +77,7 @@ def _lengths(data: Any, depth: int) -> list[int]:
 def _leaves(data: Any, depth: int) -> list[Any]:
     """Return the elements of an array or nested list in C order."""
     if hasattr(data, "dtype"):
-        return list(data.reshape(-1).tolist()) if data.ndim == depth else [item for row in data for item in row]
+        return list_elements(data) if data.ndim == depth else [item for row in data for item in row]
     level = [data]
     for _ in range(depth):
         level = [inner for item in level for inner in item]
@@ -245,7 +245,6 @@ def _pad(array: NDArray[Any], shape: Shape, fill: Constant | None) -> NDArray[An
 
 
 def _element(fill: Constant, dtype: np.dtype[Any]) -> Any:
-    """Return a fill value as the element of an array."""
     return fill.data[0] if isinstance(fill.data, tuple) else np.frombuffer(fill.data, dtype)[0]
 
 

@@ -18,9 +18,7 @@ def of_name(name: str) -> tuple[str, str | None] | None:
     if name in NAMES:
         return NAMES[name], None
     code = _CODE.fullmatch(name)
-    if code is None or code[2] not in CODES:
-        return None
-    return CODES[code[2]], _order(code[1], code[2])
+    return None if code is None or code[2] not in CODES else (CODES[code[2]], _order(code[1], code[2]))
 
 
 def of_object(kind: Any) -> tuple[str, str | None] | str | None:

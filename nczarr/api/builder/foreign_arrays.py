@@ -9,16 +9,14 @@ from __future__ import annotations
 import array
 import sys
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from nczarr.api.builder.pieces import UnsuitedValueError
 from nczarr.arrays.lazy_numpy import NDArray, np
+from nczarr.arrays.sources.source import Parts
+from nczarr.arrays.values.parts import Types
+from nczarr.ast import Constant
 from nczarr.names.plugin_index import find_place, list_offered, load_part
-
-if TYPE_CHECKING:
-    from nczarr.arrays.sources.source import Parts
-    from nczarr.arrays.values.parts import Types
-    from nczarr.ast import Constant
 
 DATES = (
     "give numbers and the attribute `units`: `(times - np.datetime64('1970-01-01')) / np.timedelta64(1, 's')` "
@@ -132,9 +130,8 @@ def _mask(array: Any) -> NDArray[np.bool_] | None:
         columns = _columns(mask)
         whole = columns.all(axis=-1)
         if (columns.any(axis=-1) != whole).any():
-            raise UnsuitedValueError(
-                "type-mismatch", "some records are masked in part, but a fill value replaces whole records"
-            )
+            text = "some records are masked in part, but a fill value replaces whole records"
+            raise UnsuitedValueError("type-mismatch", text)
         mask = whole
     return mask if mask.any() else None
 

@@ -31,7 +31,6 @@ DimensionLike = DeclaredDimension | str | int
 TypeLike = TypeHandle | str | Any
 """A declared type, its name or path, an atomic type, or a dtype of NumPy, its name or its class."""
 
-
 Parameters = ParamSpec("Parameters")
 Returned = TypeVar("Returned")
 

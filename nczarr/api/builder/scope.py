@@ -24,9 +24,7 @@ class BuilderScope:
 
     def type(self, written: str, group: str) -> str | None:
         """Return the atomic name or FQN of a type reference in a group, or None."""
-        if written in ATOMIC:
-            return written
-        return look_up(written, group, self.types)
+        return written if written in ATOMIC else look_up(written, group, self.types)
 
     def dimension(self, written: str, group: str) -> str | None:
         """Return the FQN of a dimension reference in a group, or None."""

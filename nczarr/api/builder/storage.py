@@ -81,7 +81,6 @@ def _convert_quantize(site: Site, variable: str, written: Any) -> Quantize | Non
     if isinstance(written, tuple) and len(written) == 2 and written[0] in QUANTIZERS:
         digits = site.count(written[1], 1, "bad-special-value", f"the digits of `quantize` of `{variable}`")
         return Quantize(algorithm=written[0], digits=digits)
-    site.error(
-        "bad-special-value", f"`quantize` of `{variable}` is {written!r}; give ({' | '.join(QUANTIZERS)}, digits)"
-    )
+    text = f"`quantize` of `{variable}` is {written!r}; give ({' | '.join(QUANTIZERS)}, digits)"
+    site.error("bad-special-value", text)
     return None

@@ -14,7 +14,7 @@ from typing import Any, assert_never
 
 from nczarr.api.builder.foreign_arrays import unmask
 from nczarr.api.builder.pieces import UnsuitedValueError
-from nczarr.arrays.lazy_numpy import np
+from nczarr.arrays.lazy_numpy import NDArray, np
 from nczarr.arrays.values.parts import NUMPY, Types, is_fixed
 from nczarr.ast import ATOMIC, CompoundType, Constant, EnumType, OpaqueType, VlenType
 from nczarr.ast.types import Atomic
@@ -35,9 +35,8 @@ def infer(value: Any) -> str:
             raise UnsuitedValueError("type-mismatch", f"dtype {dtype} has no netCDF type")
         return name
     if dtype is not None and dtype.kind == "V":
-        raise UnsuitedValueError(
-            "type-mismatch", f"the type of values of dtype {dtype} is unknown; give it with `type=`"
-        )
+        text = f"the type of values of dtype {dtype} is unknown; give it with `type=`"
+        raise UnsuitedValueError("type-mismatch", text)
     if isinstance(value, str | bytes):
         return "char"
     items = _list_items(value)
@@ -60,9 +59,8 @@ def _choose_numeric_type(items: list[Any]) -> str:
         if all(ATOMIC[name].low <= number <= ATOMIC[name].high for number in numbers):
             return name
     low, high = min(numbers), max(numbers)
-    raise UnsuitedValueError(
-        "value-range", f"no integer type holds {high if low == high else f'both {low} and {high}'}"
-    )
+    text = f"no integer type holds {high if low == high else f'both {low} and {high}'}"
+    raise UnsuitedValueError("value-range", text)
 
 
 def constant(value: Any, type_name: str, types: Types) -> Constant:
@@ -99,11 +97,22 @@ def _several(value: Any, type_name: str, types: Types) -> list[Any]:
 def _list_items(value: Any) -> list[Any]:
     if hasattr(value, "__array__"):
         value = unmask(value, "a value")
-        elements = value.reshape(-1).tolist() if getattr(value, "shape", ()) else value.tolist()
-        return elements if isinstance(elements, list) else [elements]
-    if isinstance(value, list | tuple | range):
-        return list(value)
-    return [value]
+        return list_elements(np.asarray(value))
+    return list(value) if isinstance(value, list | tuple | range) else [value]
+
+
+def list_elements(array: "NDArray[Any]") -> list[Any]:
+    """Return the elements of an array in C order as Python values, records as dicts of their fields by name."""
+    flat = array.reshape(-1)
+    if flat.dtype.names is None:
+        return list(flat.tolist())
+    columns = []
+    for name in flat.dtype.names:
+        field = flat[name]
+        items = np.empty(field.size, dtype=object)
+        items[:] = list_elements(field)
+        columns.append(items.reshape(field.shape).tolist())
+    return [dict(zip(flat.dtype.names, record, strict=True)) for record in zip(*columns, strict=True)]
 
 
 def values(items: Iterable[Any], type_name: str, types: Types) -> Constant:
@@ -144,9 +153,8 @@ def _pack(atomic: Atomic, items: list[Any]) -> bytes:
 def _check_range(item: Any, atomic: Atomic) -> int:
     number = _convert_integer(item, f"type {atomic.name}")
     if not atomic.low <= number <= atomic.high:
-        raise UnsuitedValueError(
-            "value-range", f"{number} does not fit type {atomic.name} ({atomic.low} .. {atomic.high})"
-        )
+        text = f"{number} does not fit type {atomic.name} ({atomic.low} .. {atomic.high})"
+        raise UnsuitedValueError("value-range", text)
     return number
 
 
@@ -233,9 +241,8 @@ def _find_enum_value(item: Any, named: Mapping[str, int], enum: str) -> int:
     if isinstance(item, str):
         if item not in named:
             listed = ", ".join(list(named)[:10])
-            raise UnsuitedValueError(
-                "undefined-enum-constant", f"`{item}` is not a constant of enum `{enum}`, which has: {listed}"
-            )
+            text = f"`{item}` is not a constant of enum `{enum}`, which has: {listed}"
+            raise UnsuitedValueError("undefined-enum-constant", text)
         return named[item]
     return _convert_integer(item, f"enum `{enum}`")
 
@@ -244,20 +251,17 @@ def _check_opaque(item: Any, declared: OpaqueType) -> bytes:
     if not isinstance(item, bytes):
         raise UnsuitedValueError("type-mismatch", f"{_show(item)} is not bytes, and `{declared.name}` is opaque")
     if len(item) != declared.size:
-        raise UnsuitedValueError(
-            "opaque-length", f"{len(item)} bytes are given for opaque({declared.size}) `{declared.name}`"
-        )
+        text = f"{len(item)} bytes are given for opaque({declared.size}) `{declared.name}`"
+        raise UnsuitedValueError("opaque-length", text)
     return item
 
 
 def _convert_vlen(item: Any, declared: VlenType, types: Types) -> Constant:
-    """Convert one list of a vlen type to a constant of its base type."""
     if declared.base == "char":
         return Constant.text(_encode_chars(item))
     if not isinstance(item, list | tuple) and not hasattr(item, "tolist"):
-        raise UnsuitedValueError(
-            "missing-braces", f"{_show(item)} is not a list, as required for a value of vlen `{declared.name}`"
-        )
+        text = f"{_show(item)} is not a list, as required for a value of vlen `{declared.name}`"
+        raise UnsuitedValueError("missing-braces", text)
     return values(_list_items(item) if not isinstance(item, tuple) else item, declared.base, types)
 
 
@@ -272,9 +276,8 @@ def _record(item: Any, declared: CompoundType, types: Types) -> list[Constant]:
     elif isinstance(item, tuple | list):
         field_values = [*item, *[...] * (len(fields) - len(item))]
     else:
-        raise UnsuitedValueError(
-            "missing-braces", f"{_show(item)} is not a record of compound `{declared.name}`: give a dict or tuple"
-        )
+        text = f"{_show(item)} is not a record of compound `{declared.name}`: give a dict or tuple"
+        raise UnsuitedValueError("missing-braces", text)
     if len(field_values) > len(fields):
         message = f"compound `{declared.name}` has {len(fields)} fields, {len(field_values)} values are given"
         raise UnsuitedValueError("too-many-values", message)

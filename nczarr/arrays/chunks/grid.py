@@ -83,11 +83,7 @@ kept = ChunkCache()
 
 
 def chunk_of(
-    data: bytes,
-    dtype: Descr,
-    steps: Sequence[Config],
-    layout: Layout,
-    permutation: tuple[int, ...] | None = None,
+    data: bytes, dtype: Descr, steps: Sequence[Config], layout: Layout, permutation: tuple[int, ...] | None = None
 ) -> NDArray[Any]:
     """Decode a whole chunk of elements `dtype` into the layout's dtype.
 
@@ -202,8 +198,7 @@ def convert(values: NDArray[Any], dtype: Descr) -> NDArray[Any]:
         return values
     if values.dtype.kind in "iuf":
         return values.astype(declared)
-    little = values.astype(widen(values.dtype).newbyteorder("<"))
-    return little.view(declared)
+    return values.astype(widen(values.dtype).newbyteorder("<")).view(declared)
 
 
 def _code_points(values: NDArray[Any]) -> NDArray[np.uint32]:

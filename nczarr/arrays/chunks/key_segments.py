@@ -23,9 +23,7 @@ OWN_PREFIXES = (".nczarr", ".awkward0")
 
 _PORTABLE = frozenset(b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_.")
 _LIKE_ESCAPE = re.compile(r"_(?=x[0-9A-F]{2})")
-_ESCAPE = rb"_x([0-9A-F]{2})"
 _LIKE_DOCUMENT = re.compile(r"\.(?=json\Z)(?<=\.(?:array|group)\.)", re.IGNORECASE)
-_NUMBERED = r"_c[1-9][0-9]*"
 
 
 def is_own(segment: str) -> bool:
@@ -53,15 +51,6 @@ def escape(name: str) -> str:
     )
 
 
-def unescape(segment: str) -> str:
-    """Invert `escape`. Raises ValueError for other segments."""
-    data = re.sub(_ESCAPE, lambda match: bytes([int(match[1], 16)]), segment.encode())
-    name = data.decode(errors="surrogateescape")
-    if not name or escape(name) != segment:
-        raise ValueError(f"{segment!r} is not an escaped name")
-    return name
-
-
 def segments(siblings: Iterable[str]) -> dict[str, str]:
     """Return the segments of siblings by name; colliding later names get `_c<n>` with the first free n."""
     plain = {name: escape(name) for name in siblings}
@@ -77,16 +66,6 @@ def segments(siblings: Iterable[str]) -> dict[str, str]:
         taken.add(free.lower())
         segments_by_name[name] = free
     return segments_by_name
-
-
-def suits(segment: str, name: str) -> bool:
-    """Return whether a node with this segment can have this name, among any siblings."""
-    plain = escape(name) if name else ""
-    return (
-        bool(plain)
-        and segment.startswith(plain)
-        and (segment == plain or bool(re.fullmatch(_NUMBERED, segment[len(plain) :])))
-    )
 
 
 def paths(name_paths: Iterable[str]) -> dict[str, str]:
@@ -107,14 +86,3 @@ def _place(above: str, place: str, tree: Mapping[str, dict[str, None]], segment_
         path = f"{above}/{name}" if above else name
         segment_paths[path] = f"{place}/{segment}" if place else segment
         _place(path, segment_paths[path], tree, segment_paths)
-
-
-def problem(segment: str) -> str | None:
-    """Return why a segment is no node name, as a predicate, or None."""
-    if not segment:
-        return "is empty"
-    if not (segment.isascii() and _PORTABLE.issuperset(segment.encode())):
-        return "has characters other than a-z, A-Z, 0-9, `-`, `_` and `.`"
-    if not segment.strip("."):
-        return "consists of periods only"
-    return f"has {len(segment)} characters; the limit is {LONGEST}" if len(segment) > LONGEST else None

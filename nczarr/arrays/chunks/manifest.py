@@ -104,10 +104,8 @@ class Affine(NamedTuple):
 
 Manifest: TypeAlias = PlaceColumns | Affine
 
-
 WHOLE = -1
 """Length of a reference to a whole file or object."""
-
 
 BATCH = 1 << 14
 """Chunks whose indices become Python integers at once."""

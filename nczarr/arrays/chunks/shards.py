@@ -42,10 +42,7 @@ class KeyedArray(ChunkGridArray):
     encoding: Encoding
     """Encoding of the chunks."""
 
-    @property
-    def keyed(self) -> bool:
-        """True."""
-        return True
+    keyed = True
 
     @property
     def noted(self) -> Mapping[str, Mapping[str, Any]]:

@@ -2,8 +2,8 @@
 
 from typing import Any
 
-from nczarr.arrays.codecs.hdf5_lz4 import block_header, list_stored_blocks, unpack_block
 from nczarr.arrays.codecs.lengths import EARLY
+from nczarr.arrays.codecs.lz4 import block_header, list_stored_blocks, unpack_block
 from nczarr.arrays.codecs.table import TOO_MUCH, CodecKind, Config, Parameters
 from nczarr.arrays.codecs.zstd import unpack_zstd
 from nczarr.arrays.lazy_numpy import NDArray, np
@@ -68,10 +68,7 @@ def unpack_bitshuffle(data: bytes, width: int, block: int, compressor: int, limi
     at = 12  # 12: the bytes of the chunk and of a block
     for piece, length in list_stored_blocks(data, whole, step):
         at += 4 + len(piece)
-        if compressor == ZSTD:
-            block_bytes = unpack_zstd(piece, length)
-        else:
-            block_bytes = unpack_block(piece, length)
+        block_bytes = unpack_zstd(piece, length) if compressor == ZSTD else unpack_block(piece, length)
         if len(block_bytes) != length:
             raise ValueError(EARLY)
         out.append(_transpose(block_bytes, width))

@@ -1,15 +1,7 @@
-"""CRC-32, and CRC32C (Castagnoli), the checksum of Zarr v3: RFC 3720, appendix B.4; polynomial 0x1EDC6F41."""
+"""CRC32C (Castagnoli), the checksum of Zarr v3: RFC 3720, appendix B.4; polynomial 0x1EDC6F41."""
 
 from nczarr.arrays.codecs.table import CodecKind, Config, Parameters
 from nczarr.ast.dataset import FLETCHER32
-
-
-def crc32(data: bytes | memoryview, before: int = 0) -> int:
-    """Return the CRC-32 of bytes that follow others; `before`: CRC-32 of those."""
-    from zlib_ng import zlib_ng
-
-    checksum: int = zlib_ng.crc32(data, before)
-    return checksum
 
 
 class Crc32c(CodecKind):

@@ -1,9 +1,10 @@
-"""Deflate: zlib's format of one compressed stream."""
+"""Deflate in the formats of zlib, and of gzip, which the registry of Zarr v3 has."""
 
 import zlib
 
 from nczarr.arrays.codecs.lengths import inflate
 from nczarr.arrays.codecs.table import Config, LeveledCodec, Parameters
+from nczarr.ast.dataset import DEFLATE
 
 
 class Deflate(LeveledCodec):
@@ -22,4 +23,27 @@ class Deflate(LeveledCodec):
         return inflate(data, 15, limit)  # 15: the largest window, with zlib's header
 
 
-CODECS = (Deflate(),)
+class Gzip(LeveledCodec):
+    """Deflate in the format of gzip, without a time: the same data give the same bytes."""
+
+    config_id = "gzip"
+    stage = "bytes"
+    registered = True
+    levels = (0, 9)
+    default_level = 4
+    stands_for = frozenset({DEFLATE})
+    substitute = DEFLATE
+    blosc_compressor = "zlib"
+
+    def stand_in(self, parameters: Parameters) -> Parameters:
+        return parameters
+
+    def encode(self, data: bytes, parameters: Parameters, itemsize: int) -> bytes:
+        packer = zlib.compressobj(self.level(parameters), wbits=31)  # 31: zlib's gzip header has no time
+        return packer.compress(data) + packer.flush()
+
+    def decode(self, data: bytes, step: Config, itemsize: int, limit: int) -> bytes:
+        return inflate(data, 31, limit)  # 31: the largest window, with gzip's header
+
+
+CODECS = (Deflate(), Gzip())

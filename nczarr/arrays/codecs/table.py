@@ -46,7 +46,6 @@ Step = dict[str, Any]
 Parameters = tuple[int, ...]
 """Parameters of an HDF5 filter."""
 
-
 TOO_MUCH = "the decompressed chunk is larger than its shape allows"
 
 
@@ -73,16 +72,15 @@ ROWS: dict[str, Row] = {
     "bz2": Row("bzip2", BZIP2, encodes=True),
     "lzf": Row("lzf", LZF),
     "blosc": Row("blosc", BLOSC, encodes=True),
-    "hdf5_lz4": Row("hdf5_lz4", HDF5_LZ4),
+    "hdf5_lz4": Row("lz4", HDF5_LZ4),
     "hdf5_bitshuffle": Row("bitshuffle", BITSHUFFLE),
     "zstd": Row("zstd", ZSTD, encodes=True),
-    "gzip": Row("gzip", GZIP, encodes=True),
+    "gzip": Row("deflate", GZIP, encodes=True),
     "crc32c": Row("crc32c", CRC32C, encodes=True),
     **{name: Row(name) for name in ("byteswap", "lz4", "lzma", "sharding_indexed", "transpose")},
     "zarr_plugin": Row("zarr_plugin", ZARR_PLUGIN, carried=True),
 }
 """Codecs by their name in numcodecs, those of HDF5 in the order of their numbers; plugins have further ones."""
-
 
 FOREIGN_FILTERS = {
     NBIT: "nbit", SCALE_OFFSET: "scaleoffset",
@@ -95,7 +93,6 @@ FOREIGN_FILTERS = {
 
 _LOSSLESS = frozenset({NBIT, 32003, 32006, 32009, 32010, 32018, 32025})
 """Those that restore every value of the types that are written; nbit drops only bits that these types use."""
-
 
 _EXACT_OFFSET = (2, 0)
 """First parameters of scale-offset for integers (H5Z_SO_INT) with as many bits as they need."""
@@ -281,8 +278,7 @@ def _load(config_id: str) -> CodecKind:
     if ":" in place:
         kind: CodecKind = load_part(place)
         return kind
-    module = import_module(f"nczarr.arrays.codecs.{place}")
-    kinds_of_module: tuple[CodecKind, ...] = module.CODECS
+    kinds_of_module: tuple[CodecKind, ...] = import_module(f"nczarr.arrays.codecs.{place}").CODECS
     return next(kind for kind in kinds_of_module if kind.config_id == config_id)
 
 

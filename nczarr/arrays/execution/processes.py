@@ -181,7 +181,6 @@ class Deadlines:
 
 DEADLINES = Deadlines()
 
-
 LENGTH = 8
 """Bytes of the length prefix."""
 
@@ -212,8 +211,7 @@ def start(module: str, *arguments: str, apart: bool = False) -> Popen[bytes]:
 
     import numpy  # noqa: F401
 
-    root = str(Path(__file__).resolve().parents[3])
-    paths = [root, *filter(None, [os.environ.get("PYTHONPATH")])]
+    paths = [str(Path(__file__).resolve().parents[3]), *filter(None, [os.environ.get("PYTHONPATH")])]
     return subprocess.Popen(
         [sys.executable, "-m", module, *arguments],
         stdin=subprocess.PIPE,

@@ -48,10 +48,8 @@ class Task(NamedTuple):
 
 T = TypeVar("T")
 
-
 ROOM = 1 << 27
 """Maximum bytes that the threads of one read hold besides its result, unless one item needs more."""
-
 
 PATIENCE = 5.0
 """Seconds that an interrupted read waits for its threads."""

@@ -65,9 +65,7 @@ class Bands:
             first = max(part.start, number * self._rows)
             last = min(part.stop, (number + 1) * self._rows)
             pieces.append(self._of_band(number, (*selection[:axis], slice(first, last), *selection[axis + 1 :])))
-        if len(pieces) == 1:
-            return pieces[0]
-        return np.concatenate(pieces, axis)
+        return pieces[0] if len(pieces) == 1 else np.concatenate(pieces, axis)
 
     def close(self) -> None:
         """Release memory and file."""
@@ -240,9 +238,3 @@ def texts(source: ArraySource) -> TextProperties:
             utf8 = utf8 and (text.isascii() or is_utf8(text))
         at += len(values)
     return TextProperties(counts, nil if nil.any() else None, utf8)
-
-
-def characters(source: ArraySource) -> Iterator[bytes]:
-    """Yield the concatenated bytes of all texts."""
-    for values in slabs(source, TEXTS):
-        yield b"".join(text for text in values.tolist() if text)

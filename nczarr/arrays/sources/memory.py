@@ -58,10 +58,7 @@ class ArrayInMemory(ArraySource):
     values: NDArray[Any]
     """All values, in the shape and dtype of the layout."""
 
-    @property
-    def given(self) -> bool:
-        """True: the values are in memory."""
-        return True
+    given = True  # the values are in memory
 
     def read(self, selection: Selection) -> NDArray[Any]:
         """Return a read-only view of the region, in its shape and the layout's dtype."""
@@ -109,10 +106,7 @@ class Runs(ArraySource):
     undefined: bool = False
     """True if cells outside of runs have undefined values."""
 
-    @property
-    def given(self) -> bool:
-        """True: the values are in memory."""
-        return True
+    given = True  # the values are in memory
 
     def read(self, selection: Selection) -> NDArray[Any]:
         """Return the values of a region, in its shape and the layout's dtype."""
@@ -218,8 +212,7 @@ def is_all(values: NDArray[Any], fill: bytes) -> bool:
         return not flat.size
     width = len(fill)
     if width in (1, 2, 4, 8):
-        pattern = np.frombuffer(fill, f"u{width}")[0]
-        return bool((flat.view(f"u{width}") == pattern).all())
+        return bool((flat.view(f"u{width}") == np.frombuffer(fill, f"u{width}")[0]).all())
     return flat.tobytes() == fill * flat.size
 
 
@@ -258,15 +251,7 @@ class Repeated(ArraySource):
     pattern: tuple[bytes, ...]
     """Elements, in the bytes of the layout's dtype."""
 
-    @property
-    def repeats(self) -> bool:
-        """True."""
-        return True
-
-    @property
-    def given(self) -> bool:
-        """True: the values are in memory."""
-        return True
+    repeats = given = True
 
     def read(self, selection: Selection) -> NDArray[Any]:
         """Return the values of a region, in its shape and the layout's dtype."""

@@ -143,8 +143,7 @@ class Sliced(DerivedSource):
         """Return the source's locations of chunks, if the part consists of whole chunks."""
         if not self._aligned:
             return columns_from(())
-        first = self._of_source((0,) * len(self.ranges))
-        return self.source.places(chunks + np.array(first, np.int64))
+        return self.source.places(chunks + np.array(self._of_source((0,) * len(self.ranges)), np.int64))
 
     def _of_source(self, chunk: Index) -> Index:
         """Return a chunk's index in the source's grid."""

@@ -14,7 +14,6 @@ import mmap as mmap_module
 import os
 from collections import deque
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from mmap import mmap
 from typing import TYPE_CHECKING, Any
 from weakref import ref
@@ -37,7 +36,7 @@ from nczarr.arrays.regions import (
     number_of,
 )
 from nczarr.arrays.sources.source import ArraySource, Layout, Stored, itemsize, numpy_dtype
-from nczarr.ast.frozen import frozen
+from nczarr.ast.frozen import frozen, replace
 from nczarr.stores import local_paths, remote_file
 from nczarr.stores.ranges import GAP
 from nczarr.stores.remote_file import RemoteFile
@@ -239,7 +238,6 @@ class AffineArray(ArraySource):
 
     @property
     def _rows(self) -> int:
-        """Rows of a chunk."""
         return self.layout.chunks[0] if self.layout.chunks else 1
 
     def recut(self, chunks: tuple[int, ...]) -> AffineArray | None:
@@ -408,7 +406,6 @@ class AffineArray(ArraySource):
 
 
 def _c_steps(shape: tuple[int, ...], itemsize: int) -> tuple[int, ...]:
-    """Return C-order strides."""
     steps = [itemsize] * len(shape)
     for axis in range(len(shape) - 2, -1, -1):
         steps[axis] = steps[axis + 1] * shape[axis + 1]

@@ -284,13 +284,10 @@ def model_bytes(data: bytes, dtype: Descr) -> bytes:
     if dtype[1] in "SVOU":
         return data
     little = swap(data, dtype) if dtype[0] == ">" else data
-    if dtype[1:] != "f2":
-        return little
-    return np.frombuffer(little, "<f2").astype("<f4").tobytes()
+    return little if dtype[1:] != "f2" else np.frombuffer(little, "<f2").astype("<f4").tobytes()
 
 
 def _record_model_bytes(data: bytes, dtype: Record) -> bytes:
-    """Convert one record by fields."""
     pieces, start = [], 0
     for _, field, shape in dtype:
         size = itemsize(field)
@@ -319,7 +316,6 @@ def as_stored(values: NDArray[Any], dtype: Descr) -> NDArray[Any]:
 
 
 def _has_halves(dtype: Descr) -> bool:
-    """Return whether a dtype has halves."""
     return dtype[1:] == "f2" if isinstance(dtype, str) else any(_has_halves(field) for _, field, _ in dtype)
 
 

@@ -32,14 +32,11 @@ SPECIAL = GLOBAL | QUANTIZE.keys() | {
 }  # fmt: skip
 """Names of special attributes, never stored (`_FillValue` is stored, so it is not included)."""
 
-RESERVED = frozenset(
-    {
-        *("char", "byte", "short", "int", "float", "double", "real", "long", "integer"),
-        *("compound", "struct", "structure", "enum", "opaque", "unlimited", "UNLIMITED", "netcdf", "NETCDF", "netCDF"),
-        *("NaN", "nan", "NaNf", "nanf", "Infinity", "Infinityf", "Inff", "DoubleInf", "FloatInf", "NIL", "nil", "Nil"),
-        "_",
-    }
-)
+RESERVED = frozenset({
+    "char", "byte", "short", "int", "float", "double", "real", "long", "integer",
+    "compound", "struct", "structure", "enum", "opaque", "unlimited", "UNLIMITED", "netcdf", "NETCDF", "netCDF",
+    "NaN", "nan", "NaNf", "nanf", "Infinity", "Infinityf", "Inff", "DoubleInf", "FloatInf", "NIL", "nil", "Nil", "_",
+})  # fmt: skip
 """Words that need a backslash as names of dimensions, types, variables and groups.
 
 `string`, `ubyte`, `uint64` etc. are not included, because classic files use
@@ -143,15 +140,8 @@ _SHORT = {
     "\b": "\\b", "\f": "\\f", "\n": "\\n", "\r": "\\r", "\t": "\\t", "\\": "\\\\", '"': '\\"', "'": "\\'",
 }  # fmt: skip
 _SUFFIXES = {
-    "byte": "b",
-    "ubyte": "UB",
-    "short": "s",
-    "ushort": "US",
-    "int": "",
-    "uint": "U",
-    "int64": "LL",
-    "uint64": "ULL",
-}
+    "byte": "b", "ubyte": "UB", "short": "s", "ushort": "US", "int": "", "uint": "U", "int64": "LL", "uint64": "ULL",
+}  # fmt: skip
 
 
 def identifier(name: str) -> str:

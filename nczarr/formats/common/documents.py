@@ -24,7 +24,6 @@ from nczarr.syntax.json.tolerant import NotJsonError, Parsed, parse
 
 Json = dict[str, Any]
 
-
 _UNREAD: Any = object()
 """Stands for a document that was not read yet."""
 

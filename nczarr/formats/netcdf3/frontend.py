@@ -9,7 +9,6 @@ records are omitted and other cells hold the fill value: absent data cost no tim
 import math
 import re
 from collections.abc import Iterator
-from dataclasses import replace
 
 from nczarr import names
 from nczarr.arrays.sources.source import Layout, Parts
@@ -17,6 +16,7 @@ from nczarr.arrays.sources.strided import AffineArray, FileBytes
 from nczarr.arrays.values.parts import NUMPY
 from nczarr.ast import ATOMIC, Attribute, Constant, Dataset, Dimension, Variable
 from nczarr.ast.dataset import building
+from nczarr.ast.frozen import replace
 from nczarr.ast.values import swap
 from nczarr.diagnostics.report import Label, Report, Source, Span
 from nczarr.formats.netcdf3.reader import (

@@ -8,7 +8,6 @@ import math
 import os
 from collections.abc import Iterator
 from contextlib import suppress
-from typing import TYPE_CHECKING
 
 from nczarr import names
 from nczarr.arrays.codecs import chain as codecs
@@ -21,7 +20,7 @@ from nczarr.arrays.values.parts import descr, is_fixed, struct
 from nczarr.ast.rectilinear import volume
 from nczarr.diagnostics.report import Report
 from nczarr.formats.netcdf4 import library as c
-from nczarr.formats.netcdf4.define import chunk_lengths
+from nczarr.formats.netcdf4.define import Ids, chunk_lengths
 from nczarr.formats.netcdf4.fill_values import own_fill
 from nczarr.formats.netcdf4.filter_plugins import BUILT_IN, available, is_registered, list_registrable, register_filter
 from nczarr.formats.netcdf4.hdf5 import close_written, hdf5
@@ -30,10 +29,6 @@ from nczarr.formats.netcdf4.library import Library, MissingLibraryError, library
 from nczarr.formats.netcdf4.object_headers import Change, addresses, change_messages
 from nczarr.plan.chunk_lengths import check_chunk
 from nczarr.plan.plans import FilePlan
-
-if TYPE_CHECKING:
-    from nczarr.formats.netcdf4.define import Ids
-
 
 HAS_VALUE = 0x20
 """Flag of a fill value message of version 3: size and value follow."""

@@ -61,8 +61,7 @@ def own_fill(path: str, checked: Checked) -> bytes | None:
 
 def is_large(path: str, checked: Checked) -> bool:
     """Return whether a variable is too large to write all of its unwritten cells."""
-    variable = checked.variables[path]
-    return math.prod(checked.shapes[path]) * size(variable.type, checked.types) > WHOLE
+    return math.prod(checked.shapes[path]) * size(checked.variables[path].type, checked.types) > WHOLE
 
 
 def declare_fill(path: str, checked: Checked) -> tuple[Attribute, ...]:

@@ -58,7 +58,6 @@ from nczarr.stores import local_paths, remote_file
 LAYOUTS: dict[int, LayoutName] = {CHUNKED: "chunked", CONTIGUOUS: "contiguous", COMPACT: "compact"}
 """Names of HDF5's layouts."""
 
-
 FILL = "_FillValue"
 
 UNCLOSED_HELP = "if no program writes it, `h5clear -s` marks it as closed"
@@ -242,13 +241,12 @@ class TreeReader:
             info.filters,
         )
         self._parts[path] = sources(variable, info)
+        attributes = self._attributes_of(stored.attributes, path, "/".join(("", *above, stored.name)))
         return Variable(
             name=name,
             type=type_name,
             dimensions=(*[self._dimensions[number] for number in stored.dimensions], *inner),
-            attributes=self._fit_fill(
-                self._attributes_of(stored.attributes, path, "/".join(("", *above, stored.name))), path, type_name
-            ),
+            attributes=self._fit_fill(attributes, path, type_name),
             storage=storage,
         )
 
@@ -265,10 +263,8 @@ class TreeReader:
             layout = None
         # HDF5 has chunks that are longer than a dimension of fixed length, where it might become longer
         chunks = tuple(
-            [
-                length if free else min(length, max(1, model.lengths[number]))
-                for length, free, number in zip(info.chunks, grows, stored.dimensions, strict=False)
-            ]
+            length if free else min(length, max(1, model.lengths[number]))
+            for length, free, number in zip(info.chunks, grows, stored.dimensions, strict=False)
         )
         if chunks:
             chunks = (*chunks, *stored.dataset.type.shape)
@@ -339,7 +335,6 @@ class TreeReader:
         return tuple(wrong.model_copy(update={"value": value}) if one is wrong else one for one in attributes)
 
     def _value(self, stored: HeaderAttribute) -> Constant:
-        """Return the values of an attribute."""
         kind, data = stored.type, stored.data
         if kind.family == STRING and not stored.shape:
             return Constant(type="char", count=len(data), data=data)
@@ -350,7 +345,6 @@ class TreeReader:
         return self._constant(self._type_names[number], kind, stored.nested, len(data) // kind.size)
 
     def _constant(self, type_name: str, datatype: Datatype, nested: Nested, count: int) -> Constant:
-        """Return nested values of a type."""
         if isinstance(nested, bytes) and type_name == "string":
             return _texts(datatype, nested)
         if isinstance(nested, bytes):

@@ -409,6 +409,4 @@ def _is_scale(internal: dict[str, HeaderAttribute]) -> bool:
 
 def _text(attribute: HeaderAttribute) -> bytes | None:
     """Return the value of an internal attribute that is one fixed-length text; None for other types."""
-    if attribute.type.family != STRING or attribute.shape:
-        return None
-    return text_of(attribute.data, 0)
+    return None if attribute.type.family != STRING or attribute.shape else text_of(attribute.data, 0)

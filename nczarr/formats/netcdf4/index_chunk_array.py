@@ -61,7 +61,6 @@ FEW_LOCAL = 4
 MANY = 1 << 12
 """Chunks of a local array from which some are looked up one by one: the whole table is read at once below."""
 
-
 _MAKING = Lock()
 """Held while an array gets its `KnownChunks`."""
 
@@ -176,8 +175,7 @@ class IndexChunkArray(ChunkGridArray):
         new = sorted(index for index in indices if kept.get((self._known, "chunk", index)) is None)
         if len(new) < 2:
             return self
-        chunks = table_of(new, len(self.layout.chunks))
-        columns = self.places(chunks, cut=True)
+        columns = self.places(table_of(new, len(self.layout.chunks)), cut=True)
         places = list(zip(columns.offset.tolist(), columns.length.tolist(), strict=True))
         data = remote.several(places)
         offsets = (offset for offset, _ in places)
@@ -390,9 +388,7 @@ class IndexChunkArray(ChunkGridArray):
 
     def _find_copied(self, chunk: Index) -> ChunkPlace | None:
         """Return the location of a chunk whose bytes define its values; None of others. Raises OSError."""
-        if self._outgrown and self._is_cut(chunk):
-            return None
-        return self.find_place(chunk)
+        return None if self._outgrown and self._is_cut(chunk) else self.find_place(chunk)
 
     def _bytes(self, place: ChunkPlace) -> bytes:
         """Return the bytes of a chunk. Raises OSError."""

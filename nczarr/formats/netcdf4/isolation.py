@@ -82,9 +82,7 @@ def is_here(path: str) -> bool:
     """Return whether calls for a file are made in this process."""
     if _way is not None:
         return False
-    if _apart:
-        return True
-    return remote_file.at(path) is not None or is_open(path)
+    return _apart or remote_file.at(path) is not None or is_open(path)
 
 
 def is_open(path: str) -> bool:

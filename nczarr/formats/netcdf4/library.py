@@ -39,10 +39,7 @@ _INTEGER, _SIZES, _INTEGERS, _TEXT = c_int, POINTER(c_size_t), POINTER(c_int), c
 
 _SIGNATURES: dict[str, tuple[Any, ...]] = {
     "nc_create": (_TEXT, c_int, _INTEGERS),
-    "nc_close": (c_int,),
-    "nc_abort": (c_int,),
-    "nc_enddef": (c_int,),
-    "nc_redef": (c_int,),
+    **dict.fromkeys(("nc_close", "nc_abort", "nc_enddef", "nc_redef"), (c_int,)),
     "nc_def_grp": (c_int, _TEXT, _INTEGERS),
     "nc_def_dim": (c_int, _TEXT, c_size_t, _INTEGERS),
     "nc_inq_dimlen": (c_int, c_int, _SIZES),

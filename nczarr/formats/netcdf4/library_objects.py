@@ -272,7 +272,6 @@ class _ObjectReader:
         return values.raw, text or None
 
     def _read_filters(self, plist: int) -> list[tuple[int, tuple[int, ...]]]:
-        """Return number and parameters of each filter."""
         filters = []
         for place in range(self._h5.do("H5Pget_nfilters", plist)):
             flags, count, settings = c_uint(), c_size_t(), c_uint()

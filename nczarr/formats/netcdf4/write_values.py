@@ -104,8 +104,7 @@ class _ValueWriter:
                 return self._fills_alike(source)
             return in_order(info.fill, info.dtype, little_descr(info.dtype)) == find_unwritten(source)
 
-        default = library_default(self.type, self.types)
-        return chunks.write(group, self.variable.name, source, alike, default)
+        return chunks.write(group, self.variable.name, source, alike, library_default(self.type, self.types))
 
     def write(self, parts: Parts) -> None:
         if self.type == "string" or is_fixed(self.type, self.types):

@@ -139,9 +139,7 @@ def _spell_enum(value: int, labels: dict[int, str]) -> str:
     name = labels.get(value)
     if name is None:
         return str(value)
-    if _WORD.fullmatch(name) and name not in _SPELT_WORDS:
-        return name
-    return write_text(name.encode("utf-8"))
+    return name if _WORD.fullmatch(name) and name not in _SPELT_WORDS else write_text(name.encode("utf-8"))
 
 
 _PIECE = 1 << 16
@@ -254,13 +252,8 @@ def _lengths(length: int) -> str:
     """Return the chunk length of a dimension, or those of its chunks: `{365 {366 2}}`."""
     if not isinstance(length, Lengths):
         return str(length)
-    return (
-        "{"
-        + " ".join(
-            str(chunk_length) if count == 1 else f"{{{chunk_length} {count}}}" for chunk_length, count in length.runs
-        )
-        + "}"
-    )
+    runs = (str(each) if count == 1 else f"{{{each} {count}}}" for each, count in length.runs)
+    return "{" + " ".join(runs) + "}"
 
 
 def _write_storage(storage: Storage) -> Iterator[str]:

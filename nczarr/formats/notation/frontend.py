@@ -50,7 +50,6 @@ _WORDS = {
     "element": ("bool", "float16", "complex64", "complex128", "datetime64[s]", "timedelta64[s]", "utf32[1]"),
 }
 
-
 _NAMED_BY_WORD = {P.LayoutContext: "layout", P.EndianContext: "endian", P.ElementContext: "element"}
 
 
@@ -126,8 +125,7 @@ class StorageBuilder:
 
     def _add_codec(self, context: Any) -> None:
         """Add a codec, such as `codec deflate 5` or `codec 307 9`."""
-        terminals = context.getTokens(P.SIZE)
-        numbers = [self._reader.size(terminal, "bad-special-value") for terminal in terminals]
+        numbers = [self._reader.size(terminal, "bad-special-value") for terminal in context.getTokens(P.SIZE)]
         parameters = [number for number in numbers if number is not None]
         if context.NAME() is not None:
             word = self._reader.spelt(context.NAME())
@@ -253,9 +251,8 @@ class _NotationReader(Written):
         if name is None:
             return None
         if depth > MAX_DEPTH:
-            self.report.error(
-                "too-deep-nesting", f"groups are nested more than {MAX_DEPTH} deep", self.span(context.name())
-            )
+            text = f"groups are nested more than {MAX_DEPTH} deep"
+            self.report.error("too-deep-nesting", text, self.span(context.name()))
             return None
         return Group(name=name, span=self.span(context.name()), **self.members(context, names.join(path, name), depth))
 

@@ -66,7 +66,6 @@ def read(
 
 
 def _constant(type_name: str, literals: Sequence[WrittenConstant], types: Types, span: Span) -> Constant:
-    """Return all written values of one type."""
     if type_name == "char":
         data = b"".join(_read_string(literal, "char") for literal in literals)
         return Constant(type="char", count=len(data), data=data, span=span)

@@ -190,8 +190,7 @@ def read_fqn(text: str) -> str:
     """Return the FQN of a token in the form of `names.fqn`. Raises EscapeError."""
     if "\\" not in text:
         return names.normal(text)
-    parts = re.findall(r"/((?:[^\\/]|\\.)*)", text, re.DOTALL)
-    return names.fqn(read_name(part) for part in parts)
+    return names.fqn(read_name(part) for part in re.findall(r"/((?:[^\\/]|\\.)*)", text, re.DOTALL))
 
 
 def write_text(data: bytes) -> str:
@@ -242,9 +241,7 @@ _SPOKEN = {
 }  # fmt: skip
 _SPELT = {kind: word.decode("ascii") for word, kind in WORDS.items()}
 _ATOMIC = frozenset(range(P.BYTE_T, P.DOUBLE_T + 1))
-_DECLARATIONS = frozenset(
-    (P.DIMENSION, P.VARIABLE, P.ATTRIBUTE, P.GROUP, P.COMPOUND, P.OPAQUE, P.ENUM, P.VLEN),
-)
+_DECLARATIONS = frozenset((P.DIMENSION, P.VARIABLE, P.ATTRIBUTE, P.GROUP, P.COMPOUND, P.OPAQUE, P.ENUM, P.VLEN))
 _CONSTANTS = frozenset((P.FLOAT, P.HEX, P.STRING, P.NIL))
 
 

@@ -278,9 +278,7 @@ def _value_fault(value: Any, version: int) -> str | None:
         return _reference_fault(value)
     if isinstance(value, str):
         return None if value.isascii() and value[: len(TEXT)] != TEXT else _text_fault(value, version)
-    if isinstance(value, dict):
-        return None
-    return f"value must be a string, object or list, not {kind(value)}"
+    return None if isinstance(value, dict) else f"value must be a string, object or list, not {kind(value)}"
 
 
 def _reference_fault(value: list[Any]) -> str | None:

@@ -20,12 +20,7 @@ from nczarr.semantics.checked import Checked
 
 
 def differences(
-    one: Checked,
-    other: Checked,
-    *,
-    data: bool = True,
-    storage: bool = False,
-    tolerance: Tolerance | None = None,
+    one: Checked, other: Checked, *, data: bool = True, storage: bool = False, tolerance: Tolerance | None = None
 ) -> Iterator[Difference]:
     """Yield differences lazily: first of models, then of values by variable.
 

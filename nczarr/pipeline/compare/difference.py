@@ -108,9 +108,7 @@ def plain(value: Any) -> Any:
         return str(value)
     if isinstance(value, bytes):
         return value.decode("latin-1")
-    if isinstance(value, list | tuple):
-        return [plain(item) for item in value]
-    return value
+    return [plain(item) for item in value] if isinstance(value, list | tuple) else value
 
 
 def show(value: Any) -> str:
@@ -181,10 +179,7 @@ def show_pair(first: Constant, second: Constant, mark: str = "") -> tuple[str, s
     one, other = show_constant(first), show_constant(second)
     if first.type == second.type and one != other:
         return f"{mark}{one}{mark}", f"{mark}{other}{mark}"
-    return (
-        f"{mark}{one}{mark} ({first.type}, {first.count})",
-        f"{mark}{other}{mark} ({second.type}, {second.count})",
-    )
+    return (f"{mark}{one}{mark} ({first.type}, {first.count})", f"{mark}{other}{mark} ({second.type}, {second.count})")
 
 
 def show_strings(first: str | bytes, second: str | bytes) -> tuple[str, str, str]:
@@ -235,9 +230,7 @@ def _differing_strings(first: Constant, second: Constant) -> tuple[tuple[str, st
 
 def _decode(first: bytes, second: bytes) -> tuple[str, str] | tuple[bytes, bytes]:
     """Return two byte strings as text if both are printable UTF-8."""
-    if _is_text(first) and _is_text(second):
-        return first.decode(), second.decode()
-    return first, second
+    return (first.decode(), second.decode()) if _is_text(first) and _is_text(second) else (first, second)
 
 
 def _texts(constant: Constant) -> list[bytes | None]:
@@ -305,8 +298,7 @@ def _find_unequal(one: NDArray[Any], other: NDArray[Any], tolerance: Tolerance |
     if tolerance is None or not differ.any():
         return differ
     places = np.nonzero(differ)
-    near = _are_near(one[places], other[places], tolerance)
-    differ[places] = ~near
+    differ[places] = ~_are_near(one[places], other[places], tolerance)
     return differ
 
 

@@ -220,8 +220,7 @@ def _values(checked: Checked, path: str) -> ValueHasher:
         return _Constant(checked, path)
     sources = whole_parts(checked, path)
     if variable.type == "string" or is_fixed(variable.type, checked.types):
-        source = sources[""]
-        return Dense(source, shape, path)
+        return Dense(sources[""], shape, path)
     return RaggedHasher(sources, variable.type, shape, checked.types)
 
 

@@ -136,8 +136,7 @@ class RaggedHasher(ValueHasher):
         room = max(1, BLOCK // max(1, (itemsize(layout.dtype) or TEXT) * math.prod(inner)))
         for low in range(bounds[0], bounds[-1], room):
             high = min(low + room, bounds[-1])
-            rows = source.read((slice(low, high), *all_of(inner)))
-            yield from _cut(rows, low, bounds)
+            yield from _cut(source.read((slice(low, high), *all_of(inner))), low, bounds)
 
     def leaf_of_fill(self, count: int) -> bytes:
         """Return the hash of a leaf of `count` cells without content."""

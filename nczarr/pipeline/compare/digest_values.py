@@ -376,9 +376,7 @@ _NIL = b"\xff" * LENGTH
 
 def choose_decoding_chunk(source: ArraySource) -> tuple[int, ...] | None:
     """Return the chunk shape for decoding; None if regions cost only their size."""
-    if source.viewed:
-        return None
-    return tuple(max(1, length) for length in chunk_shape_of(source))
+    return None if source.viewed else tuple(max(1, length) for length in chunk_shape_of(source))
 
 
 def region_shape(
@@ -407,8 +405,6 @@ def _multiple(leaf: int, chunk: int, length: int) -> int:
     """Return a length of whole leaves that cuts few chunks: each once, or every eighth twice."""
     if leaf % chunk == 0 or chunk >= length:
         lengths_of_leaves = leaf if chunk < length else length
-    elif chunk % leaf == 0:
-        lengths_of_leaves = chunk
     else:
-        lengths_of_leaves = -(-max(leaf, 8 * chunk) // leaf) * leaf
+        lengths_of_leaves = chunk if chunk % leaf == 0 else -(-max(leaf, 8 * chunk) // leaf) * leaf
     return min(lengths_of_leaves, length)

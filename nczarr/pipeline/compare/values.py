@@ -92,8 +92,7 @@ class CellComparison:
             region = region_of(index, block, shape)
             first = number_of_first(region, shape)
             stretch = Stretch(region, region, (first, first), math.prod(lengths_of(region)))
-            differ = self.unequal(tree, stretch)
-            places = np.flatnonzero(differ)
+            places = np.flatnonzero(self.unequal(tree, stretch))
             if len(places):
                 tally.add(len(places), first + int(places[0]))
 

@@ -58,9 +58,7 @@ def _describe_step(numbers: NDArray[np.float64], decoding: Physical) -> str:
     if np.abs(steps - mean).max() <= STEADY * abs(mean):
         return f"{mean:.6g}{unit.removesuffix('s') if mean == 1 else unit}"
     low, high = float(steps.min()), float(steps.max())
-    if low <= 0 <= high:
-        return "not monotonic"
-    return f"{low:.6g} to {high:.6g}{unit}"
+    return "not monotonic" if low <= 0 <= high else f"{low:.6g} to {high:.6g}{unit}"
 
 
 def _find_gaps(numbers: NDArray[np.float64], decoding: Physical) -> tuple[str, ...]:

@@ -70,8 +70,7 @@ def parse(key: Any, shape: tuple[int, ...]) -> IndexKey:
             axes.append(check_index(item, shape[axis], axis))
         else:
             places.append((number, rank))
-            index_arrays = _arrays_of(item, shape, axis)
-            arrays += index_arrays
+            arrays += _arrays_of(item, shape, axis)
             axes += [None] * _count_consumed(item)
     return _place(tuple(axes), arrays, places, new)
 

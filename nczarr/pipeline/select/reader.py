@@ -8,6 +8,7 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from nczarr import names
 from nczarr.arrays.chunks.chunk_grid_array import TIMES
 from nczarr.arrays.execution.thread_pool import processors, run_each
 from nczarr.arrays.lazy_numpy import NDArray, np
@@ -36,9 +37,7 @@ def dtype_of(type_name: str, types: Types) -> np.dtype[Any]:
     declared = types.get(type_name)
     if is_fixed(type_name, types):
         return numpy_dtype(descr(type_name, types))
-    if isinstance(declared, CompoundType):
-        return record_dtype(declared, types)
-    return np.dtype(object)
+    return record_dtype(declared, types) if isinstance(declared, CompoundType) else np.dtype(object)
 
 
 def record_dtype(declared: CompoundType, types: Types) -> np.dtype[Any]:
@@ -142,8 +141,6 @@ class PartAssembler:
         return tuple(max(1, length) for length in largest(source.layout.chunks[:rank]))
 
     def _fill(self, type_name: str, out: NDArray[Any], boxes: Sequence[tuple[IndexRun, ...]]) -> None:
-        """Put the values of boxes into `out`."""
-
         def put(box: tuple[IndexRun, ...]) -> None:
             place: Any = (*(run.outside for run in box), ...)
             out[place] = self._cut(type_name, box)
@@ -315,9 +312,9 @@ def value_of(constant: Constant, types: Types) -> Any:
     """
     data = constant.data
     if constant.type == "char" and isinstance(data, bytes):
-        return _text(data)
+        return names.from_bytes(data)
     if constant.type == "string":
-        texts = [_text(text) if isinstance(text, bytes) else None for text in data]
+        texts = [names.from_bytes(text) if isinstance(text, bytes) else None for text in data]
         return texts[0] if len(texts) == 1 else texts
     if constant.type in ATOMIC and isinstance(data, bytes) and constant.count == 1:
         return np.frombuffer(data, NUMPY[constant.type])[0]
@@ -333,7 +330,7 @@ def array_of(constant: Constant, types: Types) -> NDArray[Any]:
     out = np.empty(constant.count, dtype_of(constant.type, types))
     if constant.type == "string":
         for number, text in enumerate(data):
-            out[number] = _text(text) if isinstance(text, bytes) else None
+            out[number] = names.from_bytes(text) if isinstance(text, bytes) else None
         return out
     items = [array_of(nested, types) for nested in data if isinstance(nested, Constant)]
     if not isinstance(declared, CompoundType):
@@ -346,7 +343,3 @@ def array_of(constant: Constant, types: Types) -> NDArray[Any]:
             item = items[number * width + place]
             out[field.name][number] = item.reshape(field.shape) if field.shape else item[0]
     return out
-
-
-def _text(data: bytes) -> str:
-    return data.decode("utf-8", "surrogateescape")

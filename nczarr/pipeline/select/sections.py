@@ -22,9 +22,7 @@ from nczarr.diagnostics.report import Report
 from nczarr.pipeline.select.selection import Extents, Section
 from nczarr.semantics.checked import Checked
 
-CELLS = frozenset(
-    ("coordinates", "bounds", "climatology", "formula_terms", "cell_measures", "ancillary_variables"),
-)
+CELLS = frozenset(("coordinates", "bounds", "climatology", "formula_terms", "cell_measures", "ancillary_variables"))
 """Attributes that name variables with a value for each cell."""
 
 RELATED = CELLS | {

@@ -303,7 +303,6 @@ def _runs(axis: Indices, cell: int, most: int, is_chunked: bool) -> Iterator[Ind
 
 
 def _range_runs(axis: range, cell: int, most: int, is_chunked: bool) -> Iterator[IndexRun]:
-    """Yield the runs of a range."""
     up, step, count = axis[::-1] if axis.step < 0 else axis, abs(axis.step), len(axis)
     first = 0
     while first < count:

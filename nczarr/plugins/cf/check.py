@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from nczarr.ast.plain import python_value
 from nczarr.diagnostics.report import CompileError, Diagnostic, Report, Severity
 from nczarr.plugins.cf.rule import OLDEST, Breach, Rule, show_version
 from nczarr.plugins.cf.rules import load_topics
@@ -10,6 +9,7 @@ from nczarr.plugins.cf.rules.netcdf_files import list_conventions
 from nczarr.plugins.cf.udunits import load_units
 from nczarr.plugins.cf.view import NEWEST, CFDataset, Version
 from nczarr.plugins.cf.word_label import label_word
+from nczarr.plugins.common.python_values import python_value
 from nczarr.semantics.checked import Checked
 
 LONGEST = 1000

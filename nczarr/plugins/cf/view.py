@@ -8,11 +8,12 @@ from typing import Any, TypeAlias
 
 from nczarr import names
 from nczarr.ast import Attribute, Dimension, Variable
-from nczarr.ast.plain import guess_constant, python_value, show_untyped
+from nczarr.ast.plain import guess_constant, show_untyped
 from nczarr.ast.values import SPECIAL_FLOATS
 from nczarr.diagnostics.report import suggest
 from nczarr.plugins.cf import references
 from nczarr.plugins.cf.udunits import UnitSystem
+from nczarr.plugins.common.python_values import python_value
 from nczarr.semantics.checked import Checked
 from nczarr.semantics.resolve import find_in_scope, list_scopes
 

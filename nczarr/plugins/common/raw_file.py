@@ -1,10 +1,17 @@
-"""Base of file objects whose bytes are elsewhere than in an open file: remote, or partly in memory."""
+"""Base of file objects whose bytes are elsewhere than in an open file: remote, or partly in memory; their changes."""
 
 from __future__ import annotations
 
 import errno
 import io
 import os
+
+
+class ChangedError(OSError):
+    """A file that changed between two requests."""
+
+    def __init__(self) -> None:
+        super().__init__(errno.EIO, "the file has changed since it was opened")
 
 
 class SeekableFile(io.RawIOBase):

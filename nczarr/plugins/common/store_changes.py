@@ -10,11 +10,12 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from itertools import groupby
 
+from nczarr import names
 from nczarr.diagnostics.secrets import StorageOptions
 from nczarr.stores.base import JOURNAL, Extensible, safe_key
 from nczarr.stores.commitment import after_commit, forget_commits
 from nczarr.stores.directory import GROWING, DirectoryStore, DirectoryTarget
-from nczarr.stores.extension import STAGED, ExtendJournal, decode_text, encode_text
+from nczarr.stores.extension import STAGED, ExtendJournal
 from nczarr.stores.finish import delay_signals
 from nczarr.stores.places import find_places
 from nczarr.stores.url import is_remote
@@ -22,7 +23,7 @@ from nczarr.stores.url import is_remote
 
 def texts_of(documents: Mapping[str, bytes]) -> dict[str, str]:
     """Return documents for a journal."""
-    return {key: decode_text(data) for key, data in documents.items()}
+    return {key: names.from_bytes(data) for key, data in documents.items()}
 
 
 def turn(key: str) -> tuple[int, bool, bool]:
@@ -55,7 +56,7 @@ def complete(store: Extensible, extension: ExtendJournal) -> None:
 def _turns(documents: Mapping[str, str]) -> Iterator[dict[str, bytes]]:
     """Yield documents in the order of `turn`, those of one turn together."""
     for _, keys in groupby(sorted(documents, key=turn), turn):
-        yield {key: encode_text(documents[key]) for key in keys}
+        yield {key: names.to_bytes(documents[key]) for key in keys}
 
 
 def new_run() -> str:

@@ -58,10 +58,15 @@ def members(path: str | os.PathLike[str]) -> list[str]:
     >>> nczarr.combine(nczarr.members("both.nc"), along="t")["v"][:].tolist()
     [1, 2]
     """
-    from nczarr.plugins.downloads.kinds import find_kind
-    from nczarr.plugins.downloads.open import list_places, locate, split_member
+    from nczarr.plugins.downloads.kinds import HEAD, find_kind
 
     place = os.fspath(path)
+    if os.path.isfile(place):  # most are no archives, and need no module that opens one
+        with open(place, "rb") as file:
+            if find_kind(file.read(HEAD)) is None:
+                return [place]
+    from nczarr.plugins.downloads.open import list_places, locate, split_member
+
     try:
         outer, inner = (place, "") if os.path.lexists(place) else split_member(place)
     except NotADirectoryError:  # said by what opens it

@@ -7,11 +7,12 @@ from collections.abc import Iterable, Iterator
 from functools import cached_property
 from typing import Any
 
+from nczarr.plugins.common.raw_file import ChangedError
 from nczarr.plugins.downloads.tar_directory import Identity, TarDirectory, TarEntry, identify, open_entry, read_tar
 from nczarr.sdk import Store
 from nczarr.stores import allowance, base, local_paths, remote_file
 from nczarr.stores.base import cut, safe_key, with_prefix
-from nczarr.stores.ranges import ChangedError, Range, read
+from nczarr.stores.ranges import Range, read
 
 ENTRY = 400
 """Approximate bytes of memory of a member."""

@@ -153,18 +153,23 @@ def _open_target(path: str, report: Report, options: Options) -> _Target | None:
         report.error("uneditable-target", f"`{show(path)}` {wrapping}", helps=["unpack it, and edit what was in it"])
         return None
     form = endpoints.detect_format(source)
-    if form is not None and form.store.opens is not None:
+    if form is not None and form.store.opens is not None and not form.store.is_read_only:
         opened = registry.load(form.store.opens)(source, report, reading)
         if opened is None:
             return None
         source, form = opened, registry.detect_store(opened, opened=True)
-    checked = phases.read(source, report, reading, form)
-    if checked is None or form is None:
+    is_read_only = form is not None and form.store.is_read_only
+    checked = None if is_read_only else phases.read(source, report, reading, form)
+    if form is None or (checked is None and not is_read_only):
         return None
-    if not find_row(form.name).header:
+    if checked is None or not find_row(form.name).header:
         text = f"`{show(path)}` has the format `{form.name}`, whose headers cannot be edited"
         # a repository that opens as a Zarr store is edited as one
-        known = (row for row in registry.formats() if row.store.opens or find_row(row.name).header)
+        known = (
+            row
+            for row in registry.formats()
+            if (row.store.opens and not row.store.is_read_only) or find_row(row.name).header
+        )
         editable = ", ".join(row.name for row in known)
         report.error("uneditable-target", text, helps=[f"formats that can be edited: {editable}"])
         return None

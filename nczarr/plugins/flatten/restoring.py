@@ -12,6 +12,7 @@ from nczarr.diagnostics.report import Report
 from nczarr.plugins.flatten.group_map import KINDS, OWN, GroupMap, read_map
 from nczarr.plugins.flatten.references import GRAMMARS, Kind, list_texts, replace_words, set_texts
 from nczarr.plugins.flatten.scope import Scope
+from nczarr.semantics.resolve import list_scopes
 
 UNFOUND = "REF_NOT_FOUND_"
 """Prefix by netcdf-flattener of names in attributes without a node."""
@@ -23,7 +24,8 @@ def restore_groups(tree: Dataset, report: Report | None = None) -> Dataset:
     Parameters
     ----------
     tree : Dataset
-        A flat tree. What was added to its root since then stays there.
+        A flat tree. What was added to its root since then stays there, except variables along dimensions of a group,
+        which go to this group.
     report : Report
         Gets a warning if there is no way back, or an entry of it is wrong. By default warnings are dropped.
 
@@ -45,6 +47,7 @@ def restore_groups(tree: Dataset, report: Report | None = None) -> Dataset:
         report.warning("no-group-map", f"the dataset has no attribute that leads back to groups, such as `{min(OWN)}`")
         return tree
     known, faults = found
+    _place_new_variables(tree, known)
     _drop_clashes(tree, known, faults)
     for fault in faults:
         report.warning("bad-group-map", fault)
@@ -88,6 +91,17 @@ def restore_texts(
         return scope.spell(paths[0], group, kinds, are_coordinates=grammar.are_coordinates)
 
     return [replace_words(text, grammar, replace) for text in texts]
+
+
+def _place_new_variables(tree: Dataset, known: GroupMap) -> None:
+    """Place variables that were added, or renamed, in the innermost group of their dimensions, which they see there."""
+    origins = known.origins["variable"]
+    for variable in tree.variables:
+        flat = [names.last(one) for one in variable.dimensions if isinstance(one, str)]
+        homes = {names.parent(known.origins["dimension"].get(name, names.join("/", name))) for name in flat}
+        group = max(homes, key=len, default="/")
+        if group != "/" and variable.name not in origins and homes <= set(list_scopes(group)):
+            origins[variable.name] = names.join(group, variable.name)
 
 
 def _drop_clashes(tree: Dataset, known: GroupMap, faults: list[str]) -> None:

@@ -14,7 +14,8 @@ from collections.abc import Coroutine, Iterator
 from contextlib import contextmanager
 from typing import Any, TypeVar
 
-from nczarr.diagnostics.secrets import StorageOptions, scrub, show
+from nczarr.diagnostics.secrets import StorageOptions, show
+from nczarr.plugins.common.secret_texts import scrub
 from nczarr.stores.url import MissingProtocolError
 
 T = TypeVar("T")

@@ -16,7 +16,6 @@ from typing import Any, NamedTuple
 from nczarr import names
 from nczarr.ast import Attribute, Constant
 from nczarr.ast.json_text import find_json, narrow
-from nczarr.ast.plain import python_value
 from nczarr.diagnostics.report import Report
 from nczarr.pipeline.select.indexing import read_outer
 from nczarr.pipeline.select.physical import is_numeric, physical
@@ -24,6 +23,7 @@ from nczarr.plugins.cf.axes import axis_of
 from nczarr.plugins.cf.geo_attributes import ENTRIES, LIST
 from nczarr.plugins.cf.geo_conventions import EVEN, list_declarations
 from nczarr.plugins.cf.view import CFDataset
+from nczarr.plugins.common.python_values import python_value
 from nczarr.plugins.pyramid.spec import RECORD, PyramidPlan
 from nczarr.semantics.checked import Checked
 

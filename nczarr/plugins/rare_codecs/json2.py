@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 
-from nczarr.arrays.codecs.lengths import list_texts, vlen_texts
+from nczarr.arrays.codecs.lengths import vlen_texts
 from nczarr.arrays.codecs.table import Config, TextCodec
+from nczarr.plugins.rare_codecs.text_lists import list_texts
 
 
 class Json2(TextCodec):

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from nczarr.arrays.codecs.lengths import LARGEST, list_texts, vlen_texts
+from nczarr.arrays.codecs.lengths import LARGEST, vlen_texts
 from nczarr.arrays.codecs.table import Config, TextCodec
+from nczarr.plugins.rare_codecs.text_lists import list_texts
 
 
 class Msgpack2(TextCodec):

@@ -8,18 +8,22 @@ without a time, and files whose data variable it does not find; these rules do n
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
+from typing import NamedTuple
 
-from nczarr.arrays.sources.source import itemsize
+from nczarr.arrays.regions import count_blocks, grid_of
+from nczarr.arrays.sources.source import ArraySource, IndexPlace, itemsize
+from nczarr.arrays.values.parts import is_fixed, size
 from nczarr.ast import Variable
 from nczarr.ast.rectilinear import volume
 from nczarr.diagnostics.report import NOWHERE, Source
-from nczarr.pipeline.stored_dataset import SMALL_FILE, StoredDataset, VariablePieces
+from nczarr.pipeline.stored_dataset import StoredDataset
 from nczarr.plan.chunk_sizes import LARGEST_STEP, LEAST
 from nczarr.plugins.readers.cmip7 import find_data_variable, find_unmet_demands
 from nczarr.plugins.readers.peer import Peer
 from nczarr.plugins.readers.rule import Finding, faults
-from nczarr.semantics.checked import find_coordinates
+from nczarr.semantics.checked import Checked, find_coordinates
 
 FEW_REQUESTS = 3
 """Requests for the headers of a file that is arranged for reading by ranges."""
@@ -62,6 +66,69 @@ def find_unconsolidated(opened: StoredDataset) -> Iterator[Finding]:
         yield Finding("unconsolidated-store", "", "", text)
 
 
+SMALL_FILE = 1 << 20
+"""Bytes of a file that a reader fetches whole."""
+
+MANY_PIECES = 64
+"""Pieces of a small variable that a reader notices."""
+
+
+class VariablePieces(NamedTuple):
+    """Pieces of a variable: what one request brings, a chunk, a shard, or the record of a classic file."""
+
+    number: int
+    length: int
+    """Decoded bytes of a piece."""
+    step: int
+    """Bytes of one step along the first of several dimensions."""
+
+    @property
+    def is_small(self) -> bool:
+        """True if a piece has less than the least size, even with one step more, as CMIP7 allows."""
+        return self.length + self.step < LEAST
+
+    @property
+    def matters(self) -> bool:
+        """True if a reader of all values notices the pieces."""
+        return self.number >= MANY_PIECES or self.number * self.length > SMALL_FILE
+
+
+def find_array(checked: Checked, path: str) -> ArraySource | None:
+    """Return the array of a variable's values; None for variables of several parts and without values."""
+    return checked.parts.get(path, {}).get("")
+
+
+def measure_value(checked: Checked, path: str) -> int:
+    """Return the bytes of one value; 0 for values of variable length."""
+    variable = checked.variables[path]
+    return size(variable.type, checked.types) if is_fixed(variable.type, checked.types) else 0
+
+
+def count_pieces(checked: Checked, path: str, *, stored: bool = False) -> VariablePieces | None:
+    """Return the pieces of a variable; None for one piece, and for values of variable length. Raises OSError.
+
+    `stored`: count only those that exist.
+    """
+    source = find_array(checked, path)
+    if source is None or not measure_value(checked, path):
+        return None
+    lengths = source.layout.shards or source.layout.chunks
+    count = math.prod(grid_of(source.layout.shape, lengths)) if lengths else 1
+    if stored and count > 1:
+        count = count_blocks(source.list_occupied(lengths))
+    step = volume(lengths[1:]) if len(lengths) > 1 else 0
+    width = itemsize(source.layout.dtype)
+    return VariablePieces(count, volume(lengths) * width, step * width) if count > 1 else None
+
+
+def place_indexes(checked: Checked) -> Iterator[tuple[str, IndexPlace]]:
+    """Yield the places of chunk indexes in a file. Raises OSError."""
+    for path, parts in checked.parts.items():
+        place = next(iter(parts.values())).place_index()
+        if place is not None:
+            yield path, place
+
+
 def find_chunks(opened: StoredDataset) -> Iterator[Finding]:
     """Find coordinates in several pieces, small pieces, and large chunks of which readers decode a part.
 
@@ -72,13 +139,13 @@ def find_chunks(opened: StoredDataset) -> Iterator[Finding]:
     coordinates = find_coordinates(opened.checked)
     together = {*coordinates, *coordinates.values()}
     for path, variable in opened.checked.variables.items():
-        pieces = opened.count_pieces(path)
+        pieces = count_pieces(opened.checked, path)
         if pieces is not None and path in together:
             yield _describe_divided(path, variable, pieces)
         elif pieces is not None and pieces.is_small and pieces.matters:
             yield _describe_small(path, variable, pieces)
-        source = opened.find_array(path)
-        if source is not None and source.layout.codecs and opened.measure_value(path):
+        source = find_array(opened.checked, path)
+        if source is not None and source.layout.codecs and measure_value(opened.checked, path):
             length = volume(source.layout.chunks) * itemsize(source.layout.dtype)
             if length > LARGEST_CHUNK:
                 text = f"`{path}` has chunks of {length:,} bytes"
@@ -121,7 +188,7 @@ CLOUD = Peer(
 
 def find_packing(opened: StoredDataset) -> Iterator[Finding]:
     """Find what `check_cmip7_packing` refuses in a netCDF-4 file: indexes behind values, newer indexes."""
-    places = list(opened.place_indexes())
+    places = list(place_indexes(opened.checked))
     newer = [path for path, place in places if place.newer]
     if newer:
         text = f"`{newer[0]}` has a chunk index of HDF5 1.10"
@@ -139,11 +206,13 @@ def find_cmip7_chunks(opened: StoredDataset) -> Iterator[Finding]:
     checked = opened.checked
     bounds = find_coordinates(checked).get("/time")
     for path in ("/time", bounds):
-        pieces = opened.count_pieces(path, stored=True) if path is not None and path in checked.variables else None
+        pieces = (
+            count_pieces(opened.checked, path, stored=True) if path is not None and path in checked.variables else None
+        )
         if path is not None and pieces is not None:
             yield _describe_divided(path, checked.variables[path], pieces)
     path = find_data_variable(checked)
-    pieces = None if path is None else opened.count_pieces(path, stored=True)
+    pieces = None if path is None else count_pieces(opened.checked, path, stored=True)
     if path is not None and pieces is not None and pieces.is_small:
         yield _describe_small(path, checked.variables[path], pieces)
 

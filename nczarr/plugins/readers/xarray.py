@@ -134,8 +134,8 @@ def find_forms(array: StoreNode) -> Iterator[Finding]:
     extended, version = extension if isinstance(extension, dict) else {}, array.version
     of_netcdf, fixed = isinstance(document, dict), zarr_types.kind(array.meta, version)[0] == "S"
     if _holds_texts(array, extended.get("type"), fixed=fixed, of_netcdf=of_netcdf and version == 2):
-        # a conversion copies bytes of fixed length, unless they are only netCDF-C's form of texts
-        copies = fixed and ("element" in extended or not of_netcdf)
+        # a conversion copies bytes, unless those of fixed length are only netCDF-C's form of texts
+        copies = not fixed or "element" in extended or not of_netcdf
         pointer, text = "/dtype" if version == 2 else "/data_type", f"`{array.path}` holds texts as bytes"
         yield array.at("text-as-bytes", pointer, text, instead=STATE_ENCODING if copies else "")
     if version == 2 and isinstance(document, dict) and document.get("scalar") == 1:

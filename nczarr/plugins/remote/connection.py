@@ -24,7 +24,8 @@ from copy import deepcopy
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from nczarr.diagnostics.secrets import NO_OPTIONS, StorageOptions, scrub, show
+from nczarr.diagnostics.secrets import NO_OPTIONS, StorageOptions, show
+from nczarr.plugins.common.raw_file import ChangedError
 from nczarr.plugins.remote.login import add_credentials, add_login, limit_login
 from nczarr.plugins.remote.range_request import (
     RangeAnswer,
@@ -36,9 +37,9 @@ from nczarr.plugins.remote.range_request import (
     execute_request,
     is_interrupted,
 )
-from nczarr.plugins.remote.request_errors import find_reason, may_pass, number_of
+from nczarr.plugins.remote.request_errors import find_reason, may_pass, number_of, scrub
 from nczarr.plugins.remote.waiting import Waiting
-from nczarr.stores.ranges import BoundedCache, ChangedError
+from nczarr.stores.ranges import BoundedCache
 from nczarr.stores.remote_file import Connection
 from nczarr.stores.url import WEB, BadURLError, Location, MissingProtocolError, location
 

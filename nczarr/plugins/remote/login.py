@@ -14,13 +14,14 @@ from __future__ import annotations
 import json
 import math
 import os
+import re
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from datetime import datetime
 from threading import Lock
 from typing import Any, NamedTuple
 
-from nczarr.diagnostics.secrets import TOKEN_SERVER, without_secrets
+from nczarr.diagnostics.secrets import SECRET, TOKEN_SERVER
 from nczarr.stores.ranges import BoundedCache
 from nczarr.stores.url import BadURLError, server_of
 
@@ -57,7 +58,7 @@ def limit_login(arguments: dict[str, Any], url: str) -> dict[str, Any]:
     if server in ("", own_server) or not own_server.startswith("http"):
         return arguments
     login = arguments.pop("login", None)
-    arguments = without_secrets(arguments)
+    arguments = _without_secrets(arguments)
     return {**arguments, "login": "netrc"} if login in ("netrc", "earthdata") else arguments
 
 
@@ -114,3 +115,12 @@ def _parse(data: bytes, address: str) -> TemporaryCredentials:
     except (ValueError, KeyError, TypeError, AttributeError):
         raise BadURLError(f"`{address}` has no credentials; is the login right?") from None
     return TemporaryCredentials({**arguments, **({"token": token} if token else {})}, end - EARLY)
+
+
+def _without_secrets(content: Mapping[str, Any]) -> dict[str, Any]:
+    """Return options without those that may be secret, nested ones included."""
+    return {
+        name: _without_secrets(value) if isinstance(value, Mapping) else value
+        for name, value in content.items()
+        if not re.search(SECRET, name)
+    }

@@ -12,8 +12,8 @@ from collections.abc import Awaitable, Callable
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
+from nczarr.plugins.common.raw_file import ChangedError
 from nczarr.plugins.remote.object_record import describe_object
-from nczarr.stores.ranges import ChangedError
 
 if TYPE_CHECKING:
     import asyncio

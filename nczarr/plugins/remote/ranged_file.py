@@ -17,14 +17,13 @@ from functools import partial
 from threading import Lock
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from nczarr.plugins.common.raw_file import SeekableFile
+from nczarr.plugins.common.raw_file import ChangedError, SeekableFile
 from nczarr.plugins.remote.object_record import describe_object
 from nczarr.stores.ranges import (
     GAP,
     REMOTE,
     REQUEST,
     BoundedCache,
-    ChangedError,
     announce,
     neighbours,
 )

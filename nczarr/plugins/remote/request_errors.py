@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 
+from nczarr.diagnostics.secrets import StorageOptions
 from nczarr.plugins.remote.range_request import GivenUpError
 
 _LASTING = (
@@ -57,3 +58,10 @@ def _status(error: BaseException) -> int | None:
         if isinstance(metadata, dict) and isinstance(metadata.get("HTTPStatusCode"), int):
             return int(metadata["HTTPStatusCode"])
     return None
+
+
+def scrub(text: str, url: str, options: StorageOptions) -> str:
+    """Return a message of a library without secrets."""
+    from nczarr.plugins.common import secret_texts  # only where something failed
+
+    return secret_texts.scrub(text, url, options)

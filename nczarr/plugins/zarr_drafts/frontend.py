@@ -11,7 +11,6 @@ from typing import Any
 
 from nczarr import names
 from nczarr.arrays.chunks.grid import Encoding
-from nczarr.arrays.chunks.key_segments import problem, suits
 from nczarr.arrays.sources.source import Descr
 from nczarr.ast.types import MAX_DEPTH
 from nczarr.diagnostics.report import Report, Severity
@@ -26,6 +25,7 @@ from nczarr.plugins.zarr_drafts.keys import Kind
 from nczarr.plugins.zarr_drafts.keyvalue import operations
 from nczarr.plugins.zarr_drafts.protocol import Hierarchy, Nodes, nodes_of
 from nczarr.plugins.zarr_drafts.protocol_extension import ExtensionObject
+from nczarr.plugins.zarr_drafts.segments import problem, suits
 from nczarr.plugins.zarr_drafts.strict_json import StrictDocuments
 from nczarr.registry import ChunkKeys
 from nczarr.semantics.checked import Foreign, Unchecked

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Literal, NamedTuple
 
-from nczarr.arrays.chunks.key_segments import problem
+from nczarr.plugins.zarr_drafts.segments import problem
 from nczarr.registry import ChunkKeys
 
 Kind = Literal["array", "group"]

@@ -78,7 +78,6 @@ def noting(repeated: list[str]) -> Callable[[list[tuple[str, Any]]], dict[str, A
 
 _DECODER = json.JSONDecoder(object_pairs_hook=check_unrepeated, parse_float=Real.of, strict=False)
 
-
 _SHORT = 1024
 """Maximum bytes of cached documents: arrays of a store often have equal ones."""
 

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 import nczarr
@@ -264,6 +265,31 @@ def test_old_documents_may_stay(tmp_path: Path) -> None:
     assert again is not None
     assert again.change.count_actions() == {"added": 0, "replaced": 0, "removed": 4}
     assert set(contents(path)) == {"zarr.json", "v/zarr.json", "v/0.0"}
+
+
+@pytest.mark.parametrize(("old", "new"), [("zarr2", "zarr3"), ("nczarr", "nczarr3")])
+def test_edits_reach_the_documents_that_stayed(tmp_path: Path, old: str, new: str) -> None:
+    text = """netcdf k { dimensions: x = 2 ; variables: float v(x) ; v:units = "K" ; v:_FillValue = 1.f ; int w ;
+        data: v = 5, 6 ; }"""
+    path = tmp_path / "k.zarr"
+    nczarr.write(nczarr.from_cdl(text), path, old)
+    nczarr.migrate(path, new, keep=True)
+    before = contents(path)
+    values = {"/v@units": "degC", "/v@_FillValue": np.float32(2), "@new": 5}
+    changed = nczarr.edit(path, attributes=values, delete=["/w"])
+    kept = contents(path)
+    for ending in ("", "zarr.json"):  # first those of v3 are read, then those of v2 alone
+        for key in kept if ending else ():
+            if key.endswith(ending):
+                (path / key).unlink()
+        found = nczarr.open(path)
+        attributes = found["v"].attributes
+        assert (attributes["units"], attributes["_FillValue"], found.attributes["new"]) == ("degC", 2, 5), ending
+        assert list(found) == ["/v"], ending
+    for key, data in kept.items():
+        (path / key).write_bytes(data)
+    nczarr.edit(path, undo=changed.undo_file)
+    assert contents(path) == before
 
 
 def test_documents_that_belong_to_no_node(tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 
 import nczarr
-from nczarr.ast import Constant, Dataset
+from nczarr.ast import Constant, Dataset, Variable
 from nczarr.diagnostics.report import Report
 from nczarr.plugins.flatten.group_map import LISTS, RECORD
 from nczarr.plugins.flatten.references import GRAMMARS
@@ -212,6 +212,19 @@ ODD_RECORD = json.dumps({
     "references": {"a": {"x": [["p"], [1]]}},
 })  # fmt: skip
 WRONG_RECORD = json.dumps({"groups": 1, "names": [], "references": 3})
+
+
+def test_new_variables_go_where_they_see_their_dimensions() -> None:
+    text = """netcdf d { dimensions: t = 2 ; group: g { dimensions: x = 3 ; variables: int v(x) ;
+        group: h { dimensions: y = 2 ; } } group: k { dimensions: z = 2 ; } }"""
+    flat = nczarr.flatten_groups(nczarr.parse(text))
+    shapes = {"a": ("/g__x",), "b": ("/t", "/g__h__y", "/g__x"), "c": ("/t",), "d": ("/g__x", "/k__z")}
+    made = tuple(Variable(name=name, type="int", dimensions=dimensions) for name, dimensions in shapes.items())
+    back = nczarr.restore_groups(flat.model_copy(update={"variables": (*flat.variables, *made)}))
+    g = back.groups[0]
+    assert [(one.name, one.dimensions) for one in g.variables] == [("v", ("/g/x",)), ("a", ("/g/x",))]
+    assert [(one.name, one.dimensions) for one in g.groups[0].variables] == [("b", ("/t", "/g/h/y", "/g/x"))]
+    assert [one.name for one in back.variables] == ["c", "d"]  # no group sees both dimensions of `d`
 
 
 @pytest.mark.parametrize(

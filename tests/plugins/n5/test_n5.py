@@ -162,3 +162,17 @@ def test_attributes_of_other_types_are_no_internal_errors(more: dict[str, Any], 
 def test_a_folder_with_another_document_of_this_name(tmp_path: Path) -> None:
     (tmp_path / "attributes.json").write_text('{"color": "red"}')
     assert "error[unknown-format]" in run_command("dump", str(tmp_path)).err
+
+
+def test_containers_are_only_read(tmp_path: Path) -> None:
+    path, told = container(tmp_path / "d.n5"), tmp_path / "t.nc"
+    array(path / "v")
+    text = "netcdf t { dimensions: x = UNLIMITED ; variables: int v(x) ; data: v = 1 ; }"
+    nczarr.write(nczarr.from_cdl(text), told)
+    for command, text in (
+        (["edit", str(path), "--set", '@a="b"'], "`n5`, whose headers cannot be edited"),
+        (["append", str(told), str(path)], "is in a format that is only read"),
+        (["migrate", str(path), "--to", "zarr3"], "`n5`, which is not migrated"),
+    ):
+        ran = run_command(*command)
+        assert (ran.status > 0, text in ran.err) == (True, True), ran.err

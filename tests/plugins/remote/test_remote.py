@@ -14,7 +14,8 @@ import numpy as np
 import pytest
 
 import nczarr
-from nczarr.diagnostics.secrets import StorageOptions, scrub, show
+from nczarr.diagnostics.secrets import StorageOptions, show
+from nczarr.plugins.common.secret_texts import scrub
 from nczarr.plugins.remote import connection
 from nczarr.plugins.remote.remote_store import RemoteStore
 from nczarr.plugins.remote.remote_target import RemoteTarget

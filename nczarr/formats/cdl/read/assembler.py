@@ -84,8 +84,7 @@ class Assembler:
             dimensions = dimensions[:1]
         if self.broken and any(self._is_broken(used) for used in (type_name, *dimensions)):
             self.report.hush(place)  # its values are unknown
-        path = self.scope.variable_path(name)
-        self.uses.setdefault(path, tuple(uses))
+        self.uses.setdefault(self.scope.variable_path(name), tuple(uses))
         self.scope.declare(VariableDraft(name, type_name, tuple(dimensions), place))
 
     def _is_broken(self, name: str) -> bool:
@@ -179,8 +178,7 @@ class Assembler:
         if declared is None:
             owner = "" if variable is None else attribute_owner(variable.name)
             return self.convert.type_untyped(literals, f"{owner}:{identifier(name)}")
-        what = f"{_article(declared)} attribute"
-        return self.convert.atomic(literals, declared, what)
+        return self.convert.atomic(literals, declared, f"{_article(declared)} attribute")
 
     def text(self, text: bytes) -> Constant:
         """Return the constant of one plain string; an empty one becomes a NUL, as in ncgen."""
@@ -214,9 +212,8 @@ class Assembler:
             return None
         if declared == "char" and literals[0].kind == "string" and len(literals[0].value) != 1:
             if literals[0].value:
-                self.convert.error(
-                    "fill-value-count", "_FillValue of a char variable must be one character", literals[0]
-                )
+                text = "_FillValue of a char variable must be one character"
+                self.convert.error("fill-value-count", text, literals[0])
                 return None
             return Constant.text(b"\0")
         return self.convert.atomic(literals, declared, what)
@@ -248,8 +245,7 @@ class Assembler:
     # ---- what words mean -----------------------------------------------------------------------------------------
     def type_word(self, word: Token) -> str:
         """Return the atomic type of a type use, or its name (a path as FQN)."""
-        raw = bytes(self.source.data[word.start : word.end])
-        atomic = PRIMITIVES.get(raw)
+        atomic = PRIMITIVES.get(bytes(self.source.data[word.start : word.end]))
         if atomic is not None:
             return atomic
         name = self.words.reference(word.start, word.end)

@@ -15,17 +15,11 @@ _SPELLED = {
     -1: "the end of the file",
 }  # fmt: skip
 _STATEMENT = {
-    "dimstatement": "the dimension",
-    "dimdef": "the dimension",
-    "varstatement": "the variable",
-    "varspec": "the variable",
-    "shape": "the variable",
-    "attstatement": "the attribute",
-    "attdecl": "the attribute",
-    "datastatement": "the values",
-    "datalist": "the values",
-    "field": "the field",
-    "fieldspec": "the field",
+    **dict.fromkeys(("dimstatement", "dimdef"), "the dimension"),
+    **dict.fromkeys(("varstatement", "varspec", "shape"), "the variable"),
+    **dict.fromkeys(("attstatement", "attdecl"), "the attribute"),
+    **dict.fromkeys(("datastatement", "datalist"), "the values"),
+    **dict.fromkeys(("field", "fieldspec"), "the field"),
     "typestatement": "the type",
 }
 _SECTION_TOKENS = frozenset({P.TYPES, P.DIMENSIONS, P.VARIABLES, P.DATA, P.GROUP})
@@ -62,6 +56,11 @@ class CdlExplainer:
             if any(character.isalpha() or character == "_" for character in text):
                 message = f"the name {shown} begins with a digit and needs a backslash"
                 return FaultAnswer("expected-token", message, helps=(f"write `\\{text}`",))
+            if P.EQUALS in expected and fault.previous is not None:
+                start = self.source.text(fault.previous.start, fault.previous.end)
+                return FaultAnswer(
+                    "expected-token", f"expected `=`, found {shown}", helps=(f"write `{start} = {text}`",)
+                )
             message = f"expected {_list(expected)}, found the number {shown}"
             helps = ("write a backslash before a name that begins with a digit, as in `\\1st`",)
             return FaultAnswer("expected-token", message, helps=helps)

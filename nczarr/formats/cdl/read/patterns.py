@@ -19,12 +19,8 @@ SPACE = re.compile(rb"(?:[ \t\r\n\f]++|//[^\r\n]*+|/\*(?s:.*?)\*/)*")  # no vert
 HEADER = re.compile(rb"(?:netcdf|NETCDF|netCDF)(?![A-Za-z0-9_.@+\-])")  # not `NetCDF`, as in ncgen
 SECTION_LINE = re.compile(rb"^[ \t]*(?:types|dimensions|variables|data|group):", re.MULTILINE)
 SECTIONS = {
-    b"types": P.TYPES,
-    b"dimensions": P.DIMENSIONS,
-    b"variables": P.VARIABLES,
-    b"data": P.DATA,
-    b"group": P.GROUP,
-}
+    b"types": P.TYPES, b"dimensions": P.DIMENSIONS, b"variables": P.VARIABLES, b"data": P.DATA, b"group": P.GROUP,
+}  # fmt: skip
 PUNCTUATION = {
     0x7B: P.LBRACE, 0x7D: P.RBRACE, 0x28: P.LPAREN, 0x29: P.RPAREN,
     0x3A: P.COLON, 0x3B: P.SEMICOLON, 0x2C: P.COMMA, 0x3D: P.EQUALS, 0x2A: P.STAR,
@@ -67,14 +63,9 @@ PLAIN = re.compile(
     rb"|(?P<punctuation>[{}():;,=*])" % {b"start": _START, b"part": _PART}
 )
 KIND = {
-    "path": P.PATH,
-    "hex": P.HEX,
-    "float": P.FLOAT,
-    "int": P.INT,
-    "special": P.SPECIAL_FLOAT,
-    "string": P.STRING,
+    "path": P.PATH, "hex": P.HEX, "float": P.FLOAT, "int": P.INT, "special": P.SPECIAL_FLOAT, "string": P.STRING,
     "char": P.CHAR,
-}
+}  # fmt: skip
 CAREFUL_CUT = (
     rb"""(?:[^;"'/\\]++|\\(?s:.)|"[^"\\]*+(?:\\(?s:.)[^"\\]*+)*"|'(?:[^'\\]|\\(?s:.))?'|'"""
     rb"""|//[^\r\n]*+|/\*(?s:.*?)\*/|/(?!\*))*"""
@@ -106,13 +97,7 @@ def _run(*statements: bytes) -> re.Pattern[bytes]:
     return re.compile(rb"(?:%s(?:%s)%s)+" % (_NO_SECTION, either, _BLANK))
 
 
-_RUNS = {
-    0: (_ATTRIBUTE,),
-    P.TYPES: (_ATTRIBUTE,),
-    P.DIMENSIONS: (_DIMENSION,),
-    P.VARIABLES: (_ATTRIBUTE, _VARIABLE),
-}
-
+_RUNS = {0: (_ATTRIBUTE,), P.TYPES: (_ATTRIBUTE,), P.DIMENSIONS: (_DIMENSION,), P.VARIABLES: (_ATTRIBUTE, _VARIABLE)}
 
 _simple_run = cache(lambda section: _run(*_RUNS[section]))  # a pattern is compiled for the first statement
 
@@ -204,8 +189,7 @@ def check_bytes(source: Source, report: Report, slab: int = 1 << 20) -> None:
             if error.start + 4 > len(piece) and at + len(piece) < len(data) and error.start > 0:
                 at += error.start  # a character cut by the slab's end
                 continue
-            bad = at + error.start
-            _invalid(source, report, bad)
+            _invalid(source, report, at + error.start)
             at, count = at + max(error.end, error.start + 1), count + 1
 
 

@@ -8,17 +8,17 @@ or type?); other uses remain as written, for the pass `resolve`.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from typing import Any
 
 from nczarr import names
 from nczarr.ast import Attribute, Dataset, Dimension, Group, Kind, Storage, UserType, Variable
 from nczarr.ast.dataset import DEFAULT_STORAGE
+from nczarr.ast.frozen import fresh, record
 from nczarr.diagnostics.report import Label, Report, Span
 from nczarr.syntax.tokens import Token
 
 
-@dataclass(slots=True, eq=False)
+@record
 class VariableDraft:
     """A declared variable that still collects attributes and storage properties."""
 
@@ -29,9 +29,9 @@ class VariableDraft:
     """Dimension references as written."""
     span: Span
     """Position of the declaration."""
-    attributes: list[Attribute] = field(default_factory=list)
+    attributes: list[Attribute] = fresh(factory=list)
     """Attributes so far."""
-    specials: dict[str, tuple[object, Span]] = field(default_factory=dict)
+    specials: dict[str, tuple[object, Span]] = fresh(factory=dict)
     """Special (virtual) attributes so far, with positions."""
     storage: Storage = DEFAULT_STORAGE
     """Storage so far."""
@@ -48,7 +48,7 @@ class VariableDraft:
         )
 
 
-@dataclass(slots=True, eq=False)
+@record
 class GroupScope:
     """A group under construction."""
 
@@ -59,18 +59,18 @@ class GroupScope:
     """Position of the declaration."""
     parent: GroupScope | None = None
     """Enclosing group."""
-    types: list[UserType] = field(default_factory=list)
+    types: list[UserType] = fresh(factory=list)
     """Types so far."""
-    dimensions: list[Dimension] = field(default_factory=list)
+    dimensions: list[Dimension] = fresh(factory=list)
     """Dimensions so far."""
-    variables: list[VariableDraft] = field(default_factory=list)
+    variables: list[VariableDraft] = fresh(factory=list)
     """Variables so far."""
-    attributes: list[Attribute] = field(default_factory=list)
+    attributes: list[Attribute] = fresh(factory=list)
     """Attributes so far."""
-    groups: list[GroupScope] = field(default_factory=list)
+    groups: list[GroupScope] = fresh(factory=list)
     """Child groups so far."""
-    variable_by_name: dict[str, VariableDraft] = field(default_factory=dict)
-    sections: dict[int, Token] = field(default_factory=dict)
+    variable_by_name: dict[str, VariableDraft] = fresh(factory=dict)
+    sections: dict[int, Token] = fresh(factory=dict)
     """First token of each section."""
 
     def declare(self, variable: VariableDraft) -> None:

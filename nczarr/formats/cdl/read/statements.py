@@ -144,8 +144,7 @@ def _check_order(assembler: Assembler, head: Token) -> None:
         return
     later = [other for other in seen if other > rank]
     if later:
-        after = _SECTION_NAMES[min(later)]
-        message = f"{_SECTION_NAMES[rank]} must come before {after}"
+        message = f"{_SECTION_NAMES[rank]} must come before {_SECTION_NAMES[min(later)]}"
         first = Label(assembler.span(seen[min(later)]), "this came first")
         assembler.report.error("section-order", message, assembler.span(head), others=[first])
     seen.setdefault(rank, head)

@@ -164,8 +164,7 @@ class FastTokens:
         space = SPACE.match(self.source.data, at)
         at = space.end() if space else at
         if at < self.length and not opens_comment(self.source, self.report, at):
-            line = bytes(self.source.data[at : at + 40])
-            if HEADER.match(line):
+            if HEADER.match(bytes(self.source.data[at : at + 40])):
                 message = "a second dataset begins here; only one dataset per file"
             else:
                 message = "text after the end of the dataset"
@@ -234,8 +233,7 @@ class FastTokens:
         """Return whether `data:units = …` means a declared variable `data`: there is no blank after the colon."""
         if word == b"group" or self.section not in (P.VARIABLES, P.DATA):
             return False
-        data = self.source.data
-        if re.compile(rb"%s[ \t]*=(?!=)" % NAME).match(data, colon + 1) is None:
+        if re.compile(rb"%s[ \t]*=(?!=)" % NAME).match(self.source.data, colon + 1) is None:
             return False
         return self._is_declared(word)
 

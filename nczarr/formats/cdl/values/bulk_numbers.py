@@ -178,8 +178,7 @@ class _Slabs:
         self.fractions = self.atomic.is_float
         self.fill = b""
         if fill is not None and isinstance(fill.data, bytes):
-            value = struct.unpack(f"<{self.atomic.code}", fill.data)[0]
-            self.fill = repr(value).encode()
+            self.fill = repr(struct.unpack(f"<{self.atomic.code}", fill.data)[0]).encode()
 
     def read(self, text: bytes, *, last: bool) -> NDArray[Any]:
         """Return the numbers of one slab: the variable's dtype, shape (numbers,). Raises _GiveUp."""

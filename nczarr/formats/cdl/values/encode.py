@@ -40,8 +40,7 @@ class LiteralEncoder:
     def constant(self, literals: Sequence[Literal], type_name: TypeName, place: ValueSlot) -> Constant | None:
         """Return the values as one constant, one per literal (char: runs of bytes); None after a fault."""
         if type_name == "char":
-            data = b"".join(self._char(literal, place) or b"" for literal in literals)
-            return Constant.text(data)
+            return Constant.text(b"".join(self._char(literal, place) or b"" for literal in literals))
         if (bare := self.bare(literals, type_name)) is not None:
             self.value(bare, type_name, place)  # says that braces are missing: once, not for every value
             return None
@@ -104,9 +103,7 @@ class LiteralEncoder:
                 return None
             return Constant.text(data or b"\0")
         number = self.convert.number(literal, type_name, place.what)
-        if number is None:
-            return None
-        return Constant(type=type_name, count=1, data=pack(type_name, [number]))
+        return None if number is None else Constant(type=type_name, count=1, data=pack(type_name, [number]))
 
     def _char(self, literal: Literal, place: ValueSlot) -> bytes | None:
         if literal.kind == "fill" and place.may_fill:

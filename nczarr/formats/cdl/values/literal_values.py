@@ -23,7 +23,6 @@ if TYPE_CHECKING:
 INTEGERS = ("byte", "ubyte", "short", "ushort", "int", "uint", "int64", "uint64")
 NUMBER_WORDS = ("NaN", "NaNf", "Infinity", "Infinityf", "-Infinity", "-Infinityf")
 
-
 _LONGEST_LINE = 100
 """Maximum bytes of a line that is shown with corrections."""
 
@@ -145,9 +144,8 @@ class Converter:
             self.error("value-range", message, literal)
             return None
         if whole != value:
-            self.warning(
-                "inexact", f"{value!r} loses its fraction in {what}", literal, Fix(f"write {whole}", str(whole))
-            )
+            text = f"{value!r} loses its fraction in {what}"
+            self.warning("inexact", text, literal, Fix(f"write {whole}", str(whole)))
         return whole
 
     def _from_text(self, literal: Literal, atomic: Atomic, what: str) -> int | float | None:

@@ -6,11 +6,11 @@ at their place.
 
 import math
 import re
-from dataclasses import dataclass
 from typing import Any
 from typing import Literal as Choice
 
 from nczarr import names
+from nczarr.ast.frozen import record
 from nczarr.ast.types import ATOMIC
 from nczarr.ast.values import single
 from nczarr.diagnostics.report import Buffer, Fix, Report, Source, Span, did_you_mean
@@ -19,7 +19,7 @@ from nczarr.formats.cdl.spelling import strange_character
 Kind = Choice["int", "float", "hex", "char", "string", "fill", "nil", "name", "list"]
 
 
-@dataclass(slots=True, eq=False)
+@record
 class Literal:
     """One literal of a value list."""
 
@@ -363,8 +363,7 @@ class ListReader:
     def _octal_escape(self, body: bytes, start: int, end: int) -> bytes:
         value = int(body, 8)
         if len(body) < 3:  # ncgen demands three digits in strings
-            message = f"an octal escape needs three digits: \\{value:03o}"
-            self.error("bad-escape", message, start, end)
+            self.error("bad-escape", f"an octal escape needs three digits: \\{value:03o}", start, end)
         elif value > 0o377:  # ncgen wraps \400 to 0
             self.error("bad-escape", f"octal escape \\{body.decode()} does not fit one byte", start, end)
             value &= 0xFF

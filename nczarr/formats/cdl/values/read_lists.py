@@ -97,8 +97,7 @@ def _time_units(path: str, variable: Variable, tables: Tables) -> Units | None:
     """Return the time units of a variable, or of the variable whose CF `bounds` it is."""
     from nczarr.formats.cdl.values.dates import time_units
 
-    group = tables.groups[names.parent(path)]
-    for candidate in (variable, *group.variables):
+    for candidate in (variable, *tables.groups[names.parent(path)].variables):
         bounds = next((item.value for item in candidate.attributes if item.name == "bounds"), None)
         if candidate is variable or (bounds is not None and bounds.data == variable.name.encode()):
             units = time_units(candidate)
@@ -221,8 +220,7 @@ class _VariableReader:
             bare = self.encoder.bare(literals, self.variable.type)
             if bare is None and limit is not None and len(literals) > limit:  # ncgen drops surplus values
                 self._stop_at_surplus(literals[limit], limit, len(literals))
-            place = ValueSlot(self.what, self.fill)
-            values = self.encoder.constant(literals, self.variable.type, place)
+            values = self.encoder.constant(literals, self.variable.type, ValueSlot(self.what, self.fill))
             if values is None:
                 raise _Fault
             runs, count = [(0, values)], values.count

@@ -11,26 +11,22 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 from nczarr import names
 from nczarr.arrays.regions import linear_block, number_of_first, region_of
 from nczarr.arrays.sources.source import Parts, fill_of, itemsize
 from nczarr.arrays.values.parts import Types, is_fixed, part_tree
 from nczarr.ast import CompoundType, Constant, Group, VlenType
+from nczarr.diagnostics.report import Report
 from nczarr.formats.cdl.spelling import identifier, quote
 from nczarr.formats.cdl.values.fill_mark import mark_of
 from nczarr.formats.cdl.write.declarations import DeclarationPrinter, drop_unspellable
 from nczarr.formats.cdl.write.value_texts import Stream, column, fold, is_word
+from nczarr.options import Options, TextOptions
+from nczarr.plan.plans import StreamPlan
 from nczarr.semantics.check_types import default_fill
 from nczarr.semantics.checked import Checked, whole_parts
 from nczarr.semantics.infer_shapes import Anonymous
-
-if TYPE_CHECKING:
-    from nczarr.diagnostics.report import Report
-    from nczarr.options import Options, TextOptions
-    from nczarr.plan.plans import StreamPlan
-
 
 BATCH = 1 << 16
 """Values formatted at once; a sixteenth for types with nested values."""
@@ -198,7 +194,6 @@ def fill_bytes(value: Constant | None) -> bytes | None:
 
 
 def _fill_text(type_name: str, types: Types) -> str:
-    """Return the text of one unwritten value."""
     return "{}" if type_name in types and not is_fixed(type_name, types) and hasattr(types[type_name], "base") else "_"
 
 

@@ -134,14 +134,8 @@ class DeclarationPrinter:
                 assert_never(declared)
 
     def _write_variable(self, variable: Variable, path: str, indent: str) -> Iterator[str]:
-        references = [
-            reference(
-                self._anonymous.fqn(path, dimension) if isinstance(dimension, int) else dimension,
-                path,
-                self._dimensions,
-            )
-            for dimension in variable.dimensions
-        ]
+        named = (self._anonymous.fqn(path, one) if isinstance(one, int) else one for one in variable.dimensions)
+        references = [reference(fqn, path, self._dimensions) for fqn in named]
         shape = f"({', '.join(references)})" if references else ""
         yield f"{indent}\t{self._type_name(variable.type, path)} {identifier(variable.name)}{shape} ;\n"
         owner = attribute_owner(variable.name)
@@ -163,9 +157,7 @@ class DeclarationPrinter:
         if value.type == "char" and self._breaks and isinstance(value.data, bytes) and b"\n" in value.data[:-1]:
             return ",\n\t\t\t".join(quote(line) for line in value.data.splitlines(keepends=True))
         declared = self._checked.types.get(value.type)
-        if isinstance(declared, CompoundType | VlenType):
-            return fold(texts, 0, 0)[0]
-        return ", ".join(texts)
+        return fold(texts, 0, 0)[0] if isinstance(declared, CompoundType | VlenType) else ", ".join(texts)
 
 
 def _dimension(dimension: Dimension) -> str:
@@ -358,8 +350,7 @@ class _TreeWalk:
         attributes = self._attributes(fqn, variable.attributes)
         if dimensions == variable.dimensions and _same(attributes, variable.attributes):
             return variable
-        members = members_of(variable)
-        return Variable(**{**members, "dimensions": dimensions, "attributes": tuple(attributes)})
+        return Variable(**{**members_of(variable), "dimensions": dimensions, "attributes": tuple(attributes)})
 
     def _axis(self, fqn: str, reference: str | int, span: Span) -> str | int:
         """Return a usable dimension; one not declared yet becomes anonymous with the same length."""

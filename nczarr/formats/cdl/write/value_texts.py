@@ -208,7 +208,6 @@ def _hexadecimal(values: NDArray[Any], size: int) -> list[str]:
 SLAB = 1 << 22
 """Bytes read at once; for strings, an eighth of it is the number of values."""
 
-
 Take: TypeAlias = Callable[[int], list[str]]
 """Function that returns the texts of the next values."""
 

@@ -79,8 +79,7 @@ def constant(value: Any) -> Expression:
 
 def table(columns: Iterable[tuple[str, Expression]], number: int | None = None) -> Expression:
     """Return records, as long as the shortest column."""
-    pairs = [[name, column] for name, column in columns]
-    return call("Table.frompairs", {"pairs": pairs}, 0, number=number)
+    return call("Table.frompairs", {"pairs": [[name, column] for name, column in columns]}, 0, number=number)
 
 
 def chunks(pieces: Iterable[Expression], sizes: Iterable[int], number: int | None = None) -> Expression:
@@ -187,7 +186,6 @@ class ExpressionBuilder(ABC):
         return self._add(blob, describe_rows(element, rows), count)
 
     def _add(self, blob: BlobWrite, element: Any, count: int) -> Expression:
-        """Add a blob; return the expression of its elements."""
         self.blobs.append(blob)
         raw: Expression = {"read": f"{blob.number}{self.suffix}"}
         return buffer(inflate(raw) if blob.packed else raw, element, count, blob.number)

@@ -127,5 +127,4 @@ class _Chunks(ExpressionBuilder):
         if any(chunk != length for length, chunk in lengths[cut + 1 :]):
             raise NoExpressionError("chunks across rows")
         for index in every_block(layout.shape, layout.chunks):
-            region = region_of(index, layout.chunks, layout.shape)
-            yield index, math.prod(lengths_of(region))
+            yield index, math.prod(lengths_of(region_of(index, layout.chunks, layout.shape)))

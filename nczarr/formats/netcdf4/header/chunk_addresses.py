@@ -51,7 +51,6 @@ def _locate(chunk: NDArray[np.int64], facts: NDArray[np.uint64]) -> ChunkTable:
 
 
 def _in_grid_order(table: ChunkTable) -> ChunkTable:
-    """Return a table in the order of the chunk numbers."""
     if not (table.chunk[1:] <= table.chunk[:-1]).any():
         return table
     order = np.argsort(table.chunk, kind="stable")
@@ -82,7 +81,6 @@ BY_LIBRARY = -1
 
 _BY_CHUNK, _BY_CHUNK_FILTERED = 10, 11
 """Types of version 2 B-trees of chunks."""
-
 
 _ENTRIES = 64
 """Entries of a full node of a version 1 B-tree, unless a program chose another number."""
@@ -151,7 +149,6 @@ def read_chunks(
 
 
 def _first(place: Index, chunks: tuple[int, ...]) -> Index:
-    """Return the first cell of a chunk."""
     return tuple(number * length for number, length in zip(place, chunks, strict=True))
 
 
@@ -313,7 +310,6 @@ class ExtensibleArray:
         return _split_records(np.frombuffer(data, np.uint8).reshape(-1, self._width), self._size)
 
     def _elements(self) -> Iterator[bytes]:
-        """Yield the bytes of the elements in their order."""
         count, blocks = self._in_index * self._width, 8 * (self._direct + self._supers)
         block = self._file.read_checked(self._block, 14 + count + blocks, b"EAIB")  # 14: signature to header address
         yield block[14 : 14 + count]

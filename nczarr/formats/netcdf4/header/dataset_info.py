@@ -93,10 +93,8 @@ _IN_OTHER_FILES = b"\x03\x01" + b"\xff" * 16
 _NEVER = 1
 """H5D_FILL_TIME_NEVER."""
 
-
 _PARAMETERS = {SINGLE: 0, IMPLICIT: 0, FIXED_ARRAY: 1, EXTENSIBLE_ARRAY: 5, NEW_TREE: 6}
 """Bytes of parameters of the kinds of indexes."""
-
 
 _KNOWN_FILE, _KNOWN_DATASET, _SAME_FILE = 1, 2, 4
 """Flags of a source in version 1: a name is that of an earlier source, by its number, or the file is the own one."""

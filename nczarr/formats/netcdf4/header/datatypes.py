@@ -191,8 +191,7 @@ class Datatype:
         bits = 8 * self.size if self.bits is None else self.bits.precision
         if self.family == FLOAT:
             return f"{bits}-bit floats"
-        what = "bitfields" if self.family == BITFIELD else "integers"
-        return f"{what} of {bits} bits"
+        return f"{'bitfields' if self.family == BITFIELD else 'integers'} of {bits} bits"
 
     @property
     def change(self) -> str | None:

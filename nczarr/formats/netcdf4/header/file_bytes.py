@@ -277,7 +277,6 @@ def find_loaded() -> Library | None:
 _left = _IN_PYTHON
 _fast: Callable[[bytes, int, int], int] | None = None
 
-
 _SEED = 0xDEADBEEF
 _ALL = 0xFFFFFFFF
 
@@ -348,7 +347,6 @@ def header_file(path: str, make: type[HeaderFile] = HeaderFile) -> Iterator[Head
 
 
 def _read(descriptor: int, offset: int, size: int) -> bytes:
-    """Return bytes of an open file."""
     if size <= 0:
         return b""
     if hasattr(os, "pread"):

@@ -274,7 +274,6 @@ def _replace_doubtful(objects: dict[int, FileObject], doubtful: list[int], libra
 
 
 def _read(file: HeaderFile, attributes: AttributeReader, datasets: DatasetReader, address: int) -> FileObject:
-    """Return the object at an address."""
     damaged = attributes.damaged
     try:
         header = messages(file, address)

@@ -214,12 +214,8 @@ def local_heap(file: HeaderFile, address: int) -> bytes:
     raise UnreadableHeaderError("a local heap is damaged")
 
 
-ELEMENT = 16
-"""Bytes of an element of variable length: number of items, address of a collection, index in it."""
-
-
 def _address(element: bytes) -> int:
-    """Return the address of the collection in an element."""
+    """Return the address of the collection in an element: 16 bytes with number of items, address, index in it."""
     return int.from_bytes(element[4:12], "little")
 
 
@@ -239,8 +235,7 @@ class GlobalHeap:
 
     def load(self, elements: Iterable[bytes]) -> None:
         """Read the collections of many elements, those of a remote file side by side. Raises UnreadableHeaderError."""
-        addresses = {_address(element) for element in elements}
-        new = sorted(addresses - self._collections.keys() - {0})
+        new = sorted({_address(element) for element in elements} - self._collections.keys() - {0})
         collections = self._file.together([partial(self._read_collection, address) for address in new])
         self._collections.update(zip(new, collections, strict=True))
 

@@ -339,5 +339,4 @@ def nest(kind: Datatype, data: bytes, heap: TextHeap) -> Nested:
 
 
 def _nest_member(member: Member, record: bytes, heap: TextHeap) -> Nested:
-    """Return the values of a member of one record."""
     return nest(member.type, record[member.offset :][: math.prod(member.shape) * member.type.size], heap)

@@ -215,7 +215,6 @@ class _Hierarchy:
     def _split_members(
         self, path: str, order: list[str], prefix: str, groups: set[str], key: str
     ) -> tuple[Members, Members]:
-        """Split the members into variables and groups."""
         nodes: list[tuple[str, str, str]] = []
         for written in order:
             if not _is_segment(written):
@@ -317,7 +316,6 @@ class _Hierarchy:
         return tuple(types.values())
 
     def _read_dimensions(self, document: Json, path: str, key: str, clashing: set[str]) -> list[Dimension]:
-        """Return the declared dimensions of a group."""
         # `dims` until netCDF-C 4.9.2, `dimensions` since 4.9.3
         lengths: Any = next((document[name] for name in ("dimensions", "dims") if name in document), {})
         if not isinstance(lengths, dict):
@@ -375,7 +373,6 @@ class _Hierarchy:
         return tuple(dimensions.values())
 
     def _read_group(self, node: ZarrGroup) -> Group:
-        """Return the group with its variables."""
         arrays: dict[str, ArrayMetadata] = {}
         for name, prefix in node.variables:
             is_array = not self.variables.has_hidden or self.reader.is_array(prefix)

@@ -440,8 +440,7 @@ class Variables:
                 self.dimensions[reference] if isinstance(reference, str) else Dimension(name="_", size=reference)
                 for reference in references
             ]
-            named = Variable(name="_", type=type_name, storage=storage)
-            check_storage(named, dimensions, self.types, report)
+            check_storage(Variable(name="_", type=type_name, storage=storage), dimensions, self.types, report)
         if storage is None or report.errors:
             self._stale("the storage in the extension does not suit the array", key)
             return plainly

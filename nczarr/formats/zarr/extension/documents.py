@@ -111,13 +111,9 @@ class HiddenAttributes(Writer):
             if isinstance(reference, int) and name not in dimensions
         }
         everything = [member.name for members in (group.variables, group.groups) for member in members]
-        extension = omit_missing(
-            {
-                "types": [type_to_json(declared) for declared in group.types] or None,
-                "members": everything if len(arrays) + len(children) < len(everything) else None,
-                "anonymous": list(anonymous) or None,
-            }
-        )
+        types = [type_to_json(declared) for declared in group.types] or None
+        members = everything if len(arrays) + len(children) < len(everything) else None
+        extension = omit_missing({"types": types, "members": members, "anonymous": list(anonymous) or None})
         lists = {"dimensions": dimensions | anonymous, "arrays": arrays, "groups": children}
         return {**lists, "nczarr": extension} if extension else lists
 

@@ -85,14 +85,8 @@ class ArrayExtension(NamedTuple):
         nil = {path: [list(run) for run in runs] for path, runs in self.nil.items() if runs}
         quantize = None if self.quantize is None else [self.quantize.algorithm, self.quantize.digits]
         chunks = self.chunks and [chunk.written if isinstance(chunk, Lengths) else chunk for chunk in self.chunks]
-        return omit_missing(
-            {
-                **self._asdict(),
-                "chunks": chunks,
-                "quantize": quantize,
-                "nil": nil.get("", nil) if len(nil) == 1 else nil or None,
-            }
-        )
+        runs = nil.get("", nil) if len(nil) == 1 else nil or None
+        return omit_missing({**self._asdict(), "chunks": chunks, "quantize": quantize, "nil": runs})
 
     @classmethod
     def from_json(cls, document: Json, refuse: Callable[[str], None]) -> ArrayExtension:

@@ -114,16 +114,13 @@ def array_document(target: PartTarget, scalar_shape: tuple[int, ...] = (), *, co
 
 
 def _name_dtype(descr: Descr) -> str | list[list[str]]:
-    """Return the `dtype` member."""
     if isinstance(descr, str):
         return descr
     return [[name, _field(field, shape)] for name, field, shape in descr]
 
 
 def _field(descr: Descr, shape: tuple[int, ...]) -> str:
-    if isinstance(descr, str) and not shape:
-        return descr
-    return f"|V{itemsize(descr) * math.prod(shape)}"
+    return descr if isinstance(descr, str) and not shape else f"|V{itemsize(descr) * math.prod(shape)}"
 
 
 def _show_fill(descr: Descr, fill: bytes | None) -> Any:

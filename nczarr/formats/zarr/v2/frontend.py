@@ -42,7 +42,6 @@ HIDDEN_OBJECTS = {"superblock": (".nczarr",), "group": (".nczgroup",), "array": 
 HIDDEN_NAMES = {what: (f"_nczarr_{what}", f"_NCZARR_{what.upper()}") for what in HIDDEN_OBJECTS}  # capitals until 4.9.0
 """Attributes of the later generations."""
 
-
 ROOTS = (".zgroup", ".zarray", ".zattrs", ".zmetadata", ".nczarr")
 """Documents of which the root of a Zarr v2 store has at least one."""
 
@@ -78,8 +77,7 @@ class Zarr2Reader(NodeReader):
         self.texts_are_strings = netcdf
         self._described: dict[int, ArrayMetadata] = {}
         """Metadata by the document's `id`: equal documents are mostly one object, which `documents` keeps alive."""
-        whole = documents.has(".zgroup") or documents.has(".zarray")
-        documents.consolidate_document(".zmetadata", whole=whole)
+        documents.consolidate_document(".zmetadata", whole=documents.has(".zgroup") or documents.has(".zarray"))
 
     def find_masking(self, described: ArrayMetadata) -> Masking:
         """Return as xarray does, whose `_ARRAY_DIMENSIONS` mark arrays that it reads so.
@@ -251,9 +249,7 @@ class Zarr2Reader(NodeReader):
             return None
         if isinstance(dtype, str) and dtype[1] == "S":
             return self._chars(int(dtype[2:]), written)
-        if dtype == "|O" and isinstance(written, str):
-            return encode(written)
-        return _read_fill(dtype, written)
+        return encode(written) if dtype == "|O" and isinstance(written, str) else _read_fill(dtype, written)
 
     def _chars(self, size: int, written: Any) -> bytes:
         """Return a fixed-length text fill value: base64, or netCDF-C's plain text."""

@@ -148,7 +148,6 @@ def fill_value(descr: Descr, fill: bytes | None, *, utf8: bool = True, registere
 
 
 def _record_fill(descr: Record, data: bytes) -> Json:
-    """Return the fill value of a record, member by member."""
     members, start = {}, 0
     for name, field, shape in descr:
         size = itemsize(field) * math.prod(shape)
@@ -188,7 +187,6 @@ def fill_bytes(descr: Descr, written: Any, *, utf8: bool = True) -> bytes:
 
 
 def _record_bytes(descr: Record, written: Json) -> bytes:
-    """Return one record from the values of its fields."""
     for name in written.keys() - {name for name, _, _ in descr}:
         raise ValueError(f"the record has no field `{name}`")
     pieces = []

@@ -36,7 +36,6 @@ _MEMBERS = frozenset(
      "attributes", "storage_transformers", "dimension_names", "consolidated_metadata"}  # the last one is zarr-python's
 )  # fmt: skip
 
-
 _DRAFT_2020 = "https://purl.org/zarr/spec/protocol/core/"  # the draft named itself by a URI
 """Begin of `zarr_format` in the entry document of the draft; that of 2019 has no such document."""
 

@@ -158,7 +158,7 @@ class _Arrays(ExpressionBuilder):
         counts = self._express(texts.counts, "<i8", rows)
         content = self._numbers.next()
         size = int(texts.counts.sum())
-        blob = BlobWrite(content, lambda: streaming.characters(source), size, packed=False)
+        blob = BlobWrite(content, lambda: _join_texts(source), size, packed=False)
         bytes_ = self._add(blob, "|u1", size)
         encoding = expressions.constant("utf-8" if texts.utf8 else None)
         expression = expressions.call("StringArray.fromcounts", counts, bytes_, encoding, number=number)
@@ -172,3 +172,9 @@ class _Arrays(ExpressionBuilder):
         blob = BlobWrite(number, lambda: iter((values.tobytes(),)), values.nbytes, packed)
         count = len(values) // math.prod(rows) if math.prod(rows) else 0
         return self._add(blob, describe_rows(element, rows), count)
+
+
+def _join_texts(source: ArraySource) -> Iterator[bytes]:
+    """Yield the concatenated bytes of all texts."""
+    for values in streaming.slabs(source, streaming.TEXTS):
+        yield b"".join(text for text in values.tolist() if text)

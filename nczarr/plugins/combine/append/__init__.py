@@ -305,7 +305,8 @@ def _refusal(
         return None
     elsewhere = ["write sources and target as a new one with `nczarr refs combine … -o NEW`"]
     if outer.store.opens is not None and outer.store.extends is None:
-        return "is a reference document, which `nczarr refs append` extends", []
+        text = "is a reference document, which `nczarr refs append` extends"
+        return ("is in a format that is only read", elsewhere) if outer.store.is_read_only else (text, [])
     if isinstance(source, Source):
         is_packed = not is_remote(path) and source.path != location(path).path
         can = bool(form.target.kinds or form.target.build) and form.writable

@@ -17,9 +17,9 @@ NAMED = 8
 """Maximum objects in a message."""
 
 SAME_UNITS = "count all times in the units of the first source with `--decode-times`, or in others with `--units`"
+UNCOUNTED = "these times cannot be counted in the same units: months and years have no fixed length"
 
 UNITS = "convert the values with `--units majority` to the units of most sources, or to others with `--units UNITS`"
-
 UNITS_OF_TARGET = "convert the values of the sources to the units of the target with `--units majority`"
 
 OUTER = "join the variables and coordinates of all sources with `--join outer`"
@@ -134,7 +134,7 @@ def _list_options(
     is_number_form = aspect is Aspect.ELEMENT_TYPE or attribute in PACKING
     is_time = path in checked.variables and _is_time(checked.variables[path])
     if is_time and not spec.in_place and (attribute == "units" or aspect is Aspect.ELEMENT_TYPE):
-        yield SAME_UNITS
+        yield SAME_UNITS if spec.recoding is None else UNCOUNTED
     elif aspect is Aspect.ATTRIBUTE and attribute not in PACKING:
         yield CORRECT
     if spec.new_dim is not None:

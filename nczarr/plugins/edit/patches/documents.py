@@ -13,11 +13,12 @@ import os
 from collections.abc import Iterator, Mapping
 from typing import Any, Literal, NamedTuple
 
+from nczarr import names
 from nczarr.plugins.common import store_changes
 from nczarr.stores import extension
 from nczarr.stores.base import JOURNAL, Extensible, Store, UnsafeKeyError, safe_key
 from nczarr.stores.directory import DirectoryStore
-from nczarr.stores.extension import ExtendJournal, decode_text, encode_text
+from nczarr.stores.extension import ExtendJournal
 from nczarr.stores.folder_moves import Moves, StoreWithMoves, move_key
 from nczarr.stores.local_paths import join, parent_of
 from nczarr.stores.overlay import Overlay
@@ -125,7 +126,7 @@ class Undo(NamedTuple):
 
     def members(self) -> dict[str, Any]:
         """Return the members of an undo file."""
-        documents = {key: None if data is None else decode_text(data) for key, data in self.documents.items()}
+        documents = {key: None if data is None else names.from_bytes(data) for key, data in self.documents.items()}
         return {
             "form": FORM,
             "command": self.command,
@@ -159,7 +160,7 @@ def parse_undo(members: Mapping[str, Any]) -> Undo | None:
     """Parse the members of an undo file; None for other forms and damaged ones."""
     try:
         documents = {
-            safe_key(key): None if text is None else encode_text(text) for key, text in members["documents"].items()
+            safe_key(key): None if text is None else names.to_bytes(text) for key, text in members["documents"].items()
         }
         digests, command = members["sha256"], members["command"]
         moves = tuple((safe_key(old), safe_key(new)) for old, new in members.get("folders", ()))

@@ -152,8 +152,11 @@ class StoreEditor:
         self._refuse_losses()
         if self.report.errors:
             return None
-        before = {move_key(key, self.moves): document for key, document in emit(old_plan, Report())}
-        after = dict(emit(new_plan, Report()))
+        plans = [(old_plan, new_plan), *self._plan_older_documents()]
+        if self.report.errors:
+            return None
+        before = {move_key(key, self.moves): document for old, _ in plans for key, document in emit(old, Report())}
+        after = {key: document for _, new in plans for key, document in emit(new, Report())}
         changes = self._list_changes(before, after)
         self._consolidate(changes, before.keys() - after.keys())
         patch = DocumentPatch(
@@ -163,6 +166,25 @@ class StoreEditor:
         )
         self._prove(patch)
         return patch
+
+    def _plan_older_documents(self) -> Iterator[tuple[StorePlan, StorePlan]]:
+        """Yield the plans of the documents of Zarr v2 that `migrate --keep` left beside those of Zarr v3."""
+        work, root = self.work, self.store.get(".zattrs")
+        if self.store.get(DOCUMENT) is None or (
+            self.store.get(".zgroup") is None and self.store.get(".zarray") is None
+        ):
+            return
+        form = registry.find_format("zarr2" if root is None or b'"_nczarr_superblock"' not in root else "nczarr")
+        assert form is not None
+        told = Report()
+        plans = [plan_in_place(checked, form, form, work.options, told) for checked in (work.before, work.after)]
+        old, new = plans
+        if old is None or new is None:
+            why = next((one.message for one in told.list_sorted()), "")
+            remedy = f"`nczarr migrate {word(work.target)} --to {work.form.name}` removes them"
+            self._refuse(f"its documents of Zarr v2 cannot follow: {why}", remedy)
+        else:
+            yield old, self._with_fills(new)
 
     # ---- documents -------------------------------------------------------------------------------------------------
     def _get(self, key: str) -> bytes | None:

@@ -15,7 +15,6 @@ from bisect import bisect_right
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from nczarr.arrays.codecs.crc32c import crc32
 from nczarr.arrays.sources.source import Parts
 from nczarr.arrays.sources.strided import FileBytes
 from nczarr.ast import ATOMIC
@@ -31,6 +30,7 @@ from nczarr.plugins.opendap.common.declarations import FaultError
 from nczarr.plugins.opendap.common.document_reader import DescribedVariable
 from nczarr.plugins.opendap.common.packed import PackedWire
 from nczarr.plugins.opendap.common.words import VARIABLES
+from nczarr.plugins.opendap.dap4.checksum import crc32
 
 LAST, ERROR, LITTLE, UNCHECKED = 1, 2, 4, 8
 """Flags: the last chunk; an error document; little-endian values; values without checksums."""

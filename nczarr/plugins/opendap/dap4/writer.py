@@ -22,7 +22,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from nczarr import names
-from nczarr.arrays.codecs.crc32c import crc32
 from nczarr.arrays.lazy_numpy import np
 from nczarr.arrays.regions import all_of, linear_pieces
 from nczarr.arrays.sources.bands import slabs
@@ -42,6 +41,7 @@ from nczarr.plugins.opendap.common.dmr_writer import (
 )
 from nczarr.plugins.opendap.common.packed import PackedCells, pack
 from nczarr.plugins.opendap.common.words import LEFT_OUT, dap4_name, escape, is_safe_text, show
+from nczarr.plugins.opendap.dap4.checksum import crc32
 from nczarr.plugins.opendap.dap4.response import ERROR, HEADER, LAST, LITTLE, UNCHECKED
 from nczarr.semantics.checked import Checked
 

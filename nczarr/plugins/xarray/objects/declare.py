@@ -14,9 +14,10 @@ from nczarr.arrays.lazy_numpy import NDArray, np
 from nczarr.arrays.values.elements import declare_type, element_of
 from nczarr.ast import EnumType
 from nczarr.ast.dataset import KIND_SPELLINGS
-from nczarr.ast.json_text import JsonText, is_json, write_json
+from nczarr.ast.json_text import JsonText, write_json
 from nczarr.diagnostics.report import suggest
 from nczarr.plugins.xarray.objects.encode import encode_dataset
+from nczarr.plugins.xarray.objects.json_values import is_json
 from nczarr.plugins.xarray.objects.storage import StorageArguments, check_keys, rounding, storage_of
 from nczarr.registry import NETCDF_KINDS
 

@@ -197,8 +197,9 @@ def _blocks(variable: Variable) -> tuple[int, ...] | None:
 
 
 def _find_endian(encoding: Mapping[Any, Any], variable: Variable) -> str | None:
-    serializer = _config(encoding.get("serializer"))
-    byte_order = encoding.get("endian") or serializer.get("endian")
+    byte_order = encoding.get("endian")
+    if byte_order is None and variable.dtype.kind in "iuf" and variable.dtype.itemsize > 1:
+        byte_order = _config(encoding.get("serializer")).get("endian")  # zarr-python gives one to texts as well
     if byte_order in (None, "native"):
         return None
     if byte_order not in ("little", "big"):

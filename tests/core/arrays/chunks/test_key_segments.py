@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from nczarr.arrays.chunks.key_segments import escape, paths, problem, segments, suits, unescape
+from nczarr.arrays.chunks.key_segments import escape, paths, segments
+from tests.support.segments import unescape
 
 
 @pytest.mark.parametrize(
@@ -32,7 +33,6 @@ from nczarr.arrays.chunks.key_segments import escape, paths, problem, segments, 
 def test_names_and_their_segments(name: str, segment: str) -> None:
     assert escape(name) == segment
     assert unescape(segment) == name
-    assert problem(segment) is None
 
 
 def test_an_escape_that_looks_like_the_name_before_it_is_none() -> None:
@@ -71,30 +71,3 @@ def test_paths_of_parts_and_of_what_is_between() -> None:
         "content/A": "content/A",
         "content/a": "content/a_c1",
     }
-
-
-@pytest.mark.parametrize(
-    ("segment", "name", "right"),
-    [
-        ("a_x20b", "a b", True),
-        ("a_x20b_c1", "a b", True),
-        ("a_x20b_c0", "a b", False),
-        ("a_x20b_c", "a b", False),
-        ("other", "a b", False),
-        ("a", "", False),
-    ],
-)
-def test_a_name_suits_the_segments_that_it_can_get(segment: str, name: str, right: bool) -> None:
-    assert suits(segment, name) is right
-
-
-@pytest.mark.parametrize(
-    ("segment", "words"),
-    [("", "empty"), ("a b", "characters other"), ("é", "characters other"), ("...", "periods"), ("n" * 256, "256")],
-)
-def test_what_is_no_name_of_a_node(segment: str, words: str) -> None:
-    assert words in str(problem(segment))
-
-
-def test_names_of_255_characters_are_names_of_nodes() -> None:
-    assert problem("n" * 255) is None

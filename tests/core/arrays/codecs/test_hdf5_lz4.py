@@ -11,7 +11,7 @@ import pytest
 
 import nczarr
 from nczarr.arrays.codecs.bitshuffle import unpack_bitshuffle as bitshuffle
-from nczarr.arrays.codecs.hdf5_lz4 import unpack_blocks as lz4
+from nczarr.arrays.codecs.lz4 import unpack_blocks as lz4
 from nczarr.diagnostics.report import CompileError
 from tests.support.library import library
 

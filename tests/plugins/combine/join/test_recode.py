@@ -227,6 +227,15 @@ def test_without_a_request_units_must_be_equal() -> None:
     assert any("--decode-times" in text for each in caught.value.diagnostics for text in each.helps)
 
 
+def test_months_have_no_length_in_days() -> None:
+    sources = [day("days since 2000-01-01", [0]), day("months since 2000-01-01", [1])]
+    with pytest.raises(nczarr.CompileError) as caught:
+        refs.combine(sources, along="time", decode_times=True)
+    helps = [text for each in caught.value.diagnostics for text in each.helps]
+    assert any("months and years have no fixed length" in text for text in helps)
+    assert not any("--decode-times" in text for text in helps)
+
+
 def test_the_command_line_recodes(nczarr_command: Callable[..., Ran], tmp_path: Path) -> None:
     for number in (1, 2):
         nczarr.write(day(f"hours since 2000-01-{number:02}", [0, 6]), tmp_path / f"{number}.nc")

@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 
 from nczarr import zarr3_2019
 from nczarr.api.handle import DatasetHandle
-from nczarr.arrays.chunks.key_segments import problem
 from nczarr.diagnostics.report import Report
 from nczarr.plugins.zarr_drafts import keys, wire
 from nczarr.plugins.zarr_drafts.keyvalue import is_key
+from nczarr.plugins.zarr_drafts.segments import problem
 from nczarr.semantics import check
 from nczarr.semantics.checked import Unchecked
 from tests.support.draft_2019 import Required, WithAll, WithList

@@ -5,7 +5,9 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nczarr.arrays.chunks.key_segments import escape, problem, segments, suits, unescape
+from nczarr.arrays.chunks.key_segments import escape, segments
+from nczarr.plugins.zarr_drafts.segments import problem, suits
+from tests.support.segments import unescape
 
 TRICKY = st.lists(
     st.sampled_from(["_", "x", "2", "E", "e", "A", "a", ".", "_x2E", "_c1", " ", "é", "/", "json", "array"])

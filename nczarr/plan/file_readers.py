@@ -1,4 +1,4 @@
-"""Filters of netCDF-4 files: those that usual readers lack, and variables for which a filter gains nothing."""
+"""Filters and dimensions of netCDF-4 files that usual readers lack."""
 
 from collections.abc import Mapping
 
@@ -8,6 +8,7 @@ from nczarr.ast import Storage
 from nczarr.ast.dataset import DEFLATE, FLETCHER32, NBIT, SCALE_OFFSET, SHUFFLE, SZIP
 from nczarr.diagnostics.report import Diagnostic, Report, Severity
 from nczarr.semantics.checked import Checked
+from nczarr.semantics.resolve import list_scopes
 
 BUILT_IN = frozenset({DEFLATE, SHUFFLE, FLETCHER32, SZIP, NBIT, SCALE_OFFSET})
 """Filters that the usual builds of HDF5 have without a plug-in."""
@@ -55,3 +56,20 @@ def report_plugin_filters(checked: Checked, storage: Mapping[str, Storage], repo
     )
     helps = ["`--codec zlib:5` needs no plug-in", "readers set HDF5_PLUGIN_PATH, or import hdf5plugin in Python"]
     report.warning("plugin-filter", text, helps=helps)
+
+
+def report_unseen_dimensions(checked: Checked, report: Report) -> None:
+    """Report variables along dimensions that are in no group around them: unseen-dimension.
+
+    The library opens such a file; netCDF4-python looks for dimensions in the groups around a variable alone.
+    """
+    for path, variable in checked.variables.items():
+        scopes = list_scopes(names.parent(path))
+        for one in variable.dimensions:
+            if isinstance(one, str) and names.parent(one) not in scopes:
+                text = f"variable `{path}` uses dimension `{one}`, which is in no group around it"
+                helps = [
+                    f"declare the dimension in `{names.parent(path)}`, or move the variable to `{names.parent(one)}`"
+                ]
+                what = "netCDF4-python and xarray cannot open such a file"
+                report.warning("unseen-dimension", f"{text}: {what}", variable.span, helps=helps)
