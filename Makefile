@@ -135,4 +135,4 @@ lock: $(READY) ## write requirements-lock.txt anew, for every Python from 3.11.0
 	@tools/lock $(RUN) > requirements-lock.new && mv requirements-lock.new requirements-lock.txt
 
 clean: ## remove the environment and caches
-	@rm -rf $(VENV) $(SITE) $(PACKAGER) site build dist .venv-awkward0 .venv-newest .venv-virtualizarr .venv-cf .venv-cfa .mypy_cache .pytest_cache .ruff_cache .hypothesis *.egg-info
+	@rm -rf $(VENV) $(SITE) $(PACKAGER) site build dist .venv-awkward0 .venv-newest .venv-virtualizarr .venv-cf .venv-cfa .venv-nwb .mypy_cache .pytest_cache .ruff_cache .hypothesis *.egg-info

@@ -142,6 +142,8 @@ def cases() -> Iterator[tuple[str, str | None]]:
     yield "refs ls s3.json", None
     yield "refs cat s3.json .zgroup", None
     yield "pyramid s3.nc o.zarr --along time,station", None
+    yield "nwb s4.nc o.zarr", "netcdf"
+    yield "nwb zarr2.zarr o.nwb", "netcdf"
     yield "plugins", None
     yield "serve .", "serve"
     yield "completion bash", "completion"

@@ -90,6 +90,7 @@ OFFERS: dict[str, tuple[str, ...]] = {
     "n5": ("format n5", "codec n5_block"),
     "ncstream": ("format ncstream", "name ncstream", "location cdmremote", "codes"),
     "notebook": ("representation group", "representation variable"),
+    "nwb": ("command nwb", "codes"),
     "opendap": (*("format dap2", "format dap4", "format dmrpp", "location dap2", "location dap4", "codes"),),
     "pygments": (),
     "pyramid": ("command pyramid", "name pyramid", "check ome", "codes"),

@@ -145,6 +145,11 @@ def ocean(tmp_path_factory: pytest.TempPathFactory) -> Path:
         ]
         if "revisions" in list_commands() and find_spec("icechunk") is not None:
             lines += ["convert ocean.nc icechunk:repo", "revisions repo --tag v0"]
+        if "nwb" in list_commands() and find_spec("h5py") is not None:
+            import h5py
+
+            h5py.File("session.nwb", "w").close()
+            lines += ["nwb session.nwb rat.nwb.zarr"]
         made = [run_command(*line.split()) for line in lines if line.startswith(tuple(list_commands()))]
         assert [each.status for each in made] == [0] * len(made), [each.err for each in made]
         Path("digests.txt").write_bytes(run_command("digest", "ocean.nc").out)
