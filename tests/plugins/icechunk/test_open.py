@@ -192,8 +192,8 @@ def test_a_process_that_was_forked_after_use_says_so(tmp_path: Path) -> None:
 
 
 def test_the_store_of_a_session(tmp_path: Path) -> None:
-    zarr = pytest.importorskip("zarr")
-    repository = icechunk.Repository.create(icechunk.in_memory_storage())
+    zarr, library = pytest.importorskip("zarr"), icechunk()
+    repository = library.Repository.create(library.in_memory_storage())
     session = repository.writable_session("main")
     zarr.open_group(session.store, mode="w").create_array("v", data=[1, 2], dimension_names=["x"])
     session.commit("first")
