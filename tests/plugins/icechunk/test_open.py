@@ -9,6 +9,7 @@ import signal
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import nczarr
@@ -195,7 +196,7 @@ def test_the_store_of_a_session(tmp_path: Path) -> None:
     zarr, library = pytest.importorskip("zarr"), icechunk()
     repository = library.Repository.create(library.in_memory_storage())
     session = repository.writable_session("main")
-    zarr.open_group(session.store, mode="w").create_array("v", data=[1, 2], dimension_names=["x"])
+    zarr.open_group(session.store, mode="w").create_array("v", data=np.array([1, 2]), dimension_names=["x"])
     session.commit("first")
     store = repository.readonly_session("main").store
     assert nczarr.open(store)["v"][...].tolist() == [1, 2]
