@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING
 from nczarr.diagnostics.report import Report
 from nczarr.diagnostics.secrets import StorageOptions, show
 from nczarr.stores import local_paths
-from nczarr.stores.base import ROOT_KEYS
+from nczarr.stores.base import JOURNAL, ROOT_KEYS
 from nczarr.stores.commitment import OldTargetStaysError, after_commit
 from nczarr.stores.lock import CLOSED, BusyTargetError, Lock, LockFile, NoLock, busy, lock_file
 from nczarr.stores.places import find_places
@@ -359,5 +359,6 @@ def _report_leftovers(path: str, report: Report) -> None:
             continue
         holds = "the target as it was before" if word == "replaced" else "an incomplete target"
         text = f"a run that was killed has left {holds} in `{place}`"
-        helps = [] if word == "replaced" else ["continue it by the same command with `--resume`"] * os.path.isdir(place)
+        can_resume = word != "replaced" and os.path.exists(local_paths.join(place, JOURNAL))
+        helps = ["continue it by the same command with `--resume`"] if can_resume else []
         report.warning("abandoned-target", text, helps=[*helps, "remove it if it is not needed"])

@@ -40,11 +40,15 @@ def messages(target: Path, *, finish: bool = False) -> dict[str, tuple[str, ...]
     return {each.message: each.helps for each in report.list_sorted()}
 
 
-def test_leftovers_of_a_killed_run_are_named(target: Path) -> None:
+@pytest.mark.parametrize("resumable", [True, False])
+def test_leftovers_of_a_killed_run_are_named(target: Path, resumable: bool) -> None:
     abandon(target)
+    if resumable:
+        (target.parent / PARTIAL / ".nczarr-journal").touch()
     partial, replaced = sorted(messages(target).items())
     assert partial[0] == f"a run that was killed has left an incomplete target in `{target.parent / PARTIAL}`"
-    assert partial[1] == ("continue it by the same command with `--resume`", "remove it if it is not needed")
+    resume = ("continue it by the same command with `--resume`",) if resumable else ()
+    assert partial[1] == (*resume, "remove it if it is not needed")
     assert replaced[0] == f"a run that was killed has left the target as it was before in `{target.parent / REPLACED}`"
     assert replaced[1] == ("remove it if it is not needed",)
     assert removal._removers[-1].wait(60) == 0
