@@ -151,7 +151,6 @@ def _run(arguments: argparse.Namespace, report: Report, done: list[Appended]) ->
 
 
 def _summary(done: Appended, number: int) -> str:
-    """Return one line on what was done."""
     if done.completed:
         return "an interrupted run of this command had written everything; it is complete now"
     grown = ", ".join(f"{path} {old} → {new}" for path, (old, new) in done.lengths.items())

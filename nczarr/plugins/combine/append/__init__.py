@@ -24,6 +24,7 @@ from nczarr.names import list_first, plugin_index
 from nczarr.options import Options, RunOptions
 from nczarr.pipeline import endpoints, omissions, phases
 from nczarr.plan.plans import Conversion, FilePlan, conversion_of
+from nczarr.plugins.cf.cell_bounds import align_bounds
 from nczarr.plugins.combine.aggregation.instructions import is_aggregation
 from nczarr.plugins.combine.append.lock_unchanged import Unchanged
 from nczarr.plugins.combine.append.placement import Appended, AppendRequest, ExtendableTarget, Extension, place_runs
@@ -354,7 +355,7 @@ def _join(target: ExtendableTarget, request: AppendRequest, report: Report) -> E
                 for note in () if plan is None else (plan,):
                     report.add(note)
                 checked = convert_units(source_name, checked, table, report)
-            checked = recode(source_name, checked, first, Recoding(), report)
+            checked = recode(source_name, align_bounds(checked, first), first, Recoding(), report)
             records.append((source_name, checked))
     if report.errors > before:
         return None

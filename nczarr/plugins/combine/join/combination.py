@@ -49,7 +49,6 @@ def _varies(source: ArraySource) -> bool:
 
 
 def _stay(path: str, variable: Variable) -> Variable:
-    """Return a variable as it is."""
     return variable
 
 

@@ -17,7 +17,7 @@ NAMED = 8
 """Maximum objects in a message."""
 
 SAME_UNITS = "count all times in the units of the first source with `--decode-times`, or in others with `--units`"
-UNCOUNTED = "these times cannot be counted in the same units: months and years have no fixed length"
+UNCOUNTED = "these units cannot be counted in one another; months and years, for example, have no fixed length"
 
 UNITS = "convert the values with `--units majority` to the units of most sources, or to others with `--units UNITS`"
 UNITS_OF_TARGET = "convert the values of the sources to the units of the target with `--units majority`"

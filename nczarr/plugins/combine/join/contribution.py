@@ -18,6 +18,7 @@ from nczarr.arrays.lazy_numpy import NDArray, np
 from nczarr.arrays.regions import all_of
 from nczarr.arrays.sources.source import ArraySource, Parts, itemsize, numpy_dtype
 from nczarr.diagnostics.report import Report
+from nczarr.plugins.cf.cell_bounds import align_bounds
 from nczarr.plugins.combine.arrays.table_chunk_array import Facts, TableChunkArray, locate
 from nczarr.plugins.combine.join.agreement import (
     CombineSpec,
@@ -110,7 +111,7 @@ def model_of(name: str, checked: Checked, spec: CombineSpec, report: Report) -> 
 
 def in_model_units(name: str, checked: Checked, model: Model, report: Report) -> Checked:
     """Return a source with the units of the model, if that is requested; reports inexact-times. Raises OSError."""
-    recoding = model.wanted.recoding
+    checked, recoding = align_bounds(checked, model.checked), model.wanted.recoding
     return checked if recoding is None else _convert(name, checked, model.checked, recoding, report)
 
 

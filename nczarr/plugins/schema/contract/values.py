@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
@@ -101,19 +102,18 @@ def judge_values(checked: Checked, path: str, rules: Rules, report: Report) -> N
         report.error("bad-rule", text, *(() if rules.span is None else (rules.span,)))
         return
     found: list[tuple[tuple[int, ...], Unfit]] = []
-    count = total = 0
+    count = 0
     for start, values in _read_blocks(checked, path):
-        for index, value in _list_distinct(values, checked, path, declared):
-            total += 1
+        for index, value, cells in _list_distinct(values, checked, path, declared):
             unfit = find_unfit((value,), rules, variable.type)
             if unfit is not None:
-                count += 1
+                count += cells
                 place = tuple(first + at for first, at in zip(start, index, strict=False))
                 found = [min([*found, (place, unfit)], key=lambda each: each[0])]
     if not found:
         return
     place, unfit = found[0]
-    more = f"; {count - 1} further values of `{path}` do not fit" if count > 1 else ""
+    more = f"; {count - 1:,} further cells of `{path}` do not fit" if count > 1 else ""
     where = f" at ({', '.join(map(str, place))})" if place else ""
     text = f"the value{where} of `{path}` is {unfit.shown}, which {unfit.reason}{more}"
     rule = () if rules.span is None else (Label(rules.span, "the rule"),)
@@ -137,8 +137,8 @@ def _read_blocks(checked: Checked, path: str) -> Iterator[tuple[tuple[int, ...],
 
 def _list_distinct(
     values: NDArray[Any], checked: Checked, path: str, declared: EnumType | None
-) -> Iterator[tuple[tuple[int, ...], str | float]]:
-    """Yield the different values of a block that are not missing, each with the index where it comes first."""
+) -> Iterator[tuple[tuple[int, ...], str | float, int]]:
+    """Yield the different values of a block that are not missing: first index, value, number of cells."""
     variable = checked.variables[path]
     if variable.type == "char":
         rows = values.reshape(-1, values.shape[-1]) if values.ndim else values.reshape(1, 1)
@@ -151,22 +151,23 @@ def _list_distinct(
         return
     flat = values.reshape(-1)
     there = ~_is_missing(flat, checked, path)
-    unique, firsts = np.unique(flat[there], return_index=True)
+    unique, firsts, counts = np.unique(flat[there], return_index=True, return_counts=True)
     places = np.nonzero(there)[0][firsts]
     names = {} if declared is None else {constant.value: constant.name for constant in declared.constants}
     scale, offset = (_number_of(checked, path, name) for name in ("scale_factor", "add_offset"))
-    for number, place in zip(unique.tolist(), places.tolist(), strict=True):
+    for number, place, cells in zip(unique.tolist(), places.tolist(), counts.tolist(), strict=True):
         value: str | float = names.get(number, number)
         if not isinstance(value, str) and (scale is not None or offset is not None):
             value = number * (1 if scale is None else scale) + (offset or 0)
-        yield tuple(map(int, np.unravel_index(place, values.shape))), value
+        yield tuple(map(int, np.unravel_index(place, values.shape))), value, cells
 
 
-def _list_firsts(texts: list[str], shape: tuple[int, ...]) -> Iterator[tuple[tuple[int, ...], str]]:
+def _list_firsts(texts: list[str], shape: tuple[int, ...]) -> Iterator[tuple[tuple[int, ...], str, int]]:
     """Yield the different texts that are not empty, which is what unwritten ones are."""
+    counts = Counter(texts)
     for text, place in {text: place for place, text in reversed(list(enumerate(texts)))}.items():
         if text:
-            yield tuple(map(int, np.unravel_index(place, shape))) if shape else (), text
+            yield tuple(map(int, np.unravel_index(place, shape))) if shape else (), text, counts[text]
 
 
 def _text_of(item: Any) -> str:

@@ -29,6 +29,8 @@ data: time = {times} ; bounds = {bounds} ; v = {values} ;
 }}
 """
 
+SINCE_2000 = "days since 2000-01-01"
+
 
 def day(units: str, times: list[float], **given: Any) -> nczarr.DatasetHandle:
     members = {
@@ -227,12 +229,38 @@ def test_without_a_request_units_must_be_equal() -> None:
     assert any("--decode-times" in text for each in caught.value.diagnostics for text in each.helps)
 
 
+def _days(units: str, first: int, own: str | None) -> nczarr.DatasetHandle:
+    """Two days with cell bounds, which may state their units."""
+    stated = "" if own is None else f'tb:units = "{own}" ; tb:calendar = "standard" ;'
+    return nczarr.from_cdl(
+        f"""netcdf a {{ dimensions: time = UNLIMITED ; nv = 2 ; variables: double time(time) ; time:units = "{units}" ;
+        time:calendar = "standard" ; time:bounds = "tb" ; double tb(time, nv) ; {stated} data: time = {first}, {first + 1} ;
+        tb = {first}, {first + 1}, {first + 1}, {first + 2} ; }}"""
+    )
+
+
+@pytest.mark.parametrize("own", [None, SINCE_2000], ids=["silent", "stated"])
+@pytest.mark.parametrize("other", ["silent", "stated"])
+@pytest.mark.parametrize("units", [SINCE_2000, "days since 1999-12-31"])
+def test_bounds_have_the_units_of_their_coordinate(units: str, own: str | None, other: str, tmp_path: Path) -> None:
+    sources = [_days(SINCE_2000, 0, own), _days(units, 2 + (units != SINCE_2000), units if other == "stated" else None)]
+    for options in ({"decode_times": True}, {"units": "days since 2000-01-02"}):
+        found = nczarr.combine(sources, along="time", **options)
+        shift = 1 if "units" in options else 0
+        assert found["time"][:].tolist() == [-shift, 1 - shift, 2 - shift, 3 - shift]
+        assert found["tb"][:, 0].tolist() == found["time"][:].tolist()
+    nczarr.write(sources[0], tmp_path / "t.zarr")
+    nczarr.append(sources[1], tmp_path / "t.zarr", along="time")
+    target = nczarr.open(tmp_path / "t.zarr")
+    assert target["tb"][:, 0].tolist() == target["time"][:].tolist() == [0, 1, 2, 3]
+
+
 def test_months_have_no_length_in_days() -> None:
     sources = [day("days since 2000-01-01", [0]), day("months since 2000-01-01", [1])]
     with pytest.raises(nczarr.CompileError) as caught:
         refs.combine(sources, along="time", decode_times=True)
     helps = [text for each in caught.value.diagnostics for text in each.helps]
-    assert any("months and years have no fixed length" in text for text in helps)
+    assert any("months and years, for example, have no fixed length" in text for text in helps)
     assert not any("--decode-times" in text for text in helps)
 
 
