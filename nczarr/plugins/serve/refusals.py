@@ -72,6 +72,10 @@ def _is_target(path: str, home: str) -> bool:
     return path.startswith(home.rstrip(os.sep) + os.sep) and os.path.isdir(home)
 
 
+INSTEAD = {"several-members": ("unpack it: a server offers no members of archives",)}
+"""Helps for clients and operators by code, where those of commands do not fit."""
+
+
 def words(diagnostics: Iterable[Diagnostic], home: str) -> str:
     """Return diagnostics as lines for a client, without source lines and server paths.
 
@@ -86,7 +90,8 @@ def words(diagnostics: Iterable[Diagnostic], home: str) -> str:
     for each in diagnostics:
         if each.severity is not Severity.NOTE:
             lines.append(f"{each.severity}[{each.code}]: {each.message}{_where(each)}")
-            lines += [f"  help: {text}" for text in each.helps if "`--" not in text]
+            helps = INSTEAD.get(each.code, each.helps)
+            lines += [f"  help: {text}" for text in helps if "`--" not in text]
     return without_home("\n".join(lines), home)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import zipfile
 from pathlib import Path
 from urllib.parse import quote
 
@@ -68,3 +69,16 @@ def test_half_a_copy_is_not_sent(tmp_path: Path) -> None:
         (tmp_path / "t.nc").write_bytes(data[: len(data) // 2])
         os.utime(tmp_path / "t.nc", (1, 1))  # half a file of long ago is a file
         assert served.get("/file/t.nc").body == data[: len(data) // 2]
+
+
+def test_archives_of_several_datasets_are_to_be_unpacked(tmp_path: Path) -> None:
+    text = "netcdf a { variables: int v ; data: v = 1 ; }"
+    with zipfile.ZipFile(tmp_path / "a.zip", "w") as archive:
+        archive.writestr("a.cdl", text)
+        archive.writestr("b.cdl", text)
+    os.utime(tmp_path / "a.zip", (1, 1))  # one of this moment may be incomplete
+    with serving(tmp_path) as served:
+        reply = served.get("/dap2/a.zip.dds")
+    assert reply.status == 422
+    assert "unpack it: a server offers no members of archives" in reply.text
+    assert "nczarr combine" not in reply.text

@@ -234,7 +234,8 @@ def _days(units: str, first: int, own: str | None) -> nczarr.DatasetHandle:
     stated = "" if own is None else f'tb:units = "{own}" ; tb:calendar = "standard" ;'
     return nczarr.from_cdl(
         f"""netcdf a {{ dimensions: time = UNLIMITED ; nv = 2 ; variables: double time(time) ; time:units = "{units}" ;
-        time:calendar = "standard" ; time:bounds = "tb" ; double tb(time, nv) ; {stated} data: time = {first}, {first + 1} ;
+        time:calendar = "standard" ; time:bounds = "tb" ; double tb(time, nv) ; {stated}
+        data: time = {first}, {first + 1} ;
         tb = {first}, {first + 1}, {first + 1}, {first + 2} ; }}"""
     )
 
