@@ -113,6 +113,20 @@ def test_each_fault_is_found(suffix: str, old: str, new: str, code: str, words: 
     assert words in found[0][1]
 
 
+def test_all_cells_that_do_not_fit_are_counted(tmp_path: Path) -> None:
+    contract = """netcdf r { dimensions: x = 6 ; variables: float t(x) ; // nczarr: range 150 350
+    string s(x) ; // nczarr: one-of a, b
+    }"""
+    (tmp_path / "r.cdl").write_text(contract)
+    data = 't = 1, 200, 1, 1, 2, _ ; s = "c", "a", "c", "d", "c", "b" ;'
+    (tmp_path / "d.cdl").write_text(
+        f"netcdf d {{ dimensions: x = 6 ; variables: float t(x) ; string s(x) ; data: {data} }}"
+    )
+    ran = run_command("check", "--schema", str(tmp_path / "r.cdl"), "--data", str(tmp_path / "d.cdl"))
+    assert "3 further cells of `/t` do not fit" in ran.err
+    assert "3 further cells of `/s` do not fit" in ran.err
+
+
 def test_without_the_option_no_values_are_judged(tmp_path: Path) -> None:
     (tmp_path / "s.cdl").write_text(SCHEMA)
     (tmp_path / "d.cdl").write_text(GOOD.replace("lat = 90", "lat = 91"))

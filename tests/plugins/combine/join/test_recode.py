@@ -256,6 +256,16 @@ def test_bounds_have_the_units_of_their_coordinate(units: str, own: str | None, 
     assert target["tb"][:, 0].tolist() == target["time"][:].tolist() == [0, 1, 2, 3]
 
 
+def test_bounds_with_units_of_their_own_are_extended_in_these(tmp_path: Path) -> None:
+    """As xarray writes those of dask arrays."""
+    target = _days(SINCE_2000, 0, "days since 1970-01-01")
+    nczarr.write(target, tmp_path / "t.zarr")
+    nczarr.append(_days(SINCE_2000, 2, None), tmp_path / "t.zarr", along="time")
+    found = nczarr.open(tmp_path / "t.zarr")
+    assert found["tb"][:, 0].tolist() == [0, 1, 10957 + 2, 10957 + 3]
+    assert found["tb"].attributes["units"] == "days since 1970-01-01"
+
+
 def test_months_have_no_length_in_days() -> None:
     sources = [day("days since 2000-01-01", [0]), day("months since 2000-01-01", [1])]
     with pytest.raises(nczarr.CompileError) as caught:
