@@ -8,7 +8,15 @@ import math
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from nczarr.plugins.generate.model import MOST_VALUES, Schema, SchemaDimension, SchemaGroup, SchemaType, SchemaVariable
+from nczarr.plugins.generate.model import (
+    MOST_VALUES,
+    Schema,
+    SchemaAttribute,
+    SchemaDimension,
+    SchemaGroup,
+    SchemaType,
+    SchemaVariable,
+)
 from nczarr.plugins.generate.python_netcdf4 import (
     CODES,
     FORMATS,
@@ -42,8 +50,8 @@ def find_obstacles(schema: Schema) -> Iterator[tuple[str, str]]:
     yield from list_attribute_obstacles(schema)
     yield from _find_converted(schema)
     for place, attribute in schema.attributes:
-        if not attribute.count or (attribute.type == "string" and attribute.count == 1):
-            yield place, "xarray writes no empty attribute, and a single string as chars"
+        if not attribute.count or _is_written_as_chars(attribute):
+            yield place, "xarray writes no empty attribute, and a single string of ASCII as chars"
     for group in schema.groups:
         yield from _find_repeated(group)
         for dimension in group.dimensions:
@@ -152,7 +160,7 @@ class XarrayProgram:
             if one.type == "char":
                 value = literal(one.text.decode("utf-8", "surrogateescape"))
             elif one.type == "string":
-                value = literal(list(one.value))
+                value = literal(one.value if isinstance(one.value, str) else list(one.value))
             else:
                 base = one.type if one.type in ATOMIC else self.schema.types[one.type].base
                 value = array_of(one.value, base, [one.count] if one.count > 1 else [])
@@ -205,3 +213,12 @@ def generate(checked: Checked, name: str, report: Report) -> Mapping[str, str]:
         "coordinates": lambda group: [one.name for one in group.variables if list_names(one) == [one.name]],
     }
     return {f"{schema.name}.py": render("python/xarray.py.j2", context)}
+
+
+def _is_written_as_chars(attribute: SchemaAttribute) -> bool:
+    """Return whether xarray writes a string as chars: one of ASCII alone."""
+    if attribute.type != "string" or attribute.count != 1:
+        return False
+    data = attribute.constant.data
+    text = data[0] if isinstance(data, tuple) else data
+    return not isinstance(text, bytes) or text.isascii()

@@ -42,7 +42,8 @@ data: s = 1 ; v = -9, -9, 3, -9 ; w = 0, 0, 0, 0 ; }"""
 TREE = """netcdf tree {
 types: byte enum state { off = 0, on = 1 } ;
 dimensions: x = 2 ; t = UNLIMITED ;
-variables: float x(x) ; double v(t, x) ; string :list = "a", "b" ; int q(x) ; q:flags = 1s, 2s ; string s ;
+variables: float x(x) ; double v(t, x) ; string :list = "a", "b" ; string :place = "Zürich" ;
+  int q(x) ; q:flags = 1s, 2s ; string s ;
   state st(x) ;
 data: x = 1, 2 ; v = 1, 2, 3, 4 ; s = "\\303\\274" ; st = on, off ;
 group: g {
