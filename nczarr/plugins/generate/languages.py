@@ -54,8 +54,8 @@ LANGUAGES = {
         "a function that returns an xarray dataset, or a tree of datasets",
         "`xarray`, `netCDF4`; `xarray-schema` for the schemas",
         "compounds, lists, opaque types, dimensions without variables or that hide others, scalar chars, missing "
-        "strings and single ones of ASCII in attributes, names of dimensions for other variables than their coordinates, unsigned and "
-        "64-bit integers in CDF-5, what netCDF4-python refuses",
+        "strings and single ones of ASCII in attributes, names of dimensions for other variables than "
+        "their coordinates, unsigned and 64-bit integers in CDF-5, what netCDF4-python refuses",
     ),
     "json-schema": ProgramLanguage(
         "json_schema",
