@@ -7,10 +7,10 @@ from typing import Any
 from nczarr import names
 from nczarr.ast import Attribute, Group, Variable
 from nczarr.ast.dataset import map_groups
-from nczarr.pipeline.select.physical import NUMBERS
+from nczarr.ast.types import is_number
 from nczarr.semantics.checked import Checked, remaining
 
-NAMING = ("bounds", "climatology")
+BOUNDS = ("bounds", "climatology")
 """Attributes that name a variable of cell bounds."""
 
 INHERITED = ("units", "calendar")
@@ -24,12 +24,11 @@ def align_bounds(checked: Checked, model: Checked) -> Checked:
     """
     aligned: dict[str, Variable] = {}
     for path, variable in checked.variables.items():
-        own = {one.name: one for one in variable.attributes}
-        for name in NAMING:
-            bounds = _find_bounds(path, own.get(name), checked)
+        for name in BOUNDS:
+            bounds = find_named(path, text_of(variable, name), checked)
             wanted = None if bounds is None else model.variables.get(bounds)
             if bounds is not None and wanted is not None:
-                new = _align(checked.variables[bounds], wanted, own)
+                new = _align(checked.variables[bounds], wanted, {one.name: one for one in variable.attributes})
                 if new is not None:
                     aligned[bounds] = new
     if not aligned:
@@ -42,15 +41,24 @@ def align_bounds(checked: Checked, model: Checked) -> Checked:
     return remaining(checked, map_groups(checked.dataset, change))
 
 
-def _find_bounds(path: str, attribute: Attribute | None, checked: Checked) -> str | None:
-    """Return the variable of numbers that an attribute of a coordinate names, in its group; None without one."""
-    data: object = None if attribute is None else attribute.value.data
-    data = data[0] if isinstance(data, tuple) and len(data) == 1 else data
-    if attribute is None or attribute.value.type not in ("char", "string") or not isinstance(data, bytes):
+def text_of(variable: Variable, name: str) -> str | None:
+    """Return the text of an attribute; None if it is absent or not one text."""
+    for attribute in variable.attributes:
+        data = attribute.value.data
+        if attribute.name == name:
+            if isinstance(data, tuple) and len(data) == 1 and isinstance(data[0], bytes):
+                data = data[0]
+            return data.decode("utf-8", "replace") if isinstance(data, bytes) else None
+    return None
+
+
+def find_named(path: str, text: str | None, checked: Checked) -> str | None:
+    """Return the variable of numbers that an attribute of the variable at `path` names; None without."""
+    if text is None:
         return None
-    bounds = names.join(names.parent(path), names.from_bytes(data).strip())
-    found = checked.variables.get(bounds)
-    return bounds if found is not None and found.type in NUMBERS else None
+    fqn = names.join(names.parent(path), text.strip())
+    found = checked.variables.get(fqn)
+    return fqn if found is not None and is_number(found.type) else None
 
 
 def _align(bounds: Variable, model: Variable, coordinate: dict[str, Attribute]) -> Variable | None:

@@ -10,6 +10,7 @@ Source: the Fetch standard, "CORS protocol".
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterable, Mapping
 from ipaddress import ip_address
@@ -136,6 +137,18 @@ def below_base(scope: dict[str, Any]) -> dict[str, Any]:
 def url(*segments: str) -> str:
     """Return the URL path of segments, as clients see it."""
     return f"{_base}/" + "/".join(quote(each.encode("utf-8", "surrogateescape"), safe="") for each in segments)
+
+
+def read_number(query: Mapping[str, str], name: str) -> float | None:
+    """Return a number of a query; None without it. Raises RefusedRequestError."""
+    text = query.get(name, "").strip()
+    try:
+        number = float(text) if text else None
+    except ValueError:
+        number = math.nan
+    if number is not None and not math.isfinite(number):
+        raise RefusedRequestError(400, f"`{name}` must be a number")
+    return number
 
 
 def is_local(host: str) -> bool:

@@ -6,7 +6,7 @@ Errors in the first pieces still get a status. Values of unknown size are made b
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import chain, islice
 
 from nczarr.arrays.regions import lengths_of
@@ -14,6 +14,7 @@ from nczarr.arrays.sources.source import ArraySource, itemsize
 from nczarr.arrays.values.parts import is_fixed, size
 from nczarr.ast import VlenType
 from nczarr.ast.rectilinear import largest
+from nczarr.diagnostics.report import CompileError
 from nczarr.plugins.serve.dataset_cache import CachedDataset, refuse_if_replaced
 from nczarr.plugins.serve.refusals import RETRY, RefusedRequestError
 from nczarr.plugins.serve.resources import PIECE, Disk, FullError, Limits, Spool
@@ -27,6 +28,8 @@ PIECES = 64 << 20
 
 TIMES = 2
 """Copies of the values in memory while an answer is made."""
+
+UNREAD = "the values cannot be read"
 
 FIRST = 1 << 20
 """Bytes of data made before the answer begins, so that early errors still get a status."""
@@ -107,6 +110,19 @@ def steady(pieces: Iterator[bytes], opened: CachedDataset) -> Iterator[bytes]:
         if piece is None:
             return
         yield piece
+
+
+def end_with_error(pieces: Iterator[bytes], say: Callable[[RefusedRequestError], bytes]) -> Iterator[bytes]:
+    """Yield the pieces, which are whole messages; after the first ones, an error ends them with what it says."""
+    count = 0
+    try:
+        for piece in pieces:
+            yield piece
+            count += len(piece)
+    except (RefusedRequestError, CompileError, OSError) as error:
+        if count <= FIRST:
+            raise
+        yield say(error if isinstance(error, RefusedRequestError) else RefusedRequestError(500, UNREAD))
 
 
 def begin_stream(pieces: Iterator[bytes]) -> bytes | Iterator[bytes]:

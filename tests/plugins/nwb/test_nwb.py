@@ -301,7 +301,7 @@ def test_references_lead_to_no_other_file(tmp_path: Path) -> None:
 
 
 class Evil:
-    """What runs a function when it is unpickled."""
+    """An object whose pickle calls a function when it is read."""
 
     def __init__(self, path: str) -> None:
         self.path = path
@@ -366,7 +366,7 @@ def lose_types(file: Any) -> None:
 
 
 def test_losses(tmp_path: Path) -> None:
-    """What has no place is an error with its path, and left out if the user accepts that."""
+    """Types without a form in Zarr are errors with a path, and left out if the user accepts that."""
     source = make(tmp_path / "a.nwb", lose_types)
     ran = run_command("nwb", str(source), str(tmp_path / "a.zarr"), "--message-format", "json")
     found = [json.loads(line) for line in ran.err.splitlines()]

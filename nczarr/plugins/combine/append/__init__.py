@@ -24,7 +24,7 @@ from nczarr.names import list_first, plugin_index
 from nczarr.options import Options, RunOptions
 from nczarr.pipeline import endpoints, omissions, phases
 from nczarr.plan.plans import Conversion, FilePlan, conversion_of
-from nczarr.plugins.cf.cell_bounds import align_bounds
+from nczarr.plugins.cf.cell_bounds import align_bounds, text_of
 from nczarr.plugins.combine.aggregation.instructions import is_aggregation
 from nczarr.plugins.combine.append.lock_unchanged import Unchanged
 from nczarr.plugins.combine.append.placement import Appended, AppendRequest, ExtendableTarget, Extension, place_runs
@@ -32,7 +32,7 @@ from nczarr.plugins.combine.arrays.concatenate import compare_encodings
 from nczarr.plugins.combine.arrays.patchwork import as_patchwork
 from nczarr.plugins.combine.join import CombineSpec, combine
 from nczarr.plugins.combine.join.agreement import Recoding, Way, settle
-from nczarr.plugins.combine.join.recode import recode, text_of
+from nczarr.plugins.combine.join.recode import recode
 from nczarr.plugins.combine.join.sources import Job, every_opened
 from nczarr.plugins.combine.join.units import MAJORITY, convert_units, plan_units
 from nczarr.plugins.common.derived_groups import without_derived_groups

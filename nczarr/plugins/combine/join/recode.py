@@ -24,6 +24,7 @@ from nczarr.ast import Attribute, Constant, Group, Variable
 from nczarr.ast.dataset import MISSING_MARKS, building, map_groups
 from nczarr.ast.types import is_number
 from nczarr.diagnostics.report import Report
+from nczarr.plugins.cf.cell_bounds import BOUNDS, find_named, text_of
 from nczarr.plugins.combine.join.agreement import Recoding
 from nczarr.plugins.combine.join.packing import numbers_of
 from nczarr.semantics.checked import Checked, remaining, whole_parts
@@ -31,9 +32,6 @@ from nczarr.semantics.checked import Checked, remaining, whole_parts
 IN_UNITS = ("valid_min", "valid_max", "valid_range", "actual_range", "scale_factor", "add_offset")
 """Attributes with numbers in the units of their variable."""
 
-
-BOUNDS = ("bounds", "climatology")
-"""Attributes that name a variable of cell bounds."""
 
 STANDARD = "standard"
 """The calendar of times without the attribute `calendar`."""
@@ -192,25 +190,6 @@ def _list_calendars(checked: Checked) -> Iterator[tuple[str, str]]:
             bounds = find_named(path, text_of(variable, attribute), checked)
             if bounds is not None and calendar is not None:
                 yield bounds, calendar
-
-
-def text_of(variable: Variable, name: str) -> str | None:
-    """Return the text of an attribute; None if it is absent or not one text."""
-    for attribute in variable.attributes:
-        data = attribute.value.data
-        if attribute.name == name:
-            if isinstance(data, tuple) and len(data) == 1 and isinstance(data[0], bytes):
-                data = data[0]
-            return data.decode("utf-8", "replace") if isinstance(data, bytes) else None
-    return None
-
-
-def find_named(path: str, text: str | None, checked: Checked) -> str | None:
-    """Return the variable of numbers that an attribute of the variable at `path` names; None without."""
-    if text is None:
-        return None
-    fqn = names.join(names.parent(path), text.strip())
-    return fqn if _is_number_in(checked, fqn) else None
 
 
 def _declare(variable: Variable, times: _Times | None) -> Variable:

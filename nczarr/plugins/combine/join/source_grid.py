@@ -11,9 +11,9 @@ from nczarr.arrays.lazy_numpy import NDArray, np
 from nczarr.arrays.regions import all_of
 from nczarr.ast import Constant, Dimension, Variable
 from nczarr.ast.types import is_number
+from nczarr.plugins.cf.cell_bounds import BOUNDS, text_of
 from nczarr.plugins.combine.join.agreement import Aspect, CombineSpec, SourceDifference, Way, find_axes
 from nczarr.plugins.combine.join.packing import VariablePacking, is_packing, list_packings
-from nczarr.plugins.combine.join.recode import BOUNDS, text_of
 from nczarr.semantics.checked import Checked, whole_parts
 
 Coordinates = Mapping[str, "NDArray[Any]"]

@@ -19,6 +19,7 @@ from nczarr.pipeline.select.physical import Physical, attributes_of, is_numeric,
 from nczarr.plugins.common.derived_groups import list_levels
 from nczarr.plugins.serve.pages.picture import DIVERGING, PALETTES
 from nczarr.plugins.serve.refusals import RefusedRequestError
+from nczarr.plugins.serve.request import read_number
 from nczarr.plugins.serve.resources import Limits
 from nczarr.plugins.serve.value_streams import FEW, chunk_size, cost, list_stored_blocks, longest_chunk
 from nczarr.semantics.checked import Checked
@@ -188,21 +189,10 @@ def _scale(query: Mapping[str, str]) -> Scale:
     palette = query.get("palette", "") or Scale().palette
     if palette not in PALETTES:
         raise RefusedRequestError(400, f"`palette` must be one of {', '.join(PALETTES)}")
-    low, high = (_read_bound(query, name) for name in ("low", "high"))
+    low, high = (read_number(query, name) for name in ("low", "high"))
     if low is not None and high is not None and low >= high:
         raise RefusedRequestError(400, "`low` must be less than `high`")
     return Scale(palette, low, high)
-
-
-def _read_bound(query: Mapping[str, str], name: str) -> float | None:
-    text = query.get(name, "").strip()
-    try:
-        found = float(text) if text else None
-    except ValueError:
-        found = math.nan
-    if found is not None and not math.isfinite(found):
-        raise RefusedRequestError(400, f"`{name}` must be a number")
-    return found
 
 
 def variable_of(checked: Checked, query: Mapping[str, str]) -> str:

@@ -18,7 +18,7 @@ from urllib.parse import parse_qsl
 from nczarr import names
 from nczarr.arrays.lazy_numpy import np
 from nczarr.arrays.values.time_units import CALENDARS, Units, date_text
-from nczarr.diagnostics.report import CompileError, hint
+from nczarr.diagnostics.report import hint
 from nczarr.pipeline.select.physical import NUMBERS, attributes_of
 from nczarr.plugins.serve.answers import BYTES, TEXT, XML, HttpAnswer, conditional
 from nczarr.plugins.serve.context import Answer, ServerContext, StreamedValues, of_dataset
@@ -35,8 +35,8 @@ from nczarr.plugins.serve.features.sampling import (
 from nczarr.plugins.serve.pages.markup import CDMRFEATURE, render_template
 from nczarr.plugins.serve.protocols.cdmremote import NCSTREAM
 from nczarr.plugins.serve.refusals import UNREADABLE, RefusedRequestError
-from nczarr.plugins.serve.request import Request, url
-from nczarr.plugins.serve.value_streams import FIRST, longest_chunk, memory_for
+from nczarr.plugins.serve.request import Request, read_number, url
+from nczarr.plugins.serve.value_streams import end_with_error, longest_chunk, memory_for
 
 T = TypeVar("T")
 
@@ -146,15 +146,7 @@ def _end_stream(pieces: Iterator[bytes]) -> Iterator[bytes]:
     """Yield the pieces, which are whole messages; after the first ones, an error ends them with an error message."""
     from nczarr.plugins.serve.features.point_messages import error_message
 
-    count = 0
-    try:
-        for piece in pieces:
-            yield piece
-            count += len(piece)
-    except (RefusedRequestError, CompileError, OSError) as error:
-        if count <= FIRST:
-            raise
-        yield error_message(error.text if isinstance(error, RefusedRequestError) else "the values cannot be read")
+    return end_with_error(pieces, lambda refusal: error_message(refusal.text))
 
 
 def _parse_filter(asked: Request, sampling: Sampling) -> SampleFilter:
@@ -255,17 +247,17 @@ def _parse_part(query: Mapping[str, str]) -> CoverageQuery:
         raise RefusedRequestError(400, "give `time_start` and `time_end` instead of `time_duration`")
     rectangle = {}
     for role, ends in (("X", ("minx", "maxx")), ("Y", ("miny", "maxy"))):
-        low, high = (_parse_number(query, name) for name in ends)
+        low, high = (read_number(query, name) for name in ends)
         if low is not None or high is not None:
             rectangle[role] = -math.inf if low is None else low, math.inf if high is None else high
-    latitude, longitude = _parse_number(query, "latitude"), _parse_number(query, "longitude")
+    latitude, longitude = read_number(query, "latitude"), read_number(query, "longitude")
     if (latitude is None) != (longitude is None):
         raise RefusedRequestError(400, "a point needs `latitude` and `longitude`")
     point = None if latitude is None or longitude is None else (latitude, longitude)
     times = TimeRequest(query.get("time_start", ""), query.get("time_end", ""), query.get("time", ""))
     across, along = (_parse_step(query, name) for name in ("horizstride", "timestride"))
     strides = {"X": across, "Y": across, "T": along}
-    return CoverageQuery(_parse_box(query), rectangle, point, times, _parse_number(query, "vertcoord"), strides)
+    return CoverageQuery(_parse_box(query), rectangle, point, times, read_number(query, "vertcoord"), strides)
 
 
 # ---- queries ---------------------------------------------------------------------------------------------------------
@@ -293,7 +285,7 @@ def _choose(wanted: list[str], known: Mapping[str, T], usual: tuple[str, ...] = 
 
 def _parse_box(query: Mapping[str, str]) -> Box | None:
     """Return the requested longitudes and latitudes. Raises RefusedRequestError."""
-    sides = [_parse_number(query, name) for name in SIDES]
+    sides = [read_number(query, name) for name in SIDES]
     if sides == [None] * 4:
         return None
     west, east, south, north = sides
@@ -302,18 +294,6 @@ def _parse_box(query: Mapping[str, str]) -> Box | None:
     if not -90 <= south <= north <= 90:
         raise RefusedRequestError(400, "`south` and `north` are latitudes in ascending order, -90 to 90")
     return Box(west, east if east >= west else east + 360, south, north)
-
-
-def _parse_number(query: Mapping[str, str], name: str) -> float | None:
-    """Return a number of a query; None without it. Raises RefusedRequestError."""
-    text = query.get(name, "").strip()
-    try:
-        number = float(text) if text else None
-    except ValueError:
-        number = math.nan
-    if number is not None and not math.isfinite(number):
-        raise RefusedRequestError(400, f"`{name}` must be a number")
-    return number
 
 
 def _parse_step(query: Mapping[str, str], name: str) -> int:

@@ -23,7 +23,6 @@ from nczarr import __version__, names
 from nczarr.arrays.lazy_numpy import np
 from nczarr.arrays.values.parts import is_fixed
 from nczarr.arrays.values.time_units import CALENDARS, date
-from nczarr.diagnostics.report import CompileError
 from nczarr.plugins.common.section_text import write_section
 from nczarr.plugins.opendap.common.constraints import ConstraintError
 from nczarr.plugins.opendap.common.dmr_writer import Projection
@@ -41,7 +40,7 @@ from nczarr.plugins.serve.pages.plane import ShownAxis, axis_at
 from nczarr.plugins.serve.places import ServedPlace
 from nczarr.plugins.serve.refusals import RefusedRequestError
 from nczarr.plugins.serve.request import Request, url
-from nczarr.plugins.serve.value_streams import FIRST, memory_for
+from nczarr.plugins.serve.value_streams import end_with_error, memory_for
 from nczarr.semantics.checked import Checked
 
 SUFFIXES = {
@@ -53,8 +52,6 @@ SUFFIXES = {
 
 DIGITS = 6
 """Approximate characters of text per byte of a number."""
-
-UNREAD = "the values cannot be read"
 
 DMR, DATA, ERROR = (f"application/vnd.opendap.dap4.{kind}" for kind in ("dataset-metadata+xml", "data", "error+xml"))
 
@@ -189,16 +186,7 @@ def _dap4_values(opened: CachedDataset, asked: Request) -> StreamedValues:
 
 def _end_stream(pieces: Iterator[bytes]) -> Iterator[bytes]:
     """Yield the pieces, which are whole chunks; after the first ones, an error ends them with an error chunk."""
-    count = 0
-    try:
-        for piece in pieces:
-            yield piece
-            count += len(piece)
-    except (RefusedRequestError, CompileError, OSError) as error:
-        if count <= FIRST:
-            raise
-        refusal = error if isinstance(error, RefusedRequestError) else RefusedRequestError(500, UNREAD)
-        yield dap4.error_chunk(refusal.status, refusal.text)
+    return end_with_error(pieces, lambda refusal: dap4.error_chunk(refusal.status, refusal.text))
 
 
 def dap2_refusal(error: RefusedRequestError) -> HttpAnswer:

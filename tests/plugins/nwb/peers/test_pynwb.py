@@ -48,7 +48,7 @@ def sample(ask: Ask, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def describe(ask: Ask, *paths: Path) -> list[dict[str, Any]]:
-    """What the peers read in files."""
+    """Return the content of files as the peers read it."""
     return [json.loads(line) for line in ask("describe", *map(str, paths)).splitlines()]
 
 
@@ -70,7 +70,7 @@ def test_a_file_and_its_copies(ask: Ask, sample: Path, tmp_path: Path) -> None:
 
 
 def test_a_store_of_hdmf_zarr(ask: Ask, sample: Path, tmp_path: Path, peer: Callable[[str], ModuleType]) -> None:
-    """What hdmf-zarr has exported, with pickled references, is the file that it was exported from."""
+    """A store that hdmf-zarr exported, with pickled references, has the content of its source."""
     source, copied = describe(ask, sample / "a.nwb", copy(sample / "a.nwb.zarr", tmp_path / "a.nwb"))
     assert copied == source
     h5py = peer("h5py")

@@ -160,7 +160,7 @@ def test_capabilities(word: str, features: Served) -> None:
 
 
 def test_streams_are_datasets(features: Served, tmp_path: Path) -> None:
-    """What `nczarr convert URL out.nc` does."""
+    """A stream of points is converted by its URL, as `nczarr convert URL out.nc` does."""
     target = tmp_path / "points.nc"
     nczarr.convert(f"{features.url}cdmrfeature/indexed.nc?req=data", target)
     with nczarr.open(target) as found:
