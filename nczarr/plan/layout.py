@@ -24,6 +24,7 @@ from nczarr.arrays.values.elements import (
 from nczarr.arrays.values.parts import POINTER, Part, Types, descr, parts, size
 from nczarr.ast import Dataset, Storage, Variable
 from nczarr.ast.dataset import SHUFFLE
+from nczarr.ast.frozen import replace
 from nczarr.ast.plain import is_finite
 from nczarr.ast.rectilinear import volume
 from nczarr.names.named_tuple import NamedTuple
@@ -39,6 +40,7 @@ from nczarr.plan.chunk_lengths import (
     shard_shape,
     survey,
 )
+from nczarr.plan.kept_elements import find_kept_element
 from nczarr.plan.plans import PartTarget
 from nczarr.registry import Arrays
 from nczarr.semantics.checked import Checked
@@ -67,6 +69,8 @@ def lay(
     Lengths in `shards` apply to the whole variable; parts of other shapes then
     have none.
     """
+    if variable.storage.element is None and (element := find_kept_element(path, variable, checked)) is not None:
+        storage = replace(storage, element=element)
     shape = checked.shapes[path]
     fill = checked.fills[path]
     sources = checked.parts.get(path)
@@ -85,13 +89,15 @@ def lay(
         hidden = arrays.by_reference and source is not None and _hides_fill(part, source, checked.types)
         if source_fill is not None and not hidden:
             pad = source_fill
+        if storage.element == "bool" and not is_element(pad, "|b1"):
+            pad = bytes(1)  # of no cell (`find_kept_element`)
         part_shape = source.layout.shape if source is not None else tuple(length or 0 for length in part.shape)
         known_fill = fill is not None or part.path != "" or (arrays.by_reference and source_fill is not None)
         if hidden and not arrays.fill_needed:  # xarray takes every fill value for `_FillValue`
             known_fill = known_fill and bool(own_fills)
         has_fill = known_fill and not (no_fill and source is not None)
         differs = bool(pad.strip(b"\0")) and pad != elements[part.path][0]  # zeros stand for an undeclared fill value
-        is_kept = storage.element is not None and bool((source_fill or b"").strip(b"\0"))
+        is_kept = variable.storage.element is not None and bool((source_fill or b"").strip(b"\0"))
         states_fill = bool(own_fills) or differs or is_kept
         lengths = _find_declared_length(variable), 1 if part.path else find_usual_length(checked)
         is_own = pad == elements[part.path][0]

@@ -14,7 +14,7 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 
 from nczarr import names
 from nczarr.arrays.sources.source import Descr, fill_of
-from nczarr.arrays.values.elements import choose_kept_dtype, is_odd_nan
+from nczarr.arrays.values.elements import choose_kept_dtype, find_booleans, is_boolean, is_odd_nan
 from nczarr.arrays.values.parts import Types, descr, inner_types, is_fixed
 from nczarr.ast import ATOMIC, Attribute, CompoundType, Constant, EnumType, Group, Variable, VlenType
 from nczarr.ast.dataset import VERSION, groups
@@ -24,6 +24,7 @@ from nczarr.ast.types import is_number
 from nczarr.diagnostics.report import NOWHERE, Diagnostic, Label, Report, Severity
 from nczarr.options import RunOptions
 from nczarr.plan.chunk_lengths import survey
+from nczarr.plan.kept_elements import find_kept_element
 from nczarr.plan.plans import Loss
 from nczarr.registry import PLAIN_STORE, Arrays, Format
 from nczarr.semantics.check_types import default_fill
@@ -106,7 +107,7 @@ def losses(checked: Checked, form: Format) -> Iterator[Loss]:
         if plain_attributes and not has_json:
             yield from _list_user_typed(path, group.attributes)
         elif plain_attributes:
-            yield from _attributes(path, group.attributes, strict=strict)
+            yield from _attributes(path, group.attributes, checked.types, strict=strict)
         for variable in group.variables:
             fqn = names.join(path, variable.name)
             if plain_attributes and not has_json:
@@ -115,7 +116,7 @@ def losses(checked: Checked, form: Format) -> Iterator[Loss]:
                 fills = [attribute for attribute in variable.attributes if attribute.name == "_FillValue"]
                 fitting = [attribute for attribute in fills if attribute.value.type == variable.type]
                 others = tuple(attribute for attribute in variable.attributes if attribute not in fitting)
-                yield from _attributes(fqn, others, strict=strict)
+                yield from _attributes(fqn, others, checked.types, strict=strict)
                 if fitting:
                     yield from _own_fill(fqn, variable, checked, form)
             yield from _list_losses(fqn, variable, checked, form)
@@ -208,7 +209,7 @@ def _own_fill(fqn: str, variable: Variable, checked: Checked, form: Format) -> I
         (n, candidate) for n, candidate in enumerate(variable.attributes) if candidate.name == "_FillValue"
     )
     value, arrays = attribute.value, form.capabilities.arrays
-    record = _find_kept_record(variable, checked, arrays)
+    record = _find_kept_record(fqn, variable, checked, arrays)
     needed = arrays is not None and (arrays.fill_needed or _has_hidden_fill(value, record, arrays))
     number = isinstance(checked.types.get(value.type), EnumType) or is_number(value.type)
     where = f"attribute `_FillValue` of `{fqn}`"
@@ -230,7 +231,8 @@ def _own_fill(fqn: str, variable: Variable, checked: Checked, form: Format) -> I
         yield Loss("default-fill", "annotation", fqn, f"{where}, the default", attribute.span)
         return
     elif not needed or value.data == (None,) or not (is_fixed(value.type, checked.types) or value.type == "string"):
-        yield from _attributes(fqn, (attribute,), strict=form.capabilities.json_attributes == "strict")
+        strict = form.capabilities.json_attributes == "strict"
+        yield from _attributes(fqn, (attribute,), checked.types, strict=strict)
         return
     elif not _say(value):
         text = f"{where} is zero: it would be left out"
@@ -260,7 +262,7 @@ def _say(value: Constant) -> bool:
     return bool(data.strip(b"\0"))
 
 
-def _attributes(path: str, attributes: tuple[Attribute, ...], *, strict: bool) -> Iterator[Loss]:
+def _attributes(path: str, attributes: tuple[Attribute, ...], types: Types, *, strict: bool) -> Iterator[Loss]:
     """Yield losses of untyped plain JSON, one per attribute at most. `strict`: JSON has no NaN and infinities."""
     for attribute in attributes:
         name, value = attribute.name, attribute.value
@@ -273,6 +275,8 @@ def _attributes(path: str, attributes: tuple[Attribute, ...], *, strict: bool) -
         if name in HIDDEN:
             text = f"{where} has a name that Zarr stores reserve: it would be left out"
             yield Loss("lost-attribute", "value", path, text, attribute.span)
+        elif find_booleans(value, types) is not None:
+            yield Loss("attribute-type", "annotation", path, f"{where}: type {value.type}", attribute.span)
         elif shown.value is None and not has_json:
             what = "no value" if value.count == 0 else f"a value of type `{value.type}`"
             yield Loss("lost-attribute", "value", path, f"{where} has {what}: it would be left out", attribute.span)
@@ -338,17 +342,20 @@ def _list_losses(fqn: str, variable: Variable, checked: Checked, form: Format) -
         text = f"variable `{fqn}`, anonymous dimension{'s' * (len(sizes) > 1)} of length {', '.join(sizes)}"
         yield Loss("anonymous-dimension", "annotation", fqn, text, variable.span)
     if not capabilities.user_types:
-        nested = capabilities.arrays is not None and capabilities.arrays.nested_records
-        is_record = _find_kept_record(variable, checked, capabilities.arrays) is not None
+        arrays = capabilities.arrays
+        nested = arrays is not None and arrays.nested_records
+        is_record = _find_kept_record(fqn, variable, checked, arrays) is not None
         problem = None if is_record else _structure(variable.type, checked.types, nested=nested)
+        if problem and arrays is not None and arrays.elements and is_boolean(variable.type, checked.types):
+            problem = "has no boolean for its unwritten cells, which a `_FillValue` of FALSE or TRUE would be"
         if problem:
             text = f"variable `{fqn}` is of type `{variable.type}`: {form.display.label or form.name} {problem}"
             yield Loss("lost-type", "value", fqn, text, variable.span)
 
 
-def _find_kept_record(variable: Variable, checked: Checked, arrays: Arrays | None) -> Descr | None:
+def _find_kept_record(fqn: str, variable: Variable, checked: Checked, arrays: Arrays | None) -> Descr | None:
     """Return the dtype of a variable's elements in the target, if they are no type of the model; else None."""
-    element = variable.storage.element
+    element = None if arrays is None else find_kept_element(fqn, variable, checked)
     return (
         None if element is None or arrays is None else choose_kept_dtype(element, variable.type, checked.types, arrays)
     )

@@ -30,7 +30,7 @@ from nczarr.arrays.regions import (
 )
 from nczarr.arrays.sources.memory import Window, fill_array
 from nczarr.arrays.sources.source import ArraySource, Descr, Layout, Stored, itemsize, numpy_dtype
-from nczarr.arrays.values.elements import model_dtype
+from nczarr.arrays.values.elements import field_of, model_dtype
 from nczarr.ast.rectilinear import largest, varies, volume
 
 
@@ -51,9 +51,15 @@ def _lies_otherwise(layout: Layout) -> bool:
 
 
 def plain(dtype: Descr) -> Descr:
-    """Return the dtype without meaningless byte order; booleans and complex numbers become bytes and parts."""
+    """Return the dtype without meaningless byte order; booleans and complex numbers become bytes and parts.
+
+    So do the fields of records: dtypes of equal bytes are equal.
+    """
     if isinstance(dtype, str) and dtype[1] in "bc":
         dtype = model_dtype(dtype)
+    if not isinstance(dtype, str):
+        parts = ((name, shape, *field_of(field)) for name, field, shape in dtype)
+        return tuple((name, plain(inner), (*shape, *length)) for name, shape, inner, length in parts)
     if isinstance(dtype, str) and (dtype[1] in "SVO" or dtype[2:] == "1"):
         return "|" + dtype[1:]
     return dtype

@@ -25,8 +25,8 @@ from typing import Any, TypeAlias
 
 from nczarr.arrays.lazy_numpy import NDArray, np
 from nczarr.arrays.sources.source import Descr, itemsize, numpy_dtype
-from nczarr.arrays.values.parts import NUMPY, Types, descr, is_fixed
-from nczarr.ast import CompoundType, EnumConstant, EnumType, Field, UserType
+from nczarr.arrays.values.parts import NUMPY, Types, descr, inner_types, is_fixed
+from nczarr.ast import CompoundType, Constant, EnumConstant, EnumType, Field, UserType, Variable
 from nczarr.ast.dataset import Element
 from nczarr.registry import Arrays
 
@@ -219,9 +219,7 @@ def suits(element: Element, type_name: str, types: Types) -> bool:
             return False
         return isinstance(declared, CompoundType) and is_fixed(type_name, types) and descr(type_name, types) == expected
     if element == "bool":
-        if not isinstance(declared, EnumType) or declared.base != "byte":
-            return False
-        return {constant.name: constant.value for constant in declared.constants} == {"FALSE": 0, "TRUE": 1}
+        return is_boolean(type_name, types)
     if element == "float16":
         return type_name == "float"
     if is_time(element):
@@ -231,6 +229,39 @@ def suits(element: Element, type_name: str, types: Types) -> bool:
     if not isinstance(declared, CompoundType) or not is_fixed(type_name, types):
         return False
     return descr(type_name, types) == model_dtype(find_stored_dtype(element))
+
+
+def is_boolean(type_name: str, types: Types) -> bool:
+    """Return whether a type is the enum that h5py stores booleans as."""
+    declared = types.get(type_name)
+    if not isinstance(declared, EnumType) or declared.base != "byte":
+        return False
+    return {constant.name: constant.value for constant in declared.constants} == {"FALSE": 0, "TRUE": 1}
+
+
+def find_element(variable: Variable, types: Types) -> Element | None:
+    """Return a variable's element; of types that h5py makes of booleans, and records of them, the boolean one."""
+    declared = types.get(variable.type)
+    if variable.storage.element is not None or not isinstance(declared, EnumType | CompoundType):
+        return variable.storage.element
+    if not any(is_boolean(inner, types) for inner in inner_types(variable.type, types)):
+        return None
+    return element_of(_boolean_descr(variable.type, types)) if is_fixed(variable.type, types) else None
+
+
+def _boolean_descr(type_name: str, types: Types) -> Descr:
+    declared = types.get(type_name)
+    if isinstance(declared, CompoundType):
+        return tuple((field.name, _boolean_descr(field.type, types), field.shape) for field in declared.fields)
+    return "|b1" if is_boolean(type_name, types) else descr(type_name, types)
+
+
+def find_booleans(constant: Constant, types: Types) -> bool | list[bool] | None:
+    """Return the JSON of values that h5py makes of booleans, one without a list; None for others."""
+    if not is_boolean(constant.type, types) or not set(constant.data) <= {0, 1} or not constant.count:
+        return None
+    booleans = [value == 1 for value in constant.data]
+    return booleans[0] if len(booleans) == 1 else booleans
 
 
 def choose_kept_dtype(element: Element, type_name: str, types: Types, arrays: Arrays) -> Descr | None:
@@ -272,6 +303,8 @@ def convert_to_stored(data: bytes, dtype: Descr) -> bytes:
         )
     if dtype[1] in "SVOU":
         return data
+    if dtype == "|b1" and data not in (b"\0", b"\1"):
+        raise OverflowError(f"{int.from_bytes(data, signed=True)} is no boolean")
     if dtype[1:] == "f2":
         data = as_stored(np.frombuffer(data, "<f4"), "<f2").tobytes()
     return swap(data, dtype) if dtype[0] == ">" else data

@@ -53,6 +53,9 @@ _REFERENCES = ("references to objects", "references to regions", "references to 
 _COMPLEX = {("<f4", "<f4"): "<c8", ("<f8", "<f8"): "<c16"}
 """Complex numbers by the dtypes of their parts."""
 
+_BOOLEANS = [(b"FALSE", b"\0"), (b"TRUE", b"\1")]
+"""Constants of the enum that h5py stores booleans as."""
+
 NEWEST = 5
 """Newest version of a message; since 3 only types that are not read here were added."""
 
@@ -214,14 +217,16 @@ class Datatype:
         """Zarr's type of the values, if the model lacks it."""
         if self.number is not None and self.family != BITFIELD and self.bits is None:
             return element_of(self.number)
-        stored = self._stored
-        return None if stored is None or self.family == STRING else element_of(stored)
+        stored = None if self.family in (STRING, ENUM) else self._stored
+        return None if stored is None else element_of(stored)
 
     @cached_property
     def _stored(self) -> Descr | None:
         """`Descr` of the values with texts, halves and complex numbers, little-endian and without gaps."""
         if self.family == STRING:
             return f"|S{self.size}"
+        if self.family == ENUM and sorted(self.constants) == _BOOLEANS:
+            return "|b1"
         if self.family != COMPOUND:
             return None if self.descr is None else little_descr(self.descr)
         members = [(name, one.type._stored, one.shape) for name, one in zip(self.names, self.members, strict=True)]

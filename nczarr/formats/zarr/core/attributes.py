@@ -21,7 +21,7 @@ from nczarr.arrays.sources.source import Descr
 from nczarr.arrays.values.elements import element_of, is_record, model_bytes
 from nczarr.arrays.values.parts import NUMPY, Types, as_integers, is_fixed
 from nczarr.arrays.values.value_lists import find_problem
-from nczarr.ast import ATOMIC, Attribute, Constant
+from nczarr.ast import ATOMIC, Attribute, Constant, EnumType
 from nczarr.ast.json_text import Real, find_json, flatten, is_same_plain, narrow, spell
 from nczarr.ast.plain import HIDDEN, encode, is_finite, plain
 from nczarr.ast.values import single
@@ -347,7 +347,7 @@ def with_fill(
     attribute = attributes[place]
     value = described.attributes.get("_FillValue")
     fitting = attribute.value if attribute.value.type == type_name and attribute.value.count == 1 else None
-    fitting = fitting or reader.own_fill(type_name, value) or fill_of(type_name, value)
+    fitting = fitting or reader.own_fill(type_name, value) or fill_of(type_name, value, types)
     if fitting is None:
         text = f"`_FillValue` is not a value of type {type_name} and is left out"
         reader.documents.warn("stale-extension", text, reader.key(described.prefix), pointer("_FillValue"))
@@ -363,12 +363,16 @@ def with_fill(
     return (*attributes[:place], attribute, *attributes[place + 1 :]), _own_fill(type_name, fitting)
 
 
-def fill_of(type_name: str, value: object) -> Constant | None:
+def fill_of(type_name: str, value: object, types: Types) -> Constant | None:
     """Return one value of a type from the JSON of an attribute; None if it is invalid."""
     if isinstance(value, list):
         if len(value) != 1:
             return None
         value = value[0]
+    declared = types.get(type_name)
+    if isinstance(declared, EnumType):  # booleans: xarray writes `true`, others 1
+        number = numbers(declared.base, [int(value) if isinstance(value, bool) else value])
+        return None if number is None else Constant(type=type_name, count=1, data=number.data)
     atomic = ATOMIC.get(type_name)
     if atomic is None:
         return None

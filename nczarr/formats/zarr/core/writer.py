@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from nczarr import names
-from nczarr.arrays.values.elements import without_times
+from nczarr.arrays.values.elements import find_booleans, without_times
 from nczarr.arrays.values.parts import own_type
 from nczarr.ast import Attribute, Constant, Group, Variable
 from nczarr.ast.json_text import JsonText, is_strict, write_json
@@ -115,6 +115,8 @@ class Writer:
             value = self.fill_form(attribute.value).value if own_fill else self.show_number(attribute.value)
             if not (own_fill and isinstance(value, str)):
                 value = self.find_json(attribute) or value
+            if value is None:
+                value = find_booleans(attribute.value, self.plan.checked.types)
             if value is not None and attribute.name not in HIDDEN:
                 shown[attribute.name] = value
         return shown

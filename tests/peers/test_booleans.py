@@ -1,0 +1,111 @@
+"""Booleans of HDF5, netCDF-4 and CDL in Zarr stores, as zarr-python reads them, and back, as h5py does."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+import pytest
+
+import nczarr
+from nczarr.diagnostics.report import CompileError
+
+RECORD = np.dtype([("number", "<i4"), ("wave", "<c16"), ("valid", "?")])
+
+
+@pytest.fixture(scope="module")
+def file(tmp_path_factory: pytest.TempPathFactory, peer: Callable[[str], ModuleType]) -> Path:
+    """What h5py writes: whole, with chunks that are missing, in records and attributes."""
+    path = tmp_path_factory.mktemp("booleans") / "b.h5"
+    with peer("h5py").File(path, "w") as made:
+        made["mask"] = np.arange(1000).reshape(10, 100) % 3 == 0
+        made["record"] = np.array([(1, 2 - 1j, True), (-3, 0, False)], RECORD)
+        part = made.create_dataset("part", (5, 4), "?", fillvalue=True, chunks=(2, 2), compression="gzip", shuffle=True)
+        part[:2] = False
+        made.attrs["valid"] = True
+        part.attrs["flags"] = np.array([True, False, True])
+    return path
+
+
+@pytest.mark.parametrize("form", ["zarr2", "zarr3", "nczarr3"])
+def test_zarr_python_and_h5py_read_equal_booleans(
+    file: Path, form: str, tmp_path: Path, peer: Callable[[str], ModuleType]
+) -> None:
+    zarr, h5py = peer("zarr"), peer("h5py")
+    linked = nczarr.convert(file, tmp_path / "b.zarr", format=form, verify=True)
+    nczarr.convert(tmp_path / "b.zarr", tmp_path / "back.h5", format="netcdf4", allow_loss=["json-attribute"])
+    group = zarr.open_group(tmp_path / "b.zarr", mode="r")
+    with h5py.File(file) as before, h5py.File(tmp_path / "back.h5") as after:
+        for name in ("mask", "record", "part"):
+            assert group[name].dtype == before[name].dtype, name
+            assert after[name].dtype.names == before[name].dtype.names, "libnetcdf aligns records"
+            assert np.array_equal(group[name][...], before[name][...]), name
+            assert np.array_equal(after[name].astype(before[name].dtype)[...], before[name][...]), name
+        assert after["mask"].dtype == after["part"].dtype == bool
+    assert linked.copied_chunks > 2
+    assert linked.transcoded_chunks + linked.encoded_chunks == 0, "the bytes are equal"
+    if form != "nczarr3":  # which states types in its own way
+        assert group.attrs["valid"] is True
+        assert group["part"].attrs["flags"] == [True, False, True]
+
+
+def made_by_netcdf(path: Path, peer: Callable[[str], ModuleType], **names: int) -> Any:
+    made = peer("netCDF4").Dataset(path, "w")
+    made.createDimension("x", 4)
+    return made, made.createEnumType(np.int8, "flag_t", names)
+
+
+def test_unwritten_cells_that_are_no_booleans_are_never_true(tmp_path: Path, peer: Callable[[str], ModuleType]) -> None:
+    """libnetcdf fills enums with the default of their base, -127."""
+    made, flag = made_by_netcdf(tmp_path / "f.nc", peer, TRUE=1, FALSE=0)
+    with made:
+        whole = made.createVariable("whole", flag, ("x",))
+        whole[:] = np.array([1, 0, 0, 1], "i1")
+        filled = made.createVariable("filled", flag, ("x",), chunksizes=(2,), fill_value=1)
+        filled[:2] = np.zeros(2, "i1")
+        gaps = made.createVariable("gaps", flag, ("x",), chunksizes=(2,))
+        gaps[:2] = np.ones(2, "i1")
+    for form in ("zarr2", "zarr3"):
+        with pytest.raises(CompileError, match=r"`/gaps`.*FALSE or TRUE") as refused:
+            nczarr.convert(tmp_path / "f.nc", tmp_path / "f.zarr", format=form)
+        assert [found.message.split("`")[1] for found in refused.value.diagnostics if found.code == "lost-type"] == [
+            "/gaps"
+        ]
+        target = tmp_path / f"{form}.zarr"
+        nczarr.convert(tmp_path / "f.nc", target, format=form, allow_loss=["lost-type"])
+        group = peer("zarr").open_group(target, mode="r")
+        assert {name: group[name].dtype.str for name in group} == {"whole": "|b1", "filled": "|b1", "gaps": "|i1"}
+        assert group["whole"][:].tolist() == [True, False, False, True]
+        assert group["filled"][:].tolist() == [False, False, True, True]
+        assert group["gaps"][:].tolist() == [1, 1, -127, -127]
+        with nczarr.open(target) as read:
+            assert read["filled"].fill_value == 1
+            assert list(np.ma.getmaskarray(np.ma.asarray(read["filled"][:]))) in (
+                [False, False, True, True],
+                [False] * 4,
+            )
+
+
+@pytest.mark.parametrize("names", [{"FALSE": 0, "TRUE": 2}, {"FALSE": 0, "TRUE": 1, "UNKNOWN": 2}, {"no": 0, "yes": 1}])
+def test_other_enums_stay_enums(names: dict[str, int], tmp_path: Path, peer: Callable[[str], ModuleType]) -> None:
+    made, flag = made_by_netcdf(tmp_path / "f.nc", peer, **names)
+    with made:
+        made.createVariable("v", flag, ("x",))[:] = np.zeros(4, "i1")
+    with pytest.raises(CompileError, match="not their names"):
+        nczarr.convert(tmp_path / "f.nc", tmp_path / "f.zarr", format="zarr3")
+
+
+def test_a_schema_with_booleans_is_one_of_zarr(tmp_path: Path, peer: Callable[[str], ModuleType]) -> None:
+    schema = tmp_path / "s.cdl"
+    schema.write_text("""netcdf s {
+        types: byte enum flag_t {FALSE = 0, TRUE = 1} ;
+        dimensions: time = UNLIMITED ; x = 2 ;
+        variables: flag_t seen(time, x) ; flag_t mask(x) ; flag_t mask:_FillValue = FALSE ;
+    }""")
+    nczarr.convert(schema, tmp_path / "s.zarr", format="zarr3")
+    group = peer("zarr").open_group(tmp_path / "s.zarr", mode="r")
+    assert (group["seen"].dtype, group["mask"].dtype) == (np.dtype("?"), np.dtype("?"))
+    assert group["mask"][:].tolist() == [False, False]
