@@ -271,7 +271,7 @@ class _Survey:
             return
         assert self._model is not None
         difference = SourceDifference(*traits[0], rows[0][0], rows[1][0])
-        helps = list_helps(traits, difference, CombineSpec(tuple(self.along)), self._model, self.way)
+        helps = list_helps(traits, difference, CombineSpec(tuple(self.along)), self._model, self.way, self.unequal)
         report.error("unequal-sources", message, notes=notes, helps=helps)
 
     def _report_attributes(self, report: Report) -> None:

@@ -1,6 +1,6 @@
 """Conflicts of sources with the first one: those of one cause are one message."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Container, Iterable, Iterator
 from typing import NamedTuple
 
 from nczarr import names
@@ -110,25 +110,31 @@ class Conflicts:
                 wanted = [table[path].units for path, _, _ in subjects if path in table]
                 notes += [f"these are numbers after the conversion to `{wanted[0]}`"] if wanted else []
             spec, checked, way = self._model.wanted, self._model.checked, self._model.way
-            helps = list_helps(subjects, conflict.difference, spec, checked, way)
+            helps = list_helps(subjects, conflict.difference, spec, checked, way, self._conflicts)
             text = conflict.describe([path for path, _, _ in subjects])
             report.error("unequal-sources", text, notes=notes, helps=helps)
 
 
 def list_helps(
-    subjects: Iterable[Subject], difference: SourceDifference | None, spec: CombineSpec, checked: Checked, way: Way
+    subjects: Iterable[Subject],
+    difference: SourceDifference | None,
+    spec: CombineSpec,
+    checked: Checked,
+    way: Way,
+    every: Iterable[Subject],
 ) -> list[str]:
-    """Return what joins sources with a difference; `checked`: the first source."""
+    """Return what joins sources with a difference; `checked`: the first source; `every`: subject that differs."""
+    packed = {path for path, _, attribute in every if attribute in PACKING[:2]}
     helps: dict[str, None] = {}
     if difference is not None and can_convert(difference):
         helps[UNITS_OF_TARGET if spec.in_place else UNITS] = None
     for subject in subjects:
-        helps |= dict.fromkeys(_list_options(*subject, spec, checked, way))
+        helps |= dict.fromkeys(_list_options(*subject, spec, checked, way, packed))
     return [*helps, CHOOSE]
 
 
 def _list_options(
-    path: str, aspect: Aspect, attribute: str, spec: CombineSpec, checked: Checked, way: Way
+    path: str, aspect: Aspect, attribute: str, spec: CombineSpec, checked: Checked, way: Way, packed: Container[str]
 ) -> Iterator[str]:
     """Yield the options that join sources with such a difference."""
     is_number_form = aspect is Aspect.ELEMENT_TYPE or attribute in PACKING
@@ -141,7 +147,8 @@ def _list_options(
         return
     is_packed = is_number_form and path in way.axes.keys() - way.dimensions and is_number(checked.variables[path].type)
     if is_packed and not (spec.repack or is_time):
-        yield REPACK if spec.in_place or attribute not in PACKING[:2] else UNPACK
+        stays_packed = spec.in_place and any(one.name in PACKING[:2] for one in checked.variables[path].attributes)
+        yield REPACK if stays_packed or path not in packed else UNPACK
     has_place = aspect in (Aspect.LENGTH, Aspect.VALUES) and is_index(path, checked)
     if spec.join == "exact" and (has_place or aspect is Aspect.VARIABLE):
         yield OUTER

@@ -64,6 +64,24 @@ def test_the_check_proposes_what_combine_does(tmp_path: Path, unlike: str) -> No
     assert helps_of(checked.err) == helps_of(joined.err) != set()
 
 
+@pytest.mark.parametrize("first", ["packed", "unpacked"])
+def test_packed_beside_unpacked_is_one_error(tmp_path: Path, first: str) -> None:
+    one, other = packed(tmp_path / "a.nc", 0, 280), packed(tmp_path / "b.nc", 2, 280)
+    nczarr.convert(other if first == "packed" else one, tmp_path / "u.zarr", unpack=True)
+    unpacked, left = str(tmp_path / "u.zarr"), one if first == "packed" else other
+    sources = [left, unpacked] if first == "packed" else [unpacked, left]
+    joined = run_command("combine", *sources, str(tmp_path / "all.zarr"), "--along", "time")
+    checked = run_command("check", "--combine", *sources, "--along", "time")
+    assert (joined.status, joined.err.count("error[")) == (1, 1)
+    assert helps_of(checked.err) == helps_of(joined.err)
+    assert "write the numbers that they stand for with `--unpack`" in joined.err
+    assert run_command("combine", *sources, str(tmp_path / "all.zarr"), "--along", "time", "--unpack").status == 0
+    if first == "unpacked":  # a packed target stays so
+        assert helps_of(run_command("append", left, unpacked).err) == helps_of(joined.err)
+        assert run_command("append", left, unpacked, "--unpack").status == 0
+    assert nczarr.open(tmp_path / "all.zarr")["v"][:].tolist() == [280.5, 281.0] * 2
+
+
 def test_converted_numbers_are_said_to_be_converted(tmp_path: Path) -> None:
     pytest.importorskip("cf_units")
     one, other = packed(tmp_path / "a.nc", 0, 280), packed(tmp_path / "b.nc", 2, 6.5, "degC")
