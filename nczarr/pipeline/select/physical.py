@@ -173,6 +173,9 @@ def _number(value: Any) -> float | None:
     return float(numbers[0]) if len(numbers) == 1 and np.isfinite(numbers[0]) else None
 
 
+LONGITUDE_UNITS = frozenset(f"degree{plural}{east}" for plural in ("", "s") for east in ("_east", "_E", "E"))
+"""Units of longitude (CF conventions, 4.2); values repeat after 360."""
+
 BLOCK = 1 << 18
 """Cells that are read at once."""
 
@@ -232,6 +235,9 @@ def indices_of(requested: CoordinateRange, path: str, checked: Checked, report: 
         if nearest is None:
             report.error("unmatched-selection", f"`{path}` has no values", requested.span)
             return None
+        if conversion.units in LONGITUDE_UNITS and (turned := coordinate.find_nearer(interval.low, nearest)):
+            text = f"`{path}` has a nearer longitude, by another number"
+            report.warning("omitted-longitudes", text, requested.span, helps=turned)
         return range(nearest, nearest + 1)
     if interval.low > interval.high:
         if not coordinate.descends():
@@ -240,7 +246,13 @@ def indices_of(requested: CoordinateRange, path: str, checked: Checked, report: 
             report.error("unmatched-selection", text, requested.span, helps=helps)
             return None
         interval = _interval(requested._replace(low=requested.high, high=requested.low), conversion)
-    return _adjacent(coordinate.within(interval), requested, path, report, lambda: coordinate.words(interval))
+    match = coordinate.within(interval)
+    turned = coordinate.find_turned(interval, match) if conversion.units in LONGITUDE_UNITS else []
+    found = _adjacent(match, requested, path, report, lambda: [*coordinate.words(interval), *turned])
+    if found is not None and turned:
+        text = f"`{path}` has more cells of these longitudes, by other numbers: they are left out"
+        report.warning("omitted-longitudes", text, requested.span, helps=turned)
+    return found
 
 
 def _adjacent(match: Match, requested: CoordinateRange, path: str, report: Report, words: Any) -> range | None:
@@ -349,6 +361,29 @@ class _Coordinate:
                 if not missing[index] and (best is None or candidate < best):
                     best = candidate
         return None if best is None else best[2]
+
+    def find_turned(self, interval: Interval, match: Match) -> list[str]:
+        """Return a help that names the numbers by which an axis has further cells of a range of longitudes."""
+        for turn in (360, -360):
+            other = Interval(float(interval.low) + turn, float(interval.high) + turn)
+            found = self.within(other)
+            if found.first is None or not math.isfinite(other.high - other.low):
+                continue
+            if match.first is None or found.last > match.last or found.first < match.first:
+                bounds = ":".join(
+                    dict.fromkeys(self.conversion.text(float(bound)) for bound in (other.low, other.high))
+                )
+                return [f"they are `--sel {self.path.removeprefix('/')}={bounds}` here"]
+        return []
+
+    def find_nearer(self, value: Fraction | float, nearest: int) -> list[str]:
+        """Return a help that names a longitude nearer to a value than the chosen cell, by another number."""
+        for turn in (360, -360):
+            if (index := self.nearest(float(value) + turn)) is not None:
+                (old,), (new,) = (self._values(range(one, one + 1))[0].astype("f8") for one in (nearest, index))
+                if abs(new - float(value) - turn) < abs(old - float(value)):
+                    return [f"it is `--sel {self.path.removeprefix('/')}~{self.conversion.text(float(new))}` here"]
+        return []
 
     def words(self, interval: Interval) -> list[str]:
         """Return helps that name the values that exist."""

@@ -134,3 +134,29 @@ def test_bounds_beyond_the_type_of_the_coordinate() -> None:
     """Every finite value of a float lies below 1e39."""
     assert run_command("convert", "t.zarr", "one.zarr", "-q", "--sel", "down=2.5:1e39").status == 0
     assert nczarr.open("one.zarr")["down"][:].tolist() == [4, 3]
+
+
+@pytest.mark.parametrize(
+    ("value", "shown", "remedy"),
+    [
+        ("lon=-90:90", " lon = 0, 90 ;", "they are `--sel lon=270:450`"),
+        ("lon=-20:20", " lon = 0 ;", ""),
+        ("lon=0:360", " lon = 0, 90, 180, 270 ;", ""),
+        ("lon=:90", " lon = 0, 90 ;", ""),
+        ("lon~-85", " lon = 0 ;", "it is `--sel lon~270`"),
+        ("lon~44", " lon = 0 ;", ""),
+        ("lon~350", " lon = 270 ;", "it is `--sel lon~0`"),
+        ("lon=-90", "", "they are `--sel lon=270`"),
+        ("lon=360:460", "", "they are `--sel lon=0:100`"),
+        ("level=-90:90", " level = 0, 90 ;", ""),
+    ],
+)
+def test_longitudes_by_other_numbers_are_named(value: str, shown: str, remedy: str, tmp_path: Path) -> None:
+    source, name = tmp_path / "earth.cdl", value.partition("=")[0].partition("~")[0]
+    units = "degrees_east" if name == "lon" else "degrees"
+    source.write_text(f"""netcdf earth {{ dimensions: {name} = 4 ; variables: double {name}({name}) ;
+        {name}:units = "{units}" ; data: {name} = 0, 90, 180, 270 ; }}""")
+    ran = run_command("dump", str(source), "--sel", value)
+    assert (ran.status == 0, shown in ran.out.decode()) == (bool(shown), True)
+    assert ("omitted-longitudes" in ran.err) is bool(shown and remedy)
+    assert (remedy in ran.err) if remedy else ran.err == ""
