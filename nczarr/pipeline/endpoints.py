@@ -329,12 +329,15 @@ def following(path: str, plan: Plan) -> Following:
 
 
 @contextmanager
-def lock_place(path: str, report: Report, run: RunOptions, *, replaces: bool) -> Iterator[Lock | None]:
+def lock_place(
+    path: str, report: Report, run: RunOptions, *, replaces: bool, patience: float = 0
+) -> Iterator[Lock | None]:
     """Hold the lock of the target at a path or URL; None after a reported error.
 
     All branches of a local repository share a lock: icechunk replaces files of a
     folder without a condition. In a bucket its commits are conditional, and need
-    none. Reports bad-url, missing-library, busy-target, unlocked-target. Raises OSError.
+    none. `patience`: seconds to wait for another run. Reports bad-url,
+    missing-library, busy-target, unlocked-target. Raises OSError.
     """
     from nczarr.stores.lock import NoLock
 
@@ -350,7 +353,7 @@ def lock_place(path: str, report: Report, run: RunOptions, *, replaces: bool) ->
     with ExitStack() as stack:
         try:
             storage = run.storage.at("target", place.server)
-            lock = stack.enter_context(lock_target(target, report, storage, replaces=replaces))
+            lock = stack.enter_context(lock_target(target, report, storage, replaces=replaces, patience=patience))
         except (BadURLError, MissingProtocolError) as failure:
             report_unusable_url(path, failure, report)
             lock = None

@@ -306,21 +306,33 @@ def obstacle(path: str, *, store: bool) -> str | None:
     return "is a folder that is not a store" if names and not set(ROOT_KEYS).intersection(names) else None
 
 
+BETWEEN = 0.05
+"""Seconds between two attempts to take the lock of another run."""
+
+
 @contextmanager
-def lock_target(path: str, report: Report, storage: StorageOptions, *, replaces: bool) -> Iterator[Lock | None]:
+def lock_target(
+    path: str, report: Report, storage: StorageOptions, *, replaces: bool, patience: float = 0
+) -> Iterator[Lock | None]:
     """Hold the lock of the target at a path or URL; None after a reported error.
 
     `replaces`: something is replaced there, so a place without locks is worth a
-    warning. Reports busy-target, unlocked-target. Raises OSError.
+    warning. `patience`: seconds to wait for another run. Reports busy-target,
+    unlocked-target. Raises OSError.
     """
     steps = nullcontext if is_remote(path) else delay_signals  # a server may answer late: there a signal is heard
     lock: Lock | None = None
     try:
-        try:
-            with steps():
-                lock = _take_lock(path, storage, replaces=replaces)
-        except BusyTargetError as error:
-            report.add(busy(path, error.holder, error.remedy))
+        deadline = time.monotonic() + patience
+        while lock is None:
+            try:
+                with steps():
+                    lock = _take_lock(path, storage, replaces=replaces)
+            except BusyTargetError as error:
+                if time.monotonic() >= deadline:
+                    report.add(busy(path, error.holder, error.remedy))
+                    break
+                time.sleep(BETWEEN)
         if isinstance(lock, NoLock) and lock.reason is not None and replaces:
             text = f"`{show(path)}` is written without a lock: {lock.reason}"
             report.warning("unlocked-target", text, helps=["let no other run write it at the same time"])

@@ -116,8 +116,7 @@ def run(arguments: argparse.Namespace) -> int:
         old, new = ({path: pair[side] for path, pair in appended.lengths.items()} for side in (0, 1))
         result = CommandResult(name, arguments.target, number, conversions, new, old)
         result = result._replace(replaced_keys=appended.rewritten, completed=appended.completed)
-        words = _summary(appended, number) if name == APPEND else _describe_added(appended, number)
-        messages.result(f"`{show(arguments.target)}`: {words}", result)
+        messages.result(f"`{show(arguments.target)}`: {_summary(name, appended, number)}", result)
     return status
 
 
@@ -150,14 +149,12 @@ def _run(arguments: argparse.Namespace, report: Report, done: list[Appended]) ->
         done.append(appended)
 
 
-def _summary(done: Appended, number: int) -> str:
+def _summary(name: str, done: Appended, number: int) -> str:
+    if name == REFS_APPEND:
+        return f"{number} more source{'s' * (number != 1)}, {summary([done.conversion])}"
     if done.completed:
         return "an interrupted run of this command had written everything; it is complete now"
     grown = ", ".join(f"{path} {old} → {new}" for path, (old, new) in done.lengths.items())
     replaced = f", {done.rewritten} key{'s' * (done.rewritten != 1)} replaced" if done.rewritten else ""
+    replaced += ", on the newer content of another writer" if done.rebased else ""
     return f"{number} source{'s' * (number != 1)}, {grown}, {summary([done.conversion])}{replaced}"
-
-
-def _describe_added(done: Appended, number: int) -> str:
-    """Return one line on what was added to a document."""
-    return f"{number} more source{'s' * (number != 1)}, {summary([done.conversion])}"

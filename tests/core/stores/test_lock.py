@@ -182,6 +182,7 @@ SPELLINGS += ["{1}/{0}", "file://{1}/{0}", "file://localhost{1}/{0}"]
 def test_all_spellings_of_a_target_have_one_lock(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
     pytest.importorskip("pyarrow")
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("nczarr.plugins.combine.append.placement.PATIENCE", 0)
     for source, text in (("a.nc", "1, 2"), ("b.nc", "3")):
         nczarr.write(nczarr.from_cdl(CDL % text), source, kind="nc4")
     is_reference, prefix = name in ("t.json", "t.parq"), "icechunk:" if name == "r" else ""

@@ -17,7 +17,7 @@ from nczarr import registry
 from nczarr.arrays.codecs.chain import expressible
 from nczarr.arrays.execution.counts import Counts, Watcher
 from nczarr.arrays.values.parts import descr, is_fixed
-from nczarr.diagnostics.report import Diagnostic, Report, Severity, Source
+from nczarr.diagnostics.report import CompileError, Diagnostic, Report, Severity, Source
 from nczarr.diagnostics.secrets import NO_OPTIONS, show
 from nczarr.link.target import emit
 from nczarr.names import list_first, plugin_index
@@ -26,6 +26,7 @@ from nczarr.pipeline import endpoints, omissions, phases
 from nczarr.plan.plans import Conversion, FilePlan, conversion_of
 from nczarr.plugins.cf.cell_bounds import align_bounds, text_of
 from nczarr.plugins.combine.aggregation.instructions import is_aggregation
+from nczarr.plugins.combine.append import placement
 from nczarr.plugins.combine.append.lock_unchanged import Unchanged
 from nczarr.plugins.combine.append.placement import Appended, AppendRequest, ExtendableTarget, Extension, place_runs
 from nczarr.plugins.combine.arrays.concatenate import compare_encodings
@@ -138,6 +139,9 @@ MISSING = "missing-values"
 NAMED = 8
 """Maximum variables in a message."""
 
+ATTEMPTS = 8
+"""Maximum commits that one run tries, each on the content of the one that another writer made before it."""
+
 ANEW = "write target and sources as a new one with `nczarr combine`"
 
 __all__ = ["AppendRequest", "Appended", "append"]
@@ -178,8 +182,23 @@ def append(
     request = request._replace(target=trim(place.path), options=options, command=_fingerprint(request))
     if request.rehearsal:
         return _extend(request, report, watch, NoLock(None))
-    with endpoints.lock_place(place.path, report, options.run, replaces=True) as lock:
-        return None if lock is None else _extend(request, report, watch, lock)
+    patience = placement.PATIENCE if repository_format is not None else 0
+    with endpoints.lock_place(place.path, report, options.run, replaces=True, patience=patience) as lock:
+        if repository_format is None and lock is not None:
+            return _extend(request, report, watch, lock)
+    return None if lock is None else _extend_branch(request, report, watch)  # which locks its commit alone
+
+
+def _extend_branch(request: AppendRequest, report: Report, watch: Watcher | None) -> Appended | None:
+    """Extend the branch of a repository, anew from its new content where another writer has moved it meanwhile."""
+    for rebased in range(ATTEMPTS):
+        try:
+            done = _extend(request, report, watch, NoLock(None))
+            return done and done._replace(rebased=rebased)
+        except CompileError as error:
+            if rebased + 1 == ATTEMPTS or [one.code for one in error.diagnostics] != ["busy-target"]:
+                raise
+    return None
 
 
 def _is_reversed(request: AppendRequest, report: Report) -> bool:

@@ -83,6 +83,8 @@ class Appended(NamedTuple):
     """True if an earlier run of the command had committed, and this one put its work in place."""
     combined: Combined | None = None
     """The sources of a rehearsal, of a reference document alone."""
+    rebased: int = 0
+    """Number of commits of other writers before which this one would have been too late."""
 
 
 class ExtendableTarget(NamedTuple):
@@ -123,6 +125,9 @@ class Extension(NamedTuple):
         old, new = self.target.checked.dimensions, self.whole.dimensions
         return {path: (old[path].size, new[path].size) for path in sorted(self.way.dimensions)}
 
+
+PATIENCE = 10
+"""Seconds to wait for the commit of another run to a local repository."""
 
 ANEW = "a target grows at its end: write target and sources as a new one with `nczarr combine … --sort`"
 

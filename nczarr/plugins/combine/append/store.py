@@ -18,6 +18,7 @@ from nczarr.names import list_first
 from nczarr.pipeline import endpoints
 from nczarr.plan.chunk_lengths import check_chunk
 from nczarr.plan.plans import StorePlan, conversion_of
+from nczarr.plugins.combine.append import placement
 from nczarr.plugins.combine.append.changes import Change, Changes, plan_changes
 from nczarr.plugins.combine.append.placement import Appended, AppendRequest, Extension
 from nczarr.plugins.combine.append.verification import verify_journal, verify_snapshot
@@ -78,7 +79,7 @@ def extend(work: Extension, changes: Changes | None = None) -> Appended | None:
 
 def _commit(work: Extension, changes: Changes, counts: Counts) -> None:
     """Write everything into a new commit. Reports busy-target; raises OSError, CompileError with busy-target."""
-    target, options = work.target, work.request.options
+    target, options, report = work.target, work.request.options, work.report
     assert target.outer.store.extends is not None
     if not (changes.documents or changes.arrays):  # icechunk makes no commit without a change
         return
@@ -97,12 +98,14 @@ def _commit(work: Extension, changes: Changes, counts: Counts) -> None:
             numbered = refer_added(numbered, store, options.target.writing.inline, counts, writing.written)
         link(numbered, writing, options.run, counts)
         store.remove(_find_vanished(changes.arrays, writing))
-        if options.run.verify:
-            store.seal()
-            if not verify_snapshot(work, store.sealed):
-                return
-        if assure(work.lock, target.path, work.report):
-            store.finish()
+        with endpoints.lock_place(
+            target.path, work.report, options.run, replaces=True, patience=placement.PATIENCE
+        ) as lock:
+            if lock is not None and options.run.verify:
+                store.seal()
+                lock = lock if verify_snapshot(work, store.sealed) else None
+            if lock is not None and assure(lock, target.path, report):
+                store.finish()
     finally:
         store.abort()
 

@@ -48,10 +48,6 @@ def _varies(source: ArraySource) -> bool:
     return source.stored is not None and varies(source.stored.chunks)
 
 
-def _stay(path: str, variable: Variable) -> Variable:
-    return variable
-
-
 def _show_fill(source: ArraySource, fill: bytes) -> str:
     from nczarr.pipeline.compare.difference import show
 
@@ -209,7 +205,7 @@ class Combination:
         for path, axis in axes.items():
             if path in self.given:
                 parts[path] = self._join_parts(path, axis, report)
-        declare: Callable[[str, Variable], Variable] = _stay
+        declare: Callable[[str, Variable], Variable] | None = None
         if grid is not None:
             parts.update(grid.merge_parts(report))
             grid.report_conflicts(report)
@@ -231,13 +227,13 @@ class Combination:
             for dimension in group.dimensions:
                 lengths = None if grid is not None else self.lengths.get(names.join(path, dimension.name))
                 dimensions.append(dimension if lengths is None else dimension.model_copy(update={"size": sum(lengths)}))
-            variables = [
-                _combine_variable(declare(fqn, variable), way, parts.get(fqn, {}), addressable, chunks.get(fqn))
-                if fqn in axes
-                else declare(fqn, variable)
-                for variable in group.variables
-                for fqn in (names.join(path, variable.name),)
-            ]
+            variables = []
+            for variable in group.variables:
+                fqn = names.join(path, variable.name)
+                joined = variable if declare is None else declare(fqn, variable)
+                if fqn in axes:
+                    joined = _combine_variable(joined, way, parts.get(fqn, {}), addressable, chunks.get(fqn))
+                variables.append(joined)
             return {"dimensions": tuple(dimensions), "variables": tuple(variables)}
 
         with building():

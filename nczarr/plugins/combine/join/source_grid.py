@@ -47,11 +47,6 @@ SAME_GRID = SourceGrid()
 """Grid of a source like the first."""
 
 
-def read_coordinates(checked: Checked, paths: Iterable[str]) -> dict[str, NDArray[Any]]:
-    """Return the values of coordinates. Raises OSError, CompileError."""
-    return {path: read_values(checked, path) for path in paths}
-
-
 def read_values(checked: Checked, path: str) -> NDArray[Any]:
     """Return all values of a variable of numbers or texts, in native byte order. Raises OSError, CompileError."""
     source = whole_parts(checked, path)[""]
@@ -64,10 +59,8 @@ def read_values(checked: Checked, path: str) -> NDArray[Any]:
 def is_index(path: str, checked: Checked) -> bool:
     """Return whether a dimension has a coordinate of numbers or texts."""
     variable = checked.variables.get(path)
-    return variable is not None and variable.dimensions == (path,) and _is_simple(variable)
-
-
-def _is_simple(variable: Variable) -> bool:
+    if variable is None or variable.dimensions != (path,):
+        return False
     return is_number(variable.type) or variable.type == "string"
 
 
@@ -95,7 +88,7 @@ def grid_of_source(
     `coordinates`: those of the first source that are not joined; `ordered`: joined coordinates.
     """
     along = {path for path in ordered if is_index(path, checked)}
-    own = read_coordinates(checked, along)
+    own = {path: read_values(checked, path) for path in along}
     grown = way.dimensions
     joined = [path for path, one in checked.variables.items() if find_axes(one, grown) and path not in grown]
     packings = list_packings(checked, joined, first) if spec.repack else {}

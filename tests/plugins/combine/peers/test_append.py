@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import shutil
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
@@ -18,6 +20,7 @@ from nczarr.pipeline import phases
 from nczarr.pipeline.select.selection import DimensionRange, Subset
 from nczarr.plugins.combine.join.agreement import CombineSpec, settle
 from nczarr.plugins.common.store_changes import ExtensibleFolder
+from tests.conftest import run_command
 from tests.support.peers import exactness
 from tests.support.repositories import commit_attribute, icechunk
 
@@ -196,25 +199,78 @@ def test_an_old_snapshot_shows_the_old_data(xr: ModuleType, months: list[Path], 
     assert repository.lookup_branch("main") == snapshots[-1]
 
 
-@pytest.mark.long
-def test_a_moved_branch_is_not_extended(months: list[Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A commit by another program, between reading and writing, is not overwritten."""
-    icechunk()
+@pytest.mark.parametrize("verify", [False, True])
+def test_an_append_follows_the_commits_of_other_writers(
+    months: list[Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, verify: bool
+) -> None:
+    """Commits between reading and writing stay: an attribute of another program, and records of another run."""
+    ice = icechunk()
     from nczarr.plugins.combine.append import store
 
-    place = f"icechunk:{tmp_path / 'repo'}"
+    place, original = f"icechunk:{tmp_path / 'repo'}", store.link
     nczarr.convert(months[0], place)
-    original = store.link
+    others = [lambda: nczarr.append(months[1], place, along="time"), lambda: commit_attribute(tmp_path / "repo")]
 
     def late(*given: Any) -> None:
-        commit_attribute(tmp_path / "repo")
+        monkeypatch.setattr(store, "link", original)
+        if others:
+            others.pop()()
+            monkeypatch.setattr(store, "link", late)
         original(*given)
 
     monkeypatch.setattr(store, "link", late)
-    with pytest.raises(nczarr.CompileError, match="busy-target: another writer has changed or taken over the branch"):
+    ran = run_command("append", str(months[2]), place, "--along", "time", *(["--verify"] if verify else []))
+    assert ran.status == 0, ran.err
+    assert "on the newer content of another writer" in ran.err
+    repository = ice.Repository.open(ice.local_filesystem_storage(str(tmp_path / "repo")))
+    messages = [commit.message for commit in repository.ancestry(branch="main")]
+    assert messages[:3] == [f"Append `{months[2]}`", f"Append `{months[1]}`", "By another program"]
+    nczarr.combine(months[:3], tmp_path / "whole.nc", along="time")
+    found = [each.path for each in nczarr.diff(place, tmp_path / "whole.nc")]
+    assert found == ["/"], "only the attribute of the other program"
+
+
+def test_records_that_another_writer_was_quicker_with_are_an_error(
+    months: list[Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    icechunk()
+    from nczarr.plugins.combine.append import store
+
+    place, original = f"icechunk:{tmp_path / 'repo'}", store.link
+    nczarr.convert(months[0], place)
+
+    def late(*given: Any) -> None:
+        monkeypatch.setattr(store, "link", original)
         nczarr.append(months[1], place, along="time")
-    with nczarr.open(place) as found, nczarr.open(months[0]) as first:
-        assert len(found["time"][:]) == len(first["time"][:])
+        original(*given)
+
+    monkeypatch.setattr(store, "link", late)
+    with pytest.raises(nczarr.CompileError, match="do not increase"):
+        nczarr.append(months[1], place, along="time")
+    with nczarr.open(place) as found:
+        assert len(found["time"]) == 2 * DAYS
+
+
+def test_many_writers_at_once(tmp_path: Path) -> None:
+    """Processes extend one branch: each one's records are there, together, and no commit is lost."""
+    icechunk()
+    text = """netcdf d { dimensions: t = UNLIMITED ; variables: int who(t) ; int number(t) ;
+        data: who = %s ; number = %s ; }"""
+    place, writers, records = f"icechunk:{tmp_path / 'repo'}", 5, 3
+    nczarr.write(nczarr.from_cdl(text % ("-1", "0")), place)
+    commands = []
+    for who in range(writers):
+        numbers = ", ".join(map(str, range(records)))
+        (tmp_path / f"{who}.cdl").write_text(text % (", ".join([str(who)] * records), numbers))
+        commands.append([sys.executable, "-m", "nczarr", "append", str(tmp_path / f"{who}.cdl"), place])
+    running = [subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT) for command in commands]
+    printed = [process.communicate()[0].decode() for process in running]
+    assert [process.returncode for process in running] == [0] * writers, printed
+    with nczarr.open(place) as found:
+        who, number = found["who"][:].reshape(-1), found["number"][:].reshape(-1)
+    assert sorted(who[1::records].tolist()) == list(range(writers))
+    assert number[1:].tolist() == [*range(records)] * writers
+    assert (np.repeat(who[1::records], records) == who[1:]).all()
 
 
 @pytest.mark.skipif(REAL is None, reason="no real files: `real-files DIR`, and NCZARR_REAL names DIR")
