@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -82,3 +83,22 @@ def test_virtual_chunks_in_a_bucket(s3: S3, tmp_path: Path) -> None:
     assert "is a local file, but the document is not local" in ran.err
     ran = s3.run("dump", f"icechunk:{s3.url('virtual/local')}", "--source-root", str(tmp_path))
     assert ran.status == 0, ran.err
+
+
+@pytest.mark.slow
+def test_many_writers_of_a_branch(s3: S3, tmp_path: Path) -> None:
+    """Commits are conditional: each run of several at once extends what the others have made."""
+    icechunk()
+    text = "netcdf d { dimensions: t = UNLIMITED ; variables: int who(t) ; data: who = %s ; }"
+    place, writers = f"icechunk:{s3.url('repo/many')}", 4
+    paths = [tmp_path / f"{who}.cdl" for who in range(writers)]
+    for who, path in enumerate(paths):
+        path.write_text(text % f"{who}, {who}")
+    assert s3.run("convert", str(paths[0]), place).status == 0
+    with ThreadPoolExecutor(writers) as pool:
+        ran = list(pool.map(lambda path: s3.run("append", str(path), place), paths[1:]))
+    assert [each.status for each in ran] == [0] * (writers - 1), [each.err for each in ran]
+    found = s3.run("dump", place).out
+    values = [int(text) for text in found.decode().partition("who =")[2].partition(";")[0].split(",")]
+    assert sorted(values[::2]) == list(range(writers))
+    assert values[::2] == values[1::2]
