@@ -105,6 +105,10 @@ class RemoteFile(ABC):
     def fetch(self, places: Iterable[tuple[int, int]]) -> None:
         """Fetch the blocks of many places (offset, length) in advance, side by side. Raises OSError."""
 
+    def is_sound(self) -> bool | None:
+        """Return whether the bytes have the checksum of the archive that has them; None without one. Raises OSError."""
+        return None
+
     @abstractmethod
     def expect_index(self) -> None:
         """Prepare to read a whole chunk index: who reads two of them reads all. Raises OSError."""

@@ -23,8 +23,22 @@ from nczarr.pipeline.select.subset import dimension_ranges
 from nczarr.plugins.common.node_label import label_of
 from nczarr.plugins.damage.chunk_reader import ChunkBox, DamagedChunk, ReadArray, list_tasks
 from nczarr.plugins.damage.values import UnfitValues, find_disorder, find_gaps, find_judge
-from nczarr.sdk import Checked, CheckRequest, CompileError, Diagnostic, Index, Label, Region, Report, RunOptions, phases
+from nczarr.sdk import (
+    Checked,
+    CheckRequest,
+    CompileError,
+    Diagnostic,
+    Index,
+    Label,
+    Region,
+    Report,
+    RunOptions,
+    phases,
+    show,
+)
 from nczarr.semantics.checked import find_coordinates
+from nczarr.stores import remote_file
+from nczarr.stores.remote_file import RemoteFile
 
 SHOWN = 8
 """Damaged chunks of an array that are listed one by one, of each kind."""
@@ -115,12 +129,26 @@ def check_data(checked: Checked, request: DataRequest, name: str, report: Report
     if part is None or report.errors > before:
         return None
     refuse(part, request.run, report, DAMAGE)
-    work = _DataCheck(part, regions, request, report)
+    member = _find_member(checked)
+    sound = None if member is None or regions or request.share is not None else member.is_sound()
+    if sound is False:
+        where = checked.dataset.span.source
+        text = f"`{show(where.name if where else name)}` does not have its checksum in the archive: bytes were changed"
+        report.error("failed-checksum", text, helps=["take the file from a copy of the archive"])
+    is_checked = request.archived if member is None else sound is not None
+    work = _DataCheck(part, regions, request._replace(archived=is_checked), report)
     size, damaged = work.read()
     work.judge_coordinates()
     work.note_chunks()
     seconds = time.monotonic() - began
     return DataSummary(name, len(part.variables), work.chunks, work.decoded, size, damaged, seconds)
+
+
+def _find_member(checked: Checked) -> RemoteFile | None:
+    """Return the file in an archive, read there in place, that is a dataset; None for others. Raises OSError."""
+    source = checked.dataset.span.source
+    file = None if source is None else remote_file.at(source.path)
+    return file if file is not None and file.inside is not None else None
 
 
 def check_all(checked: Checked, request: CheckRequest, report: Report) -> None:

@@ -35,6 +35,8 @@ class ArchiveMember(NamedTuple):
     """Place of the bytes in the archive, if they are stored as they are."""
     open: Callable[[], AbstractContextManager[IO[bytes]]]
     """Opens the content. Raises CompileError with `unreadable-member` or `damaged-archive`, OSError."""
+    checksum: int | None = None
+    """CRC-32 of the content, which a ZIP archive states."""
 
 
 class StoreMember(NamedTuple):
@@ -142,9 +144,8 @@ def _zip_member(store: ZipStore, info: ZipInfo) -> ArchiveMember:
                     else cast("IO[bytes]", _SmallReads(content))
                 )
 
-    return ArchiveMember(
-        info.filename, info.file_size, info.compress_size, None if place is None else place.offset, open_member
-    )
+    offset = None if place is None else place.offset
+    return ArchiveMember(info.filename, info.file_size, info.compress_size, offset, open_member, info.CRC)
 
 
 # ---- tar -------------------------------------------------------------------------------------------------------------

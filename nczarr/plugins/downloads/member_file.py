@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from typing import Any
+from zlib import crc32
 
 from nczarr.plugins.remote.connection import FileConnection
 from nczarr.plugins.remote.range_request import RangeAnswer
@@ -17,12 +18,14 @@ from nczarr.stores.spool import add_folder
 class MemberConnection(FileConnection):
     """The bytes of a member as an object that answers requests for ranges.
 
-    `place`: its bytes in the archive; `member`: its name; `shown`: name in messages.
+    `place`: its bytes in the archive; `member`: its name; `shown`: name in messages; `checksum`: CRC-32 of its bytes,
+    if the archive states it.
     """
 
-    def __init__(self, place: Range, member: str, shown: str) -> None:
+    def __init__(self, place: Range, member: str, shown: str, checksum: int | None) -> None:
         super().__init__(f"file://{local_paths.absolute(shown)}")
         self.shown = shown
+        self.checksum = checksum
         self.place_of_bytes = place._replace(path=local_paths.absolute(place.path))
         self._archive = remote_file.at(place.path)
         """The archive, if it is remote itself: its blocks are kept as long as this connection."""
@@ -30,7 +33,7 @@ class MemberConnection(FileConnection):
 
     def __getstate__(self) -> dict[str, Any]:
         """Return the description, with that of a remote archive."""
-        own = {name: self.__dict__[name] for name in ("place_of_bytes", "_archive", "root")}
+        own = {name: self.__dict__[name] for name in ("place_of_bytes", "_archive", "root", "checksum")}
         return {**super().__getstate__(), **own}
 
     def read_range(self, begin: int, end: int, size: int | None = None) -> RangeAnswer:
@@ -56,6 +59,15 @@ class MemberFile(RangedFile):
     def inside(self) -> Range:  # type: ignore[override]
         """Its bytes in the archive."""
         return self.connection.place_of_bytes
+
+    def is_sound(self) -> bool | None:
+        """Return whether the bytes have the checksum of the archive; None without one. Raises OSError."""
+        if self.connection.checksum is None:
+            return None
+        found = 0
+        for at in range(0, self.size, _PIECE):
+            found = crc32(self.value(at, min(self.size, at + _PIECE)), found)
+        return found == self.connection.checksum
 
     def copy(self) -> str:
         """Return the path of a copy, which exists as long as this process. Raises OSError."""

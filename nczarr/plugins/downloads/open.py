@@ -318,7 +318,7 @@ def take(content: Content, member: ArchiveMember) -> Content:
     taken = content._replace(name=name, archives=content.archives + 1)
     if member.offset is not None and not content.is_unpacked:
         place = Range(content.path, member.offset, member.size)
-        connection = MemberConnection(place, stem, name)
+        connection = MemberConnection(place, stem, name, member.checksum)
         return _note(content, member.name, taken._replace(path=MemberFile.of(connection).path))
     refuse_in_servers(name)
     check_size(name, member.packed, member.size)

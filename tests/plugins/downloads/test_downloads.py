@@ -287,6 +287,35 @@ def test_damages(days: list[Path], tmp_path: Path, scratch: Path) -> None:
     assert not os.listdir(scratch)
 
 
+@pytest.mark.parametrize("number", [0, 1])
+@pytest.mark.parametrize("method", [zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED])
+def test_the_check_of_data_compares_the_checksum_of_the_archive(
+    number: int, method: int, days: list[Path], tmp_path: Path
+) -> None:
+    path, damaged = tmp_path / "day.zip", tmp_path / "damaged.zip"
+    with zipfile.ZipFile(path, "w", method) as archive:
+        archive.write(days[number], "day.nc")
+    ran = run_command("check", "--data", str(path))
+    assert (ran.status, "0 damaged" in ran.err, "checksum" in ran.err) == (0, True, False)
+    if method == zipfile.ZIP_DEFLATED:
+        return
+    data = bytearray(path.read_bytes())
+    value = np.arange(12.0).astype("<f8" if number == 0 else ">f8")[5:6] + 100 * number
+    data[data.index(value.tobytes()) + 3] ^= 1
+    damaged.write_bytes(data)
+    with zipfile.ZipFile(damaged) as archive:
+        assert archive.testzip() == "day.nc"
+    ran = run_command("check", "--data", str(damaged))
+    assert (ran.status, "error[failed-checksum]: `" in ran.err, "damaged.zip/day.nc` does not" in ran.err) == (
+        1,
+        True,
+        True,
+    )
+    for part in (["--sample", "50%"], ["--dim", "x=0:1"]):
+        ran = run_command("check", "--data", str(damaged), *part)
+        assert (ran.status, "unchecked-chunks" in ran.err) == (0, True), "only a part is read"
+
+
 @pytest.mark.parametrize("packed", ["a.nc.gz", "a.tgz", "a.zip"])
 def test_damaged_members_are_no_unreachable_files(packed: str, days: list[Path], tmp_path: Path) -> None:
     path, plain = tmp_path / packed, days[0]
