@@ -17,7 +17,7 @@ from nczarr.arrays.sources.source import ArraySource, DerivedSource, Descr, Layo
 from nczarr.arrays.values.parts import descr
 from nczarr.ast import ATOMIC, Attribute, Constant, Dimension, Group, Kind, Variable
 from nczarr.ast.dataset import KIND_NAMES, building, map_groups
-from nczarr.ast.frozen import frozen
+from nczarr.ast.frozen import frozen, replace
 from nczarr.ast.plain import is_utf8
 from nczarr.ast.rectilinear import largest
 from nczarr.diagnostics.report import Diagnostic, Label, Report, Severity
@@ -147,8 +147,8 @@ class _Narrower:
             narrowed.append(attribute.model_copy(update={"value": value}))
         return tuple(narrowed)
 
-    def _constant(self, value: Constant) -> Constant:
-        """Return the value of an attribute in a type of the kind. Raises _UnfitError."""
+    def _constant(self, value: Constant, called: str = "value") -> Constant:
+        """Return the value of an attribute in a type of the kind; `called` in messages. Raises _UnfitError."""
         if value.type in self._atomic or value.type not in ATOMIC:
             return value
         if value.type == "string":
@@ -159,7 +159,7 @@ class _Narrower:
         limits, numbers = np.iinfo(str(descr(target, {}))), value.as_numbers()
         unfit = next((number for number in numbers if not limits.min <= number <= limits.max), None)
         if unfit is not None:
-            raise _UnfitError(f"its value {unfit} does not fit type {target}")
+            raise _UnfitError(f"its {called} {unfit} does not fit type {target}")
         return Constant.numbers(target, numbers)
 
     # ---- variables ---------------------------------------------------------------------------------------------------
@@ -177,13 +177,13 @@ class _Narrower:
         fill = next((attribute for attribute in variable.attributes if attribute.name == FILL), None)
         mapping = None
         if fill is not None:
-            self._constant(fill.value)
+            self._constant(fill.value, "`_FillValue`")
         elif not variable.storage.no_fill and ATOMIC[variable.type].size > 1:  # readers mask no default of bytes
             [old], [new] = (default_fill(name, {}).as_numbers() for name in (variable.type, target))
             mapping = int(old), int(new)
-        changed = variable.model_copy(
-            update={"type": target, "attributes": self._narrow_attributes(fqn, variable.attributes)}
-        )
+        attributes = self._narrow_attributes(fqn, variable.attributes)
+        storage = replace(variable.storage, element=None)
+        changed = variable.model_copy(update={"type": target, "attributes": attributes, "storage": storage})
         if source is None:
             return _Change(changed, {})
         narrowed = NarrowedNumbers(source, descr(target, {}), mapping)
@@ -209,9 +209,8 @@ class _Narrower:
         attributes = [attribute for attribute in variable.attributes if attribute.name != FILL]
         if is_text and all(attribute.name != ENCODING for attribute in attributes):
             attributes.append(Attribute(name=ENCODING, value=Constant.text(b"utf-8")))
-        storage = variable.storage
-        if storage.chunks is not None:
-            storage = storage.model_copy(update={"chunks": (*storage.chunks, length)})
+        chunks = variable.storage.chunks
+        storage = replace(variable.storage, chunks=chunks and (*chunks, length), element=None)
         changed = variable.model_copy(
             update={
                 "type": "char",

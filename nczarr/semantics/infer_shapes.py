@@ -10,6 +10,7 @@ does not fit the shape.
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -193,16 +194,27 @@ def check_storage(variable: Variable, dimensions: list[Dimension], types: Types,
     _element(variable, types, report)
 
 
+_TYPES_OF_ELEMENTS = {
+    "bool": "an enum of byte with FALSE = 0, TRUE = 1",
+    "float": "float",
+    "complex": "a compound of two floats or doubles, r and i",
+    "datetime": "int64",
+    "timedelta": "int64",
+    "utf": "string",
+    "bytes": "string",
+    "struct": "a compound of its fields",
+}
+"""Types that values of an element need, by the letters that its name begins with."""
+
+
 def _element(variable: Variable, types: Types, report: Report) -> None:
     """Check that a variable's type fits its declared store element."""
     element = variable.storage.element
     if element is None or suits(element, variable.type, types):
         return
-    required_types = {"bool": "an enum of byte with FALSE = 0, TRUE = 1", "float16": "float"}
-    what = required_types.get(
-        element, f"a compound of two {'floats' if element == 'complex64' else 'doubles'}, r and i"
-    )
-    message = f"values of type {variable.type} cannot be {element}: that requires {what}"
+    kind = re.match("[a-z]+", element)
+    required = _TYPES_OF_ELEMENTS.get(kind[0] if kind else "", f"a compound of {element}")
+    message = f"values of type {variable.type} cannot be {element}: that requires {required}"
     report.error("bad-storage", message, variable.span)
 
 

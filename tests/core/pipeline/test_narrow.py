@@ -106,7 +106,7 @@ def test_integers_and_unwritten_cells(name: str, fill: int | None, kind: str, tm
         ([1, 2**31, 3], None, "variable `/v`: its value 2147483648 at [1] does not fit type int"),
         ([1, -(2**31) - 1, 3], None, "variable `/v`: its value -2147483649 at [1] does not fit type int"),
         ([1, -2147483647], None, "variable `/v`: its value -2147483647 at [1] stands for missing cells of type int"),
-        ([1], -(2**40), "variable `/v`: its value -1099511627776 does not fit type int"),
+        ([1], -(2**40), "variable `/v`: its `_FillValue` -1099511627776 does not fit type int"),
     ],
 )
 def test_numbers_that_do_not_fit(
@@ -235,3 +235,22 @@ def test_a_fixed_dimension_without_length_has_a_way_out(tmp_path: Path) -> None:
     nczarr.write(source, tmp_path / "s.nc")
     with pytest.raises(nczarr.CompileError, match=r"`nczarr edit` removes an unused one"):
         nczarr.convert(tmp_path / "s.nc", tmp_path / "t.nc", kind="nc3", fixed=True)
+
+
+@pytest.mark.parametrize("version", [2, 3])
+def test_texts_and_times_of_zarr(version: int, tmp_path: Path) -> None:
+    """Elements of fixed length and times are chars and int in the file, as xarray writes them."""
+    xarray = pytest.importorskip("xarray")
+    zarr = pytest.importorskip("zarr")
+    store, target, expected = tmp_path / "s.zarr", tmp_path / "t.nc", tmp_path / "x.nc"
+    texts = xarray.Dataset({"wide": ("x", ["ab", "éß"]), "bytes": ("x", np.array([b"ab", b"c"]))})
+    texts.to_zarr(store, zarr_format=version, consolidated=False)
+    texts.to_netcdf(expected, format="NETCDF3_CLASSIC")
+    axes = {"dimension_names": ["x"]} if version == 3 else {"attributes": {"_ARRAY_DIMENSIONS": ["x"]}}
+    group = zarr.open_group(store, mode="a")
+    group.create_array("day", data=np.array(["2000-01-02", "1999-12-31"], "M8[D]"), fill_value=0, **axes)
+    nczarr.convert(store, target, kind="nc3", narrow=True)
+    with xarray.open_dataset(target) as found, xarray.open_dataset(expected) as wanted:
+        for name in texts.variables:
+            assert found[name].astype(str).values.tolist() == wanted[name].astype(str).values.tolist(), name
+        assert found["day"].values.astype("M8[D]").tolist() == group["day"][:].tolist()

@@ -243,12 +243,8 @@ def _runs(numbers: Iterable[int]) -> Iterator[range]:
 
 def _find_changed(pieces: Sequence[CellRun]) -> list[tuple[int, int]]:
     """Return the ranges of the records that are not those of the target."""
-    ranges, position = [], 0
-    for piece in pieces:
-        if piece.source:
-            ranges.append((position, position + piece.length))
-        position += piece.length
-    return ranges
+    ends = list(itertools.accumulate(piece.length for piece in pieces))
+    return [(end - piece.length, end) for piece, end in zip(pieces, ends, strict=True) if piece.source]
 
 
 def _can_hold(
@@ -271,7 +267,7 @@ def _can_hold(
     elif dtype[1] == "U" and (4 * texts.characters > itemsize(dtype) or texts.trailing):
         reason = f"the sources have texts of {texts.characters} characters, too long for the target"
     if reason is not None:
-        helps = ["write the target as Zarr v3 (`--to nczarr3`), where texts have no length"] if dtype[1] in "SU" else []
+        helps = ["write target and sources as a new store with `nczarr combine`"]
         report.error("unextendable-target", f"`{path}`: {reason}", helps=helps)
     return reason is None
 

@@ -405,8 +405,9 @@ def compare_encodings(one: Stored, other: Stored) -> str | None:
     """Return how the encodings of two sources differ, or None."""
     if one.chunks != other.chunks:
         return f"chunks of {_times(one.chunks)} and of {_times(other.chunks)}"
-    if plain(one.dtype) != plain(other.dtype):
-        return "different byte orders"
+    if (first := plain(one.dtype)) != (second := plain(other.dtype)):
+        is_order = isinstance(first, str) and isinstance(second, str) and first[1:] == second[1:]
+        return "different byte orders" if is_order else f"elements of {numpy_dtype(first)} and {numpy_dtype(second)}"
     if not same_bytes(one.codecs, other.codecs, 0):  # masks count the steps of both alike
         chains = ("+".join(codec.name or str(codec.id) for codec in stored.codecs) for stored in (one, other))
         return "different filters, {} and {}".format(*(chain or "none" for chain in chains))

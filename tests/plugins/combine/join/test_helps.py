@@ -130,3 +130,21 @@ def test_a_folder_is_no_name_of_one_target(tmp_path: Path) -> None:
     assert ran.status == 2
     assert f"name a file in it, such as `{tmp_path}/NAME.nc`" in ran.err
     assert "NAME.nc" not in run_command("convert", source, str(tmp_path / "absent")).err
+
+
+@pytest.mark.parametrize("version", [2, 3])
+def test_longer_texts_go_to_a_new_store(version: int, tmp_path: Path) -> None:
+    xarray = pytest.importorskip("xarray")
+    pytest.importorskip("zarr")
+    paths = [str(tmp_path / f"{number}.zarr") for number in range(2)]
+    for number, labels in enumerate((["é", "bb"], ["longer text", "x"])):
+        part = xarray.Dataset({"label": ("time", labels)}, {"time": [2 * number, 2 * number + 1]})
+        part.to_zarr(paths[number], zarr_format=version, consolidated=False)
+    ran = run_command("append", paths[1], paths[0], "--along", "time")
+    assert ran.status == 2
+    assert "have elements of <U2 and <U11" in ran.err
+    assert helps_of(ran.err) == {"   = help: write target and sources as a new store with `nczarr combine`"}
+    whole = str(tmp_path / "all.zarr")
+    ran = run_command("combine", *paths, whole, "--along", "time", "--to", f"zarr{version}")
+    assert ran.status == 0, ran.err
+    assert xarray.open_zarr(whole, consolidated=False)["label"].values.tolist() == ["é", "bb", "longer text", "x"]
