@@ -1,4 +1,4 @@
-"""Files that services, Git and browsers leave in the place of a dataset, told by their first bytes."""
+"""Files in the place of a dataset, by their first bytes: what services, Git and browsers leave, and other formats."""
 
 from __future__ import annotations
 
@@ -22,6 +22,20 @@ _XML_ERROR = re.compile(
 _XML_WORDS = re.compile(rb"<(?:\w+:)?(?:Message|ExceptionText|ServiceException)\b[^>]*>\s*([^<]+)", re.IGNORECASE)
 
 
+OTHERS = {
+    b"GRIB": "it is a GRIB file: convert it with `grib_to_netcdf` of ecCodes, or open it with xarray and cfgrib, and "
+    "give that to `nczarr.write`",
+    b"BUFR": "it is a BUFR file: ecCodes reads it",
+    b"\x0e\x03\x13\x01": "it is an HDF4 file: convert it with `h4tonccf` of the HDF Group",
+    b"MATLAB 5.0 MAT-file": "it is a MATLAB file of version 5: save it with `-v7.3`, which is HDF5",
+    b"II*\0": "it is a TIFF image: convert it with `gdal_translate -of netCDF`",
+    b"MM\0*": "it is a TIFF image: convert it with `gdal_translate -of netCDF`",
+    b"\x93NUMPY": "it is an array of NumPy: read it with `numpy.load`, and give it to `nczarr.DatasetBuilder`",
+    b"PAR1": "it is a table of Parquet: read it with `pandas.read_parquet`, and give it to `nczarr.DatasetBuilder`",
+}
+"""Other formats, with what reads them, by the first bytes of their files."""
+
+
 def explain_answer(head: bytes) -> str | None:
     """Return what a file of unknown format is by its first bytes, and what to do; None for other files."""
     if is_page(head):
@@ -36,6 +50,8 @@ def explain_answer(head: bytes) -> str | None:
     if _XML_ERROR.match(head):
         said = _XML_WORDS.search(head)
         return f"it is the error of a server in XML{_quote(said[1] if said else b'')}: repeat the request"
+    if (words := next((words for begin, words in OTHERS.items() if head.startswith(begin)), None)) is not None:
+        return words
     if len(head) > 64 and not head.strip(b"\0"):
         return "it begins with zeros: the download has reserved its bytes and was not finished; fetch it again"
     return None

@@ -483,3 +483,20 @@ def test_an_answer_in_the_place_of_a_dataset(tmp_path: Path) -> None:
     ran = run_command("info", str(path))
     assert ran.status == 1
     assert "it is the answer of a service (“Licences not accepted”)" in ran.err
+
+
+def test_files_of_other_formats_are_named(tmp_path: Path) -> None:
+    np.save(tmp_path / "a.npy", np.arange(3))
+    written = {"numpy.load": tmp_path / "a.npy"}
+    for name, head, words in (
+        ("m.mat", b"MATLAB 5.0 MAT-file, Platform: GLNXA64".ljust(124) + b"\0\1IM", "-v7.3"),
+        ("g.grib", b"GRIB\0\0\0\2", "grib_to_netcdf"),
+        ("h.hdf", b"\x0e\x03\x13\x01", "h4tonccf"),
+        ("t.nc", b"II*\0", "gdal_translate"),
+    ):
+        (tmp_path / name).write_bytes(head + b"\0" * 200)
+        written[words] = tmp_path / name
+    for words, path in written.items():
+        ran = run_command("info", str(path))
+        assert (ran.status, ran.err.count("error[unknown-format]")) == (1, 1), ran.err
+        assert words in ran.err
