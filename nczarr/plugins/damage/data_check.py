@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 from nczarr import names
+from nczarr.arrays.chunks.key_chunk_array import KeyChunkArray
 from nczarr.arrays.execution.counts import bytes_text
 from nczarr.arrays.execution.thread_pool import DISTANT_WORKERS, Crew, Task
 from nczarr.ast.dataset import BZIP2, CRC32C, DEFLATE, FLETCHER32, GZIP
@@ -233,8 +234,29 @@ class _DataCheck:
         codecs = {codec.id for codec in array.source.layout.codecs}
         self.chunks += chunks
         self.decoded += chunks if codecs else 0
-        if not (self.request.archived or array.source.given or codecs & CHECKSUMS):
+        is_archived = self.request.archived and self._check_shards(array)
+        if not (is_archived or array.source.given or codecs & CHECKSUMS):
             self.unchecked += chunks
+
+    def _check_shards(self, array: ReadArray) -> bool:
+        """Compare the shards of an array with their checksums in the archive; return whether its chunks have any.
+
+        Chunks are ranges of a shard, which an archive has no checksum of: its checksum is that of the shard.
+        """
+        source = array.source
+        if source.layout.shards is None or not isinstance(source, KeyChunkArray):
+            return True
+        if array.region is not None or self.request.share is not None:
+            return False
+        for home in source.list_occupied(source.layout.shards):
+            key = source.key(home)
+            try:
+                source.store.get(key)
+            except CompileError as error:
+                reason = error.diagnostics[0].message
+                text = f"shard {_show(home)} of `{array.name}`, `{key}`, {FAULTS['failed-checksum']}: {reason}"
+                self._add("failed-checksum", text, Label(key=key))
+        return True
 
     def _report_damage(self, array: ReadArray, damaged: list[DamagedChunk]) -> None:
         """Report damaged chunks by code, the first ones of each with their places, and the number of the others."""

@@ -501,3 +501,26 @@ def test_stores_of_other_projects_have_their_values(
                     np.testing.assert_array_equal(found[name][...], values)
                     compared += 1
     assert compared > 20
+
+
+@pytest.mark.parametrize("shards", [None, (8,)])
+def test_the_check_of_data_compares_the_checksums_of_entries(shards: tuple[int] | None, tmp_path: Path) -> None:
+    """Chunks of shards are ranges of an entry, which the archive has no checksum of."""
+    zarr = pytest.importorskip("zarr")
+    path, damaged = tmp_path / "s.zip", tmp_path / "damaged.zip"
+    values = np.arange(16, dtype="<i4")
+    with zarr.storage.ZipStore(path, mode="w") as store:
+        group = zarr.open_group(store, mode="w")
+        group.create_array("v", shape=(16,), chunks=(4,), shards=shards, dtype="<i4", compressors=None)[:] = values
+    ran = run_command("check", "--data", str(path))
+    assert (ran.status, "checksum" in ran.err) == (0, False), ran.err
+    data = bytearray(path.read_bytes())
+    data[data.index(values[4:6].tobytes())] ^= 64
+    damaged.write_bytes(data)
+    with zipfile.ZipFile(damaged) as archive:
+        key = archive.testzip()
+    ran = run_command("check", "--data", str(damaged))
+    assert (ran.status, ran.err.count("error[failed-checksum]")) == (1, 1), ran.err
+    assert f"`{key}`, does not have its checksum" in ran.err
+    ran = run_command("check", "--data", str(damaged), "--sample", "25%")
+    assert ("unchecked-chunks" in ran.err) is (shards is not None), "parts of an entry"
