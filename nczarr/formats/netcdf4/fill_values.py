@@ -12,7 +12,7 @@ from nczarr import names
 from nczarr.arrays.execution.library_lock import LOCK
 from nczarr.arrays.sources.source import fill_of
 from nczarr.arrays.values.parts import Types, size
-from nczarr.ast import ATOMIC, Attribute, Constant, Variable
+from nczarr.ast import ATOMIC, Attribute, Constant, EnumType, Variable
 from nczarr.formats.netcdf4.hdf5 import Hdf5, closing, find
 from nczarr.plan.plans import FilePlan
 from nczarr.semantics.check_types import library_default
@@ -44,15 +44,16 @@ def library_fill(variable: Variable, types: Types) -> bytes | None:
 def own_fill(path: str, checked: Checked) -> bytes | None:
     """Return the source's packed fill value if the library would derive another from the attributes; else None.
 
-    Numbers and char only. In no-fill mode, only defined nonzero values of
+    Numbers, enums and char only. In no-fill mode, only defined nonzero values of
     variables too large to write out.
     """
     variable = checked.variables[path]
     source = checked.parts.get(path, {}).get("")
-    if source is None or variable.type not in ATOMIC or variable.type == "string":
+    is_enum = isinstance(checked.types.get(variable.type), EnumType)
+    if source is None or not (is_enum or variable.type in ATOMIC) or variable.type == "string":
         return None
     fill = fill_of(source)
-    if fill is None or len(fill) != ATOMIC[variable.type].size:
+    if fill is None or len(fill) != size(variable.type, checked.types):
         return None
     if variable.storage.no_fill:
         return fill if not source.undefined and fill.strip(b"\0") and is_large(path, checked) else None
