@@ -242,6 +242,10 @@ class KeyListing:
         """Return whether a key with the prefix is a chunk or shard of the array."""
         return self.chunk_keys.index_of(key, self._counts) is not None
 
+    def read_whole(self, index: Index) -> bytes | None:
+        """Return the bytes of a key, of a shard too, or None; checked where they lie. Raises OSError, CompileError."""
+        return self._store.get(self.chunk_keys.key(index))
+
     def check_absent(self, index: Index) -> None:
         """Raise OSError if a missing key was listed before."""
         if self._stored is None:

@@ -10,7 +10,6 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 from nczarr import names
-from nczarr.arrays.chunks.key_chunk_array import KeyChunkArray
 from nczarr.arrays.execution.counts import bytes_text
 from nczarr.arrays.execution.thread_pool import DISTANT_WORKERS, Crew, Task
 from nczarr.ast.dataset import BZIP2, CRC32C, DEFLATE, FLETCHER32, GZIP
@@ -243,17 +242,16 @@ class _DataCheck:
 
         Chunks are ranges of a shard, which an archive has no checksum of: its checksum is that of the shard.
         """
-        source = array.source
-        if source.layout.shards is None or not isinstance(source, KeyChunkArray):
+        source, keys = array.source, array.source.keys
+        if source.layout.shards is None or keys is None:
             return True
         if array.region is not None or self.request.share is not None:
             return False
         for home in source.list_occupied(source.layout.shards):
-            key = source.key(home)
             try:
-                source.store.get(key)
+                keys.read_whole(home)
             except CompileError as error:
-                reason = error.diagnostics[0].message
+                key, reason = keys.chunk_keys.key(home), error.diagnostics[0].message
                 text = f"shard {_show(home)} of `{array.name}`, `{key}`, {FAULTS['failed-checksum']}: {reason}"
                 self._add("failed-checksum", text, Label(key=key))
         return True

@@ -60,6 +60,9 @@ class Peer(NamedTuple):
     reads: Callable[[Any], bool] | None = None
     """Tells whether the faults suit the `StoreDocuments` of a store; None: those of every store."""
 
+    references: bool = False
+    """True if it reads stores through fsspec, so also those that reference documents stand for."""
+
     def select_release(self, release: str) -> Peer:
         """Return the reader in a release. A patch release (`3.1.6`) is that of its minor release.
 
@@ -86,6 +89,7 @@ class Peer(NamedTuple):
             opened = opened or StoredDataset.of(source, report)
             name = source.name if isinstance(source, Source) else source.path
             return 0 if opened is None else _report(self, self.files or (), self.find_in_files, opened, name, report)
+        source = (_open_references(source, report) or source) if self.references else source
         if isinstance(source, Source):
             return _check_file(self, source, report)
         documents = StoreDocuments(source)
@@ -139,6 +143,17 @@ def peers() -> Iterator[Peer]:
     """Return all readers."""
     for place in PLUGIN.checks.values():
         yield registry.load(place)
+
+
+def _open_references(source: Source | Store, report: Report) -> Store | None:
+    """Return the store that a reference document stands for; None for other sources, and after an error."""
+    from nczarr.options import Options
+
+    form = detect_format(source)
+    if form is None or not form.store.inner or form.store.opens is None:
+        return None
+    store: Store | None = registry.load(form.store.opens)(source, report, Options())
+    return store
 
 
 def _check_file(peer: Peer, source: Source, report: Report) -> int:

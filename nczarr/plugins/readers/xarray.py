@@ -82,7 +82,8 @@ def find_groups(view: ZarrView) -> Iterator[Finding]:
     for node in view.root.members:
         if not node.is_array and node.document is not None and node.has_arrays:
             yield node.at("hidden-group", "", f"there are arrays in group `{node.path}`")
-    if view.version == 2 and view.root.document is not None and view.documents.get(".zmetadata") is None:
+    is_listed = view.documents.store.refers  # a reference document is read whole, and opened so by `engine="kerchunk"`
+    if view.version == 2 and view.root.document and not is_listed and view.documents.get(".zmetadata") is None:
         yield Finding("unconsolidated-store", ".zmetadata", "", "the store has no consolidated metadata")
 
 
@@ -250,4 +251,5 @@ PEER = Peer(
     (find_unsorted,),
     zarr_python.RELEASES,
     "zarr-python",
+    references=True,
 )

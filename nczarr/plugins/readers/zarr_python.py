@@ -319,4 +319,13 @@ FIND = (
 )
 """Functions that find the faults that xarray shares."""
 
-PEER = Peer("zarr-python", "zarr-python", SEEN, FAULTS, (*FIND, find_name_counts), ZarrView, releases=RELEASES)
+PEER = Peer(
+    "zarr-python",
+    "zarr-python",
+    SEEN,
+    FAULTS,
+    (*FIND, find_name_counts),
+    ZarrView,
+    releases=RELEASES,
+    references=True,
+)

@@ -250,3 +250,23 @@ def test_bytes_of_any_length_are_bytes_for_xarray_also_where_they_are_converted(
     assert [text.startswith(STATES) for text in advice_for_xarray(path)] == [True]
     assert run_command("convert", str(path), str(tmp_path / "c.zarr"), "--to", "zarr3", "-q").status == 0
     assert [text.startswith(STATES) for text in advice_for_xarray(tmp_path / "c.zarr")] == [True]
+
+
+@pytest.mark.parametrize("name", ["r.json", "r.parq"])
+def test_reference_documents_are_stores_of_fsspec(name: str, tmp_path: Path) -> None:
+    """xarray reads the texts of a netCDF-4 file as bytes there, and says nothing of consolidated metadata."""
+    xarray = pytest.importorskip("xarray")
+    pytest.importorskip("fsspec")
+    pytest.importorskip("pyarrow")
+    paths = [str(tmp_path / f"{number}.nc") for number in range(2)]
+    for number, path in enumerate(paths):
+        part = xarray.Dataset({"name": ("time", [f"é{number}"])}, {"time": [number]})
+        part.to_netcdf(path, unlimited_dims=["time"])
+    target = str(tmp_path / name)
+    assert run_command("refs", "combine", *paths, "-o", target, "--along", "time").status == 0
+    ran = run_command("check", target, "--for", "xarray", "--for", "zarr-python")
+    assert (ran.status, ran.err.count("warning["), ran.err.count("[text-as-bytes]")) == (1, 1, 1), ran.err
+    if name == "r.json":
+        read = xarray.open_zarr("reference://", storage_options={"fo": target}, consolidated=False)
+        assert read["name"].values.tolist() == ["é0".encode(), "é1".encode()]
+    assert run_command("check", target, "--for", "tensorstore").err.count("[unread-format]") == 1
