@@ -248,7 +248,7 @@ def indices_of(requested: CoordinateRange, path: str, checked: Checked, report: 
         interval = _interval(requested._replace(low=requested.high, high=requested.low), conversion)
     match = coordinate.within(interval)
     turned = coordinate.find_turned(interval, match) if conversion.units in LONGITUDE_UNITS else []
-    found = _adjacent(match, requested, path, report, lambda: [*coordinate.words(interval), *turned])
+    found = _adjacent(match, requested, path, report, lambda: [*turned, *coordinate.words(interval)])
     if found is not None and turned:
         text = f"`{path}` has more cells of these longitudes, by other numbers: they are left out"
         report.warning("omitted-longitudes", text, requested.span, helps=turned)
@@ -373,7 +373,8 @@ class _Coordinate:
                 bounds = ":".join(
                     dict.fromkeys(self.conversion.text(float(bound)) for bound in (other.low, other.high))
                 )
-                return [f"they are `--sel {self.path.removeprefix('/')}={bounds}` here"]
+                verb = "they are" if ":" in bounds else "it is"
+                return [f"{verb} `--sel {self.path.removeprefix('/')}={bounds}` here"]
         return []
 
     def find_nearer(self, value: Fraction | float, nearest: int) -> list[str]:

@@ -112,7 +112,7 @@ def _parse(data: bytes) -> Parsed:
         remarks.append("has words or numbers that are not JSON")
     rest = len(text[end:].strip(_BLANK)) if end < len(text) else 0
     if rest:
-        remarks.append(f"has {rest} characters after its end, which are ignored")
+        remarks.append(f"has {rest} character{'s' * (rest != 1)} after its end, ignored")
     if text.count("[") + text.count("{") > DEEPEST and too_deep(value):
         raise NotJsonError(f"it is nested more than {DEEPEST} deep")
     return Parsed(value, tuple(remarks), tuple(dict.fromkeys(repeated)) if repeated else ())

@@ -146,7 +146,7 @@ def test_bounds_beyond_the_type_of_the_coordinate() -> None:
         ("lon~-85", " lon = 0 ;", "it is `--sel lon~270`"),
         ("lon~44", " lon = 0 ;", ""),
         ("lon~350", " lon = 270 ;", "it is `--sel lon~0`"),
-        ("lon=-90", "", "they are `--sel lon=270`"),
+        ("lon=-90", "", "it is `--sel lon=270`"),
         ("lon=360:460", "", "they are `--sel lon=0:100`"),
         ("level=-90:90", " level = 0, 90 ;", ""),
     ],
