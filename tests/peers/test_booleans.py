@@ -111,16 +111,26 @@ def test_a_schema_with_booleans_is_one_of_zarr(tmp_path: Path, peer: Callable[[s
     assert group["mask"][:].tolist() == [False, False]
 
 
-def test_fill_values_of_enums_are_those_of_hdf5(tmp_path: Path, peer: Callable[[str], ModuleType]) -> None:
+def test_fill_values_of_other_types_are_those_of_hdf5(tmp_path: Path, peer: Callable[[str], ModuleType]) -> None:
     """Of cells that are all stored, too, and without an attribute `_FillValue`."""
     zarr, h5py = peer("zarr"), peer("h5py")
     group = zarr.open_group(tmp_path / "s.zarr", mode="w")
-    for name, length, fill in (("whole", 2, True), ("part", 5, True), ("plain", 5, False)):
-        array = group.create_array(name, shape=(length,), chunks=(2,), dtype="?", fill_value=fill)
+    for name, length, dtype, fill in (
+        ("whole", 2, "?", True),
+        ("part", 5, "?", True),
+        ("plain", 5, "?", False),
+        ("wave", 5, "<c8", 3 + 1j),
+        ("all_waves", 2, "<c16", 3 + 1j),
+    ):
+        array = group.create_array(name, shape=(length,), chunks=(2,), dtype=dtype, fill_value=fill)
         array[:2] = [False, True]
     with h5py.File(tmp_path / "e.h5", "w") as file:
         kind = h5py.enum_dtype({"LOW": 1, "MIDDLE": 2, "HIGH": 300}, ">i2")
         file.create_dataset("e", (5,), kind, chunks=(2,), fillvalue=2)[:2] = [1, 300]
+        file.create_dataset("r", (2,), RECORD, fillvalue=np.array((3, 4j, True), RECORD)[()])[:] = np.zeros(2, RECORD)
+        file.create_dataset("o", (4,), "V3", chunks=(2,), fillvalue=np.void(b"abc"))[:2] = np.array(
+            [b"xyz", b"123"], "V3"
+        )
     nczarr.convert(tmp_path / "s.zarr", tmp_path / "s.nc", verify=True)
     nczarr.convert(tmp_path / "s.nc", tmp_path / "back.zarr", format="zarr3", verify=True)
     nczarr.convert(tmp_path / "e.h5", tmp_path / "e.nc", verify=True)
@@ -132,3 +142,5 @@ def test_fill_values_of_enums_are_those_of_hdf5(tmp_path: Path, peer: Callable[[
             assert file[name][:].tolist() == group[name][:].tolist() == back[name][:].tolist()
             assert file[name].id.get_num_chunks() == 1, "chunks that are missing stay so"
         assert (enums["e"].fillvalue, enums["e"][:].tolist()) == (2, [1, 300, 2, 2, 2])
+        assert enums["r"].fillvalue.item() == (3, 4j, True)
+        assert [value.tobytes() for value in enums["o"][:]] == [b"xyz", b"123", b"abc", b"abc"]

@@ -11,7 +11,7 @@ from ctypes import c_char_p, c_void_p, cast
 from nczarr import names
 from nczarr.arrays.execution.library_lock import LOCK
 from nczarr.arrays.sources.source import fill_of
-from nczarr.arrays.values.parts import Types, size
+from nczarr.arrays.values.parts import Types, is_fixed, size
 from nczarr.ast import ATOMIC, Attribute, Constant, EnumType, Variable
 from nczarr.formats.netcdf4.hdf5 import Hdf5, closing, find
 from nczarr.plan.plans import FilePlan
@@ -44,13 +44,16 @@ def library_fill(variable: Variable, types: Types) -> bytes | None:
 def own_fill(path: str, checked: Checked) -> bytes | None:
     """Return the source's packed fill value if the library would derive another from the attributes; else None.
 
-    Numbers, enums and char only. In no-fill mode, only defined nonzero values of
+    Types of a fixed size only; of records and opaque values only without an attribute, which would have other bytes in
+    memory. In no-fill mode, only defined nonzero values of
     variables too large to write out.
     """
     variable = checked.variables[path]
     source = checked.parts.get(path, {}).get("")
-    is_enum = isinstance(checked.types.get(variable.type), EnumType)
-    if source is None or not (is_enum or variable.type in ATOMIC) or variable.type == "string":
+    if source is None or variable.type == "string" or not is_fixed(variable.type, checked.types):
+        return None
+    is_plain = variable.type in ATOMIC or isinstance(checked.types[variable.type], EnumType)
+    if not is_plain and any(attribute.name == FILL for attribute in variable.attributes):
         return None
     fill = fill_of(source)
     if fill is None or len(fill) != size(variable.type, checked.types):
