@@ -116,6 +116,8 @@ def plan_store(
         named = options.layout.shards.get(path, "none") != "none"
         _check_shards(path, shards, targets[path], checked, report, named=named)
         lost += _unmet(path, storage[path], targets[path], checked, form, widths[path])
+        if not options.layout.shards:
+            lost += _list_lost_shards(path, targets[path], checked, "which `--shards` makes" * arrays.shards)
         lost += _nil(path, targets[path], checked, form)
         _check_fill(path, parts[path], checked, report)
         if not (arrays.fill_needed or arrays.by_reference):
@@ -223,6 +225,16 @@ def _unmet(
         lost = unkept(storage, plain, codecs_too=follows)
         if lost:
             yield Loss("storage", "annotation", path, f"variable `{path}`, {', '.join(lost)}", span)
+
+
+def _list_lost_shards(path: str, targets: dict[str, PartTarget], checked: Checked, way: str) -> Iterator[Loss]:
+    """Yield the loss of shards of the source, which targets get on request alone."""
+    for part, source in checked.parts.get(path, {}).items():
+        shards = source.layout.shards
+        if shards is not None and part in targets and targets[part].layout.shards is None:
+            what = f"variable `{path}`, its shards of {' × '.join(map(str, shards))}"
+            yield Loss("storage", "annotation", path, f"{what}, {way}" if way else what, checked.variables[path].span)
+            return
 
 
 def _nil(path: str, targets: dict[str, PartTarget], checked: Checked, form: Format) -> Iterator[Loss]:

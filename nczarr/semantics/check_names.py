@@ -91,7 +91,8 @@ def report_namesakes(renamed: Iterable[Namesake], report: Report, *, accepted: b
         if namesake.name != namesake.first:
             notes.append(f"names are compared in NFC: `{spell(namesake.first)}` and `{spell(namesake.name)}` are equal")
         fate = "it is left out" if namesake.shown is None else f"it is read as `{namesake.shown}`"
-        helps = () if accepted else ("rename one", f"with `--allow-loss {CODE}` {fate}")
+        rename = "rename one, or put the content of both into one" if namesake.kind == "group" else "rename one"
+        helps = () if accepted else (rename, f"with `--allow-loss {CODE}` {fate}")
         text = f"{text}; {fate}" if accepted else text
         others = () if namesake.first_place == Label() else (namesake.first_place._replace(text="first declared here"),)
         found_one = Diagnostic(CODE, Severity.ERROR, text, namesake.place, others, tuple(notes), helps)

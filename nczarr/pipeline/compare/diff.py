@@ -121,6 +121,15 @@ def model(one: Checked, other: Checked, *, storage: bool = False) -> Iterator[Di
         yield from _dimension(path, one.dimensions[path], other.dimensions[path])
     for path in _common(one.variables, other.variables):
         yield from _compare_variable(path, one.variables[path], other.variables[path], storage=storage)
+        shards = [_format_shards(side, path) for side in (one, other)] if storage else []
+        if len(set(shards)) > 1:
+            yield Difference("layout", path, _pair("shards", *shards))
+
+
+def _format_shards(checked: Checked, path: str) -> str:
+    """Return the shards of an array of values as text."""
+    shards = {source.layout.shards for source in checked.parts.get(path, {}).values()} - {None}
+    return "×".join(map(str, shards.pop() or ())) if len(shards) == 1 else "several" if shards else "none"
 
 
 def _common(one: Mapping[str, Any], other: Mapping[str, Any]) -> list[str]:

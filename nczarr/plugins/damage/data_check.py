@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 from nczarr import names
 from nczarr.arrays.execution.counts import bytes_text
 from nczarr.arrays.execution.thread_pool import DISTANT_WORKERS, Crew, Task
+from nczarr.arrays.regions import count_blocks, region_of
 from nczarr.ast.dataset import BZIP2, CRC32C, DEFLATE, FLETCHER32, GZIP
 from nczarr.ast.rectilinear import varies
 from nczarr.diagnostics.catalog import CODES
@@ -175,6 +176,8 @@ class _DataCheck:
         self.chunks = self.decoded = self.unchecked = 0
         self.lost: dict[str, list[ChunkBox]] = {}
         """Chunks of the shards of each array whose index cannot be read."""
+        self.in_shards = 0
+        """Chunks in the shards of the array in hand that do not have the checksum of their archive."""
         self.unwritten: dict[str, tuple[str, Index | None]] = {}
         """Number of missing chunks in words, and the first one, of each array that lacks some."""
 
@@ -209,7 +212,9 @@ class _DataCheck:
                     if self.request.watch is not None:
                         self.request.watch(done.size)
                 damaged = self._take_lost_together(damaged)
-                count += len(damaged) + (self._count_lost(array) if self.request.share is None else 0)
+                count += max(len(damaged), self.in_shards)  # a damaged shard has the damaged chunks
+                count += self._count_lost(array) if self.request.share is None else 0
+                self.in_shards = 0
                 self._report_damage(array, damaged)
                 for one in unfit.values():
                     self._report_unfit(array.path, one)
@@ -253,7 +258,10 @@ class _DataCheck:
             except CompileError as error:
                 key, reason = keys.chunk_keys.key(home), error.diagnostics[0].message
                 text = f"shard {_show(home)} of `{array.name}`, `{key}`, {FAULTS['failed-checksum']}: {reason}"
-                self._add("failed-checksum", text, Label(key=key))
+                self._add("failed-checksum", text, error.diagnostics[0].primary)
+                shard = region_of(home, source.layout.shards, source.layout.shape)
+                cells = tuple(range(part.start, part.stop) for part in shard)
+                self.in_shards += count_blocks(source.list_occupied(source.layout.chunks, cells))
         return True
 
     def _report_damage(self, array: ReadArray, damaged: list[DamagedChunk]) -> None:

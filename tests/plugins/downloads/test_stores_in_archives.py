@@ -522,5 +522,7 @@ def test_the_check_of_data_compares_the_checksums_of_entries(shards: tuple[int] 
     ran = run_command("check", "--data", str(damaged))
     assert (ran.status, ran.err.count("error[failed-checksum]")) == (1, 1), ran.err
     assert f"`{key}`, does not have its checksum" in ran.err
+    assert f"damaged.zip/{key}" in ran.err
+    assert f"{2 if shards else 1} damaged" in ran.err
     ran = run_command("check", "--data", str(damaged), "--sample", "25%")
     assert ("unchecked-chunks" in ran.err) is (shards is not None), "parts of an entry"

@@ -316,6 +316,24 @@ def test_csv_has_dates_and_physical_values(looked: Served) -> None:
     assert download(looked, "var=large&format=csv").text.endswith("9007199254740993\r\n30,2\r\n20,3\r\n10,4\r\n")
 
 
+def test_times_of_csv_have_one_form(tmp_path: Path) -> None:
+    """Midnight has a time of day where other times have one: pandas reads the column as dates."""
+    pandas = pytest.importorskip("pandas")
+    text = """netcdf h { dimensions: time = 3 ; variables: double time(time) ; time:units = "%s since 1970-01-01" ;
+        double seen(time) ; seen:units = "%s since 1970-01-01" ; float v(time) ; data: time = 0, 1, 2.5 ;
+        seen = 0, 1, 2 ; v = 1, 2, 3 ; }"""
+    for unit, form in (("hours", "%Y-%m-%d %H:%M"), ("days", "%Y-%m-%d %H:%M"), ("seconds", "%Y-%m-%d %H:%M:%S.%f")):
+        nczarr.write(nczarr.from_cdl(text % (unit, unit)), tmp_path / f"{unit}.nc")
+        with serving(tmp_path) as served:
+            answer = served.get(f"/download/{unit}.nc?var=v;seen&format=csv").text
+        table = pandas.read_csv(io.StringIO(answer))
+        times = pandas.to_datetime(table["time"], format=form)
+        expected = pandas.to_timedelta([0, 1, 2.5], unit=unit) + pandas.Timestamp(0)
+        assert times.tolist() == expected.tolist(), answer
+        seen = pandas.to_datetime(table.iloc[:, 2], format="%Y-%m-%d %H:%M:%S")
+        assert seen.tolist() == (pandas.to_timedelta([0, 1, 2], unit=unit) + pandas.Timestamp(0)).tolist()
+
+
 def test_both_of_one_shape_share_a_table(looked: Served) -> None:
     rows = list(csv.reader(io.StringIO(download(looked, "var=plain;holes&format=csv").text, newline="")))
     assert rows[:3] == [["x", "plain", "holes"], ["40", "1", "1"], ["30", "", ""]]

@@ -313,7 +313,8 @@ class Assembler:
             others.append(Label(self.scope.variable_by_name[meant].span, "declared here"))
         elif self.source.data[word.end : word.end + 2] == b": ":  # `dimension: x = 3` looks like an attribute
             helps += suggest(name + ":", (f"{section.decode()}:" for section in SECTIONS))
-        where = f" in group `{self.scope.path}`" if self.scope is not self.root else ""
+        outer = self.scope.parent  # the path of a group that repeats a name has a number
+        where = f" in group `{names.join(outer.path, self.scope.name)}`" if outer is not None else ""
         message = f"variable `{name}` is not defined{where}"
         self.report.error("undefined-variable", message, self.span(word), helps=helps, others=others)
 

@@ -156,7 +156,7 @@ def _csv(checked: Checked, ranges: Mapping[str, tuple[range, ...]]) -> Iterator[
     if not taken:
         yield _lines([[_cells(checked, path, ())[0] for path in ranges]])
         return
-    columns = [[_place(axis, number) for number in range(len(axis.values))] for axis in axes]
+    columns = [_make_even([_place(axis, number) for number in range(len(axis.values))], axis) for axis in axes]
     inner = list(itertools.product(*columns[1:]))
     parts = (part for path in ranges for part in checked.parts.get(path, {}).values())
     heights = (int(part.layout.chunks[0]) for part in parts if chunk_size(part))
@@ -182,6 +182,20 @@ def _place(axis: ShownAxis, number: int) -> str:
     return str(int(value)) if value == value and abs(value) < 2**53 and value == math.floor(value) else repr(value)
 
 
+def _make_even(texts: list[str], axis: ShownAxis) -> list[str]:
+    """Return the times of an axis in one form, that of the finest one, which other programs read as a column."""
+    if axis.physical.times is None:
+        return texts
+    longest = max((len(text.partition(" ")[2]) for text in texts), default=0)
+    return [_fill_time(text, longest) for text in texts]
+
+
+def _fill_time(text: str, length: int) -> str:
+    """Return a date with a time of day of so many characters: 5 for minutes, 8 for seconds, 12 for milliseconds."""
+    date, _, time = text.partition(" ")
+    return f"{date} {time}{MIDNIGHT[len(time) : length]}" if length and date[-1:].isdigit() else text
+
+
 def _cells(checked: Checked, path: str, part: tuple[range, ...]) -> list[str]:
     """Return the values of a section in words, in their order; numbers read back."""
     stored = read_outer(checked, path, [slice(each.start, each.stop, each.step) for each in part])
@@ -191,8 +205,14 @@ def _cells(checked: Checked, path: str, part: tuple[range, ...]) -> list[str]:
     values, absent = decoding.mask(stored)
     integer, wide = values.dtype.kind in "iu", values.dtype.itemsize == 8
     write = decoding.text if decoding.times is not None else str if integer else repr if wide else "{:.9g}".format
-    written = map(write, values.reshape(-1).tolist())
+    written: Iterable[str] = map(write, values.reshape(-1).tolist())
+    if decoding.times is not None:  # a block of rows does not know the times of the others
+        written = (_fill_time(text, SECONDS) for text in written)
     return ["" if gone else each for each, gone in zip(written, absent.reshape(-1).tolist(), strict=True)]
+
+
+MIDNIGHT, SECONDS = "00:00:00.000", 8
+"""Time of day of a date alone, and its characters to the second."""
 
 
 def _lines(rows: Iterable[Iterable[str]]) -> bytes:

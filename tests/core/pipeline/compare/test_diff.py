@@ -268,3 +268,23 @@ def test_characters_are_shown_without_their_class() -> None:
     text = 'netcdf c { dimensions: n = 3 ; variables: char v(n) ; data: v = "%s" ; }'
     (difference,) = nczarr.diff(nczarr.from_cdl(text % "abc"), nczarr.from_cdl(text % "abd"))
     assert difference.message.endswith("first at (2): 'c' | 'd'")
+
+
+def test_shards_are_storage(tmp_path: Path) -> None:
+    zarr = pytest.importorskip("zarr")
+    paths = {}
+    for name, shards in (("plain", None), ("sharded", (4,)), ("whole", (8,))):
+        paths[name] = tmp_path / f"{name}.zarr"
+        group = zarr.open_group(paths[name], mode="w")
+        group.create_array("v", shape=(8,), chunks=(2,), shards=shards, dtype="i4", dimension_names=["x"])[:] = range(8)
+    assert nczarr.diff(paths["plain"], paths["sharded"]) == []
+    for other, text in (("plain", "none"), ("whole", "8")):
+        (found,) = nczarr.diff(paths["sharded"], paths[other], storage=True)
+        assert (found.path, found.message) == ("/v", f"shards: 4 | {text}")
+    done = nczarr.convert(paths["sharded"], tmp_path / "kept.zarr", format="zarr3", shards={"x": 4})
+    assert done.losses == ()
+    assert nczarr.diff(paths["sharded"], tmp_path / "kept.zarr", storage=True) == []
+    for form, way in (("zarr3", ", which `--shards` makes"), ("zarr2", "")):
+        done = nczarr.convert(paths["sharded"], tmp_path / form, format=form)
+        assert f"variable `/v`, its shards of 4{way}" in [loss.message for loss in done.losses]
+    assert nczarr.convert(paths["sharded"], tmp_path / "none", format="zarr3", shards="none").losses == ()
