@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import html
 import io
 import itertools
 import json
@@ -642,3 +643,14 @@ def test_colours_are_chosen(looked: Served) -> None:
     assert Scale("blue-red").range_of(np.array([-3.0, np.nan, 1])) == (-3, 3)
     assert Scale("viridis", low=0).range_of(np.array([-3.0, np.nan, 1])) == (0, 1)
     assert Scale(high=-5).range_of(np.array([-3.0, 1])) == (-5, -5)
+
+
+def test_a_place_is_chosen_by_its_index(looked: Served) -> None:
+    """A name of a dimension is no parameter: it would be ignored, and the first plane be taken for another."""
+    told = seen(looked, "var=packed&i0=1&a1=0&b1=1")
+    assert told["indices"] == [[1, 1], [0, 1], [0, 3]]
+    assert told["values"] != seen(looked, "var=packed&a1=0&b1=1")["values"]
+    answer = looked.get("/view/p.cdl?format=json&var=packed&t=1")
+    assert answer.status == 400
+    assert "the place along `t` is chosen by its index: `i0=0`, `a0=0&b0=9`" in html.unescape(answer.text)
+    assert looked.get("/view/p.cdl?format=json&var=plain&x=0").status == 200, "`x` is a parameter of its own"

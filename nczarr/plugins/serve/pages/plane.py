@@ -130,6 +130,10 @@ class ShownAxis(NamedTuple):
         return self.physical.text(float(self.values[place]))
 
 
+PARAMETERS = frozenset({"var", "x", "y", "of", "palette", "low", "high", "format"})
+"""Names in a query that have a meaning of their own, whatever dimensions are called."""
+
+
 def view_of(checked: Checked, query: Mapping[str, str], limits: Limits) -> PlaneView:
     """Return the view that a query requests. Raises RefusedRequestError.
 
@@ -142,6 +146,7 @@ def view_of(checked: Checked, query: Mapping[str, str], limits: Limits) -> Plane
     path = variable_of(checked, query)
     if query.get("of", path) != path:
         query = {}
+    _refuse_names(checked, path, query)
     shape = checked.shapes[path]
     x, y = _choose_axes(shape, query, is_plane=is_numeric(checked, path))
     windows = tuple(_window(axis, length, query, axis in (x, y)) for axis, length in enumerate(shape))
@@ -210,6 +215,17 @@ def variable_of(checked: Checked, query: Mapping[str, str]) -> str:
     if not checked.variables:
         raise RefusedRequestError(404, "the dataset has no variables")
     return max(checked.variables, key=lambda path: (is_numeric(checked, path), math.prod(checked.shapes[path])))
+
+
+def _refuse_names(checked: Checked, path: str, query: Mapping[str, str]) -> None:
+    """Raise RefusedRequestError for a place that is chosen by the name of a dimension, which would be ignored."""
+    for axis, reference in enumerate(checked.variables[path].dimensions):
+        name = names.last(reference) if isinstance(reference, str) else ""
+        if name in query and name not in PARAMETERS:
+            text = (
+                f"the place along `{names.readable(name)}` is chosen by its index: `i{axis}=0`, `a{axis}=0&b{axis}=9`"
+            )
+            raise RefusedRequestError(400, text)
 
 
 def _choose_axes(shape: tuple[int, ...], query: Mapping[str, str], *, is_plane: bool) -> tuple[int | None, int | None]:

@@ -112,6 +112,7 @@ def _describe_members(seen: ViewedValues) -> dict[str, Any]:
         "title": show(seen.physical.axis),
         "decimated": view.decimated,
         **({} if view.level is None else {"level": show(view.level[0])}),
+        "indices": [[each.start, each[-1]] if each else [] for each in view.ranges],
         "shape": list(seen.values.shape),
         "values": _json(seen.values),
         "statistics": seen.statistics,
