@@ -364,10 +364,12 @@ class _Coordinate:
 
     def find_turned(self, interval: Interval, match: Match) -> list[str]:
         """Return a help that names the numbers by which an axis has further cells of a range of longitudes."""
+        if not math.isfinite(interval.high - interval.low):
+            return []
         for turn in (360, -360):
             other = Interval(float(interval.low) + turn, float(interval.high) + turn)
             found = self.within(other)
-            if found.first is None or not math.isfinite(other.high - other.low):
+            if found.first is None:
                 continue
             if match.first is None or found.last > match.last or found.first < match.first:
                 bounds = ":".join(
