@@ -118,7 +118,8 @@ class Converter:
         span = atomic.high - atomic.low + 1
         if self.units is not None and -(span // 2) <= value < span:
             meant = value - span if value > atomic.high else value + span
-            message = f"{value} is the spelling of {meant} with the other sign in {what} of type {atomic.name}"
+            where = what if atomic.name in what.split() else f"{what} of type {atomic.name}"
+            message = f"{value} is the spelling of {meant} with the other sign in {where}"
             self.warning("sign-wrap", message, literal, Fix(f"write {meant}", str(meant)))
             return meant
         help_ = "`long` has 32 bits in CDL; use int64" if atomic.name == "int" else ""
