@@ -17,7 +17,7 @@ from nczarr.arrays.sources.source import ArraySource, DerivedSource, Descr, Layo
 from nczarr.arrays.values.parts import descr
 from nczarr.ast import ATOMIC, Attribute, Constant, Dimension, Group, Kind, Variable
 from nczarr.ast.dataset import KIND_NAMES, building, map_groups
-from nczarr.ast.frozen import frozen, replace
+from nczarr.ast.frozen import frozen
 from nczarr.ast.plain import is_utf8
 from nczarr.ast.rectilinear import largest
 from nczarr.diagnostics.report import Diagnostic, Label, Report, Severity
@@ -182,7 +182,7 @@ class _Narrower:
             [old], [new] = (default_fill(name, {}).as_numbers() for name in (variable.type, target))
             mapping = int(old), int(new)
         attributes = self._narrow_attributes(fqn, variable.attributes)
-        storage = replace(variable.storage, element=None)
+        storage = variable.storage.model_copy(update={"element": None})
         changed = variable.model_copy(update={"type": target, "attributes": attributes, "storage": storage})
         if source is None:
             return _Change(changed, {})
@@ -210,7 +210,7 @@ class _Narrower:
         if is_text and all(attribute.name != ENCODING for attribute in attributes):
             attributes.append(Attribute(name=ENCODING, value=Constant.text(b"utf-8")))
         chunks = variable.storage.chunks
-        storage = replace(variable.storage, chunks=chunks and (*chunks, length), element=None)
+        storage = variable.storage.model_copy(update={"chunks": chunks and (*chunks, length), "element": None})
         changed = variable.model_copy(
             update={
                 "type": "char",

@@ -24,7 +24,6 @@ from nczarr.arrays.values.elements import (
 from nczarr.arrays.values.parts import POINTER, Part, Types, descr, parts, size
 from nczarr.ast import Dataset, Storage, Variable
 from nczarr.ast.dataset import SHUFFLE
-from nczarr.ast.frozen import replace
 from nczarr.ast.plain import is_finite
 from nczarr.ast.rectilinear import volume
 from nczarr.names.named_tuple import NamedTuple
@@ -70,7 +69,7 @@ def lay(
     have none.
     """
     if variable.storage.element is None and (element := find_kept_element(path, variable, checked)) is not None:
-        storage = replace(storage, element=element)
+        storage = storage.model_copy(update={"element": element})
     shape = checked.shapes[path]
     fill = checked.fills[path]
     sources = checked.parts.get(path)

@@ -18,7 +18,7 @@ RECORD = np.dtype([("number", "<i4"), ("wave", "<c16"), ("valid", "?")])
 
 @pytest.fixture(scope="module")
 def file(tmp_path_factory: pytest.TempPathFactory, peer: Callable[[str], ModuleType]) -> Path:
-    """What h5py writes: whole, with chunks that are missing, in records and attributes."""
+    """Booleans that h5py writes: an array, one with missing chunks, fields of records, attributes."""
     path = tmp_path_factory.mktemp("booleans") / "b.h5"
     with peer("h5py").File(path, "w") as made:
         made["mask"] = np.arange(1000).reshape(10, 100) % 3 == 0

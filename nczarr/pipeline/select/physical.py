@@ -173,7 +173,7 @@ def _number(value: Any) -> float | None:
     return float(numbers[0]) if len(numbers) == 1 and np.isfinite(numbers[0]) else None
 
 
-LONGITUDE_UNITS = frozenset(f"degree{plural}{east}" for plural in ("", "s") for east in ("_east", "_E", "E"))
+LONGITUDE_UNITS = frozenset(("degrees_east", "degree_east", "degree_E", "degrees_E", "degreeE", "degreesE"))
 """Units of longitude (CF conventions, 4.2); values repeat after 360."""
 
 BLOCK = 1 << 18

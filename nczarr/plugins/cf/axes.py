@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import re
 
+from nczarr.pipeline.select.physical import LONGITUDE_UNITS
 from nczarr.plugins.cf.udunits import REFERENCE, UNJUDGED
 from nczarr.plugins.cf.view import CFDataset, CFVariable
 
 LATITUDE_UNITS = frozenset(("degrees_north", "degree_north", "degree_N", "degrees_N", "degreeN", "degreesN"))
-LONGITUDE_UNITS = frozenset(("degrees_east", "degree_east", "degree_E", "degrees_E", "degreeE", "degreesE"))
 
 PRESSURE_UNITS = re.compile(r"(?:bar|millibar|decibar|dbar|mb|mbar|atmosphere|atm|pascal|[hk]?Pa|hectopascal)s?")
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from nczarr.arrays.lazy_numpy import np
 from nczarr.ast.dataset import MISSING_MARKS
 from nczarr.diagnostics.report import suggest
-from nczarr.plugins.cf.axes import LONGITUDE_UNITS
+from nczarr.pipeline.select.physical import LONGITUDE_UNITS
 from nczarr.plugins.cf.breaches import find_missing, find_no_text, name_dimensions
 from nczarr.plugins.cf.references import parse_pairs
 from nczarr.plugins.cf.rule import Breach

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from nczarr.plugins.cf.axes import LATITUDE_UNITS, LONGITUDE_UNITS, PRESSURE_UNITS, axis_of, units_axis
+from nczarr.pipeline.select.physical import LONGITUDE_UNITS
+from nczarr.plugins.cf.axes import LATITUDE_UNITS, PRESSURE_UNITS, axis_of, units_axis
 from nczarr.plugins.cf.breaches import find_no_text
 from nczarr.plugins.cf.rule import Breach
 from nczarr.plugins.cf.udunits import UNJUDGED

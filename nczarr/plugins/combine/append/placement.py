@@ -84,7 +84,7 @@ class Appended(NamedTuple):
     combined: Combined | None = None
     """The sources of a rehearsal, of a reference document alone."""
     rebased: int = 0
-    """Number of commits of other writers before which this one would have been too late."""
+    """Times that the commit was made again, because another writer had moved the branch."""
 
 
 class ExtendableTarget(NamedTuple):
