@@ -49,6 +49,7 @@ class KeysOptions(TypedDict, total=False):
     """Codecs for all variables, or by path of a variable. Example: `codecs="zlib:5"`.
 
     Before a compressor alone, numbers of several bytes are shuffled, except in Zarr v3; `noshuffle+zlib:5` is exact.
+    `zlib:fast` is level 1 by ISA-L (`pip install 'nczarr[fast]'`), in a tenth of the time.
     """
     order: Literal["C", "F"] | None
     """Order of elements in chunks, where the target has a choice. None: that of the source."""

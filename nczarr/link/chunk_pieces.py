@@ -17,7 +17,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any, Literal, TypeAlias
 
 from nczarr.arrays.chunks.manifest import PlaceColumns, runs, some
-from nczarr.arrays.codecs.chain import encode
+from nczarr.arrays.codecs import chain
 from nczarr.arrays.codecs.lengths import measure_linked_chunks, vlen_texts
 from nczarr.arrays.execution.counts import Counts, Route
 from nczarr.arrays.lazy_numpy import NDArray, np
@@ -169,7 +169,7 @@ def chunk_bytes(array: WrittenPart, index: Index) -> bytes | None:
         pad = _order_and_pad(array)[1]
         full = pad * math.prod(shape)
         packed += full[len(packed) :]
-        return None if array.target.sparse and packed == full else encode(layout.codecs, packed, len(pad))
+        return None if array.target.sparse and packed == full else _encode(array, packed, len(pad))
     values = array.source.read(region)
     if values.dtype.hasobject:
         return _texts(array, pad_chunk(values, shape, array.target.pad).reshape(-1).tolist())
@@ -177,7 +177,7 @@ def chunk_bytes(array: WrittenPart, index: Index) -> bytes | None:
     if stored is None:
         return None
     values = pad_chunk(stored, shape, _order_and_pad(array)[1])
-    return encode(layout.codecs, values.tobytes(layout.order), values.itemsize)
+    return _encode(array, values.tobytes(layout.order), values.itemsize)
 
 
 def exists(array: WrittenPart, index: Index) -> bool:
@@ -221,11 +221,16 @@ def fill_chunk(array: WrittenPart, index: Index) -> bytes:
     """Return an encoded chunk of pads, for arrays without a declared fill value."""
     layout, count = array.target.layout, math.prod(array.shape(index))
     if layout.dtype == "|O":
-        return encode(layout.codecs, vlen_texts([array.target.pad] * count), 0)
+        return _encode(array, vlen_texts([array.target.pad] * count), 0)
     pad = _order_and_pad(array)[1]
     if isinstance(layout.dtype, str) and layout.dtype[1] in "SU":
         pad = _encode_fixed_texts([pad], layout.dtype)
-    return encode(layout.codecs, pad * count, len(pad))
+    return _encode(array, pad * count, len(pad))
+
+
+def _encode(array: WrittenPart, data: bytes, itemsize: int) -> bytes:
+    """Return a chunk encoded as the target asks."""
+    return chain.encode(array.target.layout.codecs, data, itemsize, fast=array.target.is_fast)
 
 
 def _texts(array: WrittenPart, values: list[bytes | None]) -> bytes | None:
@@ -239,8 +244,8 @@ def _texts(array: WrittenPart, values: list[bytes | None]) -> bytes | None:
     if array.target.sparse and all(text == pad for text in texts):
         return None
     if layout.dtype == "|O":
-        return encode(layout.codecs, vlen_texts(texts), 0)
-    return encode(layout.codecs, _encode_fixed_texts(texts, layout.dtype), itemsize(layout.dtype))
+        return _encode(array, vlen_texts(texts), 0)
+    return _encode(array, _encode_fixed_texts(texts, layout.dtype), itemsize(layout.dtype))
 
 
 def _encode_fixed_texts(texts: list[bytes], dtype: Descr) -> bytes:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from nczarr.arrays.codecs import table
-from nczarr.arrays.codecs.chain import drop_no_ops, expressible, nearest, portable
+from nczarr.arrays.codecs.chain import drop_no_ops, expressible, is_fast, nearest, portable
 from nczarr.arrays.regions import count_blocks, grid_of
 from nczarr.arrays.sources.memory import fill_parts, is_complete, patterns
 from nczarr.arrays.sources.source import ArraySource, Descr, Layout, Order, Parts, fill_of, is_number
@@ -106,7 +106,9 @@ def lay(
         mask = elements[part.path][0] if masks else None
         one = _One(part, source, part_shape, pad, has_fill, states_fill, is_own, mask, *lengths)
         target, lying = _target(one, variable, checked, arrays, options, storage, shape, shards)
-        targets[part.path] = target._replace(separator=_separator(path, checked, arrays, options.layout))
+        targets[part.path] = target._replace(
+            separator=_separator(path, checked, arrays, options.layout), is_fast=is_fast(options.layout.codecs, path)
+        )
         if lying is not None:
             cut[part.path] = lying
     return targets, {**sources, **cut}

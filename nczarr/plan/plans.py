@@ -62,6 +62,8 @@ class PartTarget(NamedTuple):
     """In targets of references: approximate bytes of embedded values, and the reason; None: chunks are referenced."""
     separator: str | None = None
     """Separator of the indices in a chunk's key; None: the format's default."""
+    is_fast: bool = False
+    """True if deflate is encoded by ISA-L (`--codec zlib:fast`)."""
 
 
 Stage: TypeAlias = Callable[[], AbstractContextManager[ArraySource]]

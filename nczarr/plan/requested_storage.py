@@ -9,6 +9,7 @@ store enums as integers, and `fill_alone`, because references leave it out.
 
 import math
 from collections.abc import Mapping
+from importlib.util import find_spec
 from typing import Any
 
 from nczarr import names
@@ -313,6 +314,9 @@ def storage_requests(
             "unmatched-separator", f"keys of {target} have one separator", helps=[_write_one_with("separators")]
         )
     _check_lengths(checked, layout.shards, "--shards", "unmatched-shards", report)
+    if any(codecs.FAST.search(text) for text in layout.codecs.values()) and find_spec("isal") is None:
+        helps = ["run `pip install 'nczarr[fast]'`", "or give a level: `zlib:1`"]
+        report.error("missing-library", "`--codec zlib:fast` needs `isal`, which is not installed", helps=helps)
     chains: dict[str, tuple[Codec, ...]] = {}
     bare: set[str] = set()
     for name, text in layout.codecs.items():
@@ -321,7 +325,7 @@ def storage_requests(
             helps = suggest(name, checked.variables)
             report.error("bad-codec", f"`--codec` names `{name}`, which is not a variable", helps=helps)
         try:
-            chain = chains[name] = codecs.nearest(codecs.parse(text), supported)
+            chain = chains[name] = codecs.nearest(codecs.parse(codecs.without_fast(text)), supported)
             # Zarr v3 and its draft have no registered shuffle: few of their readers open what has one
             if codecs.is_bare(chain, text) and SHUFFLE in supported and not (arrays and arrays.fill_needed):
                 bare.add(name)

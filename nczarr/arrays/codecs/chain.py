@@ -5,15 +5,16 @@ order. `table.py` has the codecs. `from_configs` inverts `to_configs`, so that a
 reader can check that the plain form is complete. All encoders release the GIL.
 """
 
+import re
 import struct
 import zlib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from nczarr.arrays.codecs import table
 from nczarr.arrays.codecs.lengths import LARGEST, SLACK
 from nczarr.arrays.codecs.table import ROWS, CodecKind, Config, LeveledCodec, Step
 from nczarr.arrays.lazy_numpy import np
-from nczarr.ast.dataset import BLOSC, FILTER_NAMES, FILTER_NUMBERS, LAST_HDF5, SHUFFLE, Codec
+from nczarr.ast.dataset import BLOSC, DEFLATE, FILTER_NAMES, FILTER_NUMBERS, GZIP, LAST_HDF5, SHUFFLE, Codec
 
 DECODING_ERRORS = (
     ValueError, TypeError, RuntimeError, EOFError, KeyError, IndexError, OverflowError, AssertionError, ImportError,
@@ -247,6 +248,20 @@ def parse(text: str) -> tuple[Codec, ...]:
     return tuple(_parse_step(step) for step in text.removeprefix(NO_SHUFFLE).split("+"))
 
 
+FAST = re.compile(r"\b(zlib|deflate|gzip):fast\b")
+"""Deflate at level 1 by ISA-L, which any reader takes."""
+
+
+def without_fast(text: str) -> str:
+    """Return a specification with level 1, as documents state it, where it asks for the fast encoder."""
+    return FAST.sub(r"\1:1", text)
+
+
+def is_fast(specifications: Mapping[str, str], path: str) -> bool:
+    """Return whether the specification of a variable, or of all (`""`), asks for the fast encoder."""
+    return bool(specifications) and FAST.search(specifications.get(path, specifications.get("", ""))) is not None
+
+
 def is_bare(chain: Sequence[Codec], text: str) -> bool:
     """Return whether a specification names one compressor alone, before which numbers are shuffled."""
     kind = table.of_number(chain[0].id) if len(chain) == 1 else None
@@ -264,8 +279,12 @@ def _parse_step(step: str) -> Codec:
     return Codec(id=number, parameters=_kind(Codec(id=number)).parse(arguments))
 
 
-def encode(codecs: Sequence[Codec], data: bytes, itemsize: int) -> bytes:
-    """Return the encoded bytes of one chunk. Expects `expressible(codecs)`."""
+def encode(codecs: Sequence[Codec], data: bytes, itemsize: int, *, fast: bool = False) -> bytes:
+    """Return the encoded bytes of one chunk. Expects `expressible(codecs)`. `fast`: deflate by ISA-L."""
     for codec in codecs:
-        data = _kind(codec).encode(data, codec.parameters, itemsize)
+        kind = _kind(codec)
+        if fast and isinstance(kind, LeveledCodec) and codec.id in (DEFLATE, GZIP):
+            data = kind.encode_fast(data)
+        else:
+            data = kind.encode(data, codec.parameters, itemsize)
     return data

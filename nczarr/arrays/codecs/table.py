@@ -248,6 +248,10 @@ class LeveledCodec(CodecKind):
     def zarr3_configuration(self, config: Config, itemsize: int) -> dict[str, Any]:
         return {"level": 1, **super().zarr3_configuration(config, itemsize)}
 
+    def encode_fast(self, data: bytes) -> bytes:
+        """Return the bytes of `zlib:fast` and its like, which documents call level 1; only deflate has it."""
+        return self.encode(data, (1,), 1)
+
     def parse(self, arguments: list[str]) -> Parameters:
         return (parse_level(self.config_id, arguments, self.default_level, self.levels),)
 

@@ -11,7 +11,7 @@ import itertools
 import math
 import mmap
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from ctypes import byref, c_char_p, c_uint, c_uint64, c_void_p, cast
 from functools import partial
@@ -47,6 +47,7 @@ from nczarr.formats.netcdf4.header.dataset_info import CHUNKED, DatasetInfo
 from nczarr.formats.netcdf4.header.file_bytes import header_file
 from nczarr.formats.netcdf4.header.file_objects import ObjectTable, read_objects
 from nczarr.formats.netcdf4.library import Library
+from nczarr.names import split
 from nczarr.plan.plans import FilePlan
 from nczarr.stores import ranges
 from nczarr.stores.ranges import Range
@@ -82,6 +83,8 @@ class Into(NamedTuple):
     """True if chunks of fill values may be omitted."""
     known: bool
     """True if its filters can be applied here; otherwise chunks that cannot be copied are written unfiltered."""
+    is_fast: bool = False
+    """True if deflate is encoded by ISA-L (`--codec zlib:fast`)."""
     ends: bool = False
     """True if the dataset has the extent of the source's dataset."""
 
@@ -121,18 +124,27 @@ class Located(NamedTuple):
 class ChunkWriter:
     """Writer of chunks of one HDF5 file that the netCDF library has open too."""
 
-    def __init__(self, h5: Hdf5, file: int, objects: ObjectTable, path: str, crew: Crew, counts: Counts) -> None:
+    def __init__(
+        self,
+        h5: Hdf5,
+        file: int,
+        objects: ObjectTable,
+        path: str,
+        crew: Crew,
+        counts: Counts,
+        specifications: Mapping[str, str],
+    ) -> None:
         self._h5 = h5
         self._file = file
         self._objects = objects
         self._path = path
         self._crew = crew
         self._counts = counts
+        self._specifications = specifications
 
     def write(
         self,
-        group: tuple[str, ...],
-        name: str,
+        variable: str,
         source: ArraySource,
         alike: Callable[[DatasetInfo], bool],
         default: bytes | None,
@@ -141,21 +153,23 @@ class ChunkWriter:
 
         The dataset gets the source's shape; with copied chunks it may end at
         the source's extent, because the last chunks hold undefined values
-        beyond. `alike`: whether unwritten cells equal the source's. `default`:
+        beyond. `variable`: its FQN. `alike`: whether unwritten cells equal the source's. `default`:
         value beyond the end of a dataset without a fill value. Raises OSError.
         """
+        *group, name = split(variable)
         with LOCK:
-            dataset = find(self._h5, self._file, group, name)
+            dataset = find(self._h5, self._file, tuple(group), name)
         if dataset < 0:
             return False
         try:
-            stored = self._objects.objects[self._objects.find(group, name)].dataset
+            stored = self._objects.objects[self._objects.find(tuple(group), name)].dataset
             if stored is None:
                 return False
             info = stored.info
             into = _describe_target(dataset, info, source, skips=alike(info))
             if into is None:
                 return False
+            into = into._replace(is_fast=codecs.is_fast(self._specifications, variable))
             moved = matches(source.stored, into.layout)
             ends = moved and source.extent != source.layout.shape and _ends_alike(source, into, info, default)
             if ends:
@@ -243,7 +257,7 @@ def chunk_writer(lib: Library, path: str, plan: FilePlan, counts: Counts) -> Ite
         with header_file(path) as declared:
             objects = read_objects(declared, path)
         with Crew(options.run.workers or (DISTANT_WORKERS if far else None), options.run.memory) as crew:
-            yield ChunkWriter(h5, file, objects, path, crew, counts)
+            yield ChunkWriter(h5, file, objects, path, crew, counts, options.layout.codecs)
     finally:
         with LOCK:
             h5.H5Fclose(file)
@@ -410,4 +424,4 @@ def _encode(source: ArraySource, index: Index, into: Into) -> Ready | None:
     data = full.tobytes()
     if not into.known:
         return Ready(index, data, (1 << len(layout.codecs)) - 1, copied=False)  # bit i: filter i was skipped
-    return Ready(index, codecs.encode(layout.codecs, data, itemsize(layout.dtype)), 0, copied=False)
+    return Ready(index, codecs.encode(layout.codecs, data, itemsize(layout.dtype), fast=into.is_fast), 0, copied=False)

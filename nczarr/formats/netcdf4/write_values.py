@@ -97,14 +97,14 @@ class _ValueWriter:
         """Write a chunked array without the library; False if that is impossible."""
         if self.chunks is None or self.quantized or not is_fixed(self.type, self.types):
             return False
-        source, group = parts[""], names.split(names.parent(self.path))
+        source = parts[""]
 
         def alike(info: DatasetInfo) -> bool:
             if info.dtype is None or info.fill is None or self._without_fill(source):
                 return self._fills_alike(source)
             return in_order(info.fill, info.dtype, little_descr(info.dtype)) == find_unwritten(source)
 
-        return chunks.write(group, self.variable.name, source, alike, library_default(self.type, self.types))
+        return chunks.write(self.path, source, alike, library_default(self.type, self.types))
 
     def write(self, parts: Parts) -> None:
         if self.type == "string" or is_fixed(self.type, self.types):
