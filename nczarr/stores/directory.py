@@ -120,10 +120,11 @@ class DirectoryStore(Store):
 
     def locate(self, key: str) -> Range | None:
         """Return the file of a key. Raises OSError, UnsafeKeyError."""
-        path = os.path.join(self._real, safe_key(key).replace("/", os.sep))
+        folder = safe_key(key).rpartition("/")[0]
+        path = os.path.join(self._real, key.replace("/", os.sep))
         try:
             status = os.stat(path, follow_symlinks=False)
-            if stat.S_ISLNK(status.st_mode) or local_paths.real(path) != path:
+            if stat.S_ISLNK(status.st_mode) or not self._is_inside(folder):
                 raise self._link(key)
             if not stat.S_ISREG(status.st_mode):
                 return None

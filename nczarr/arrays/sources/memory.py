@@ -307,8 +307,9 @@ def is_complete(source: ArraySource, chunks: tuple[int, ...] | None = None) -> b
     layout = source.layout
     chunks = tuple(max(1, length) for length in (layout.chunks if chunks is None else chunks))
     count = math.prod(grid_of(layout.shape, chunks))
-    stored, manifest = source.stored, source.manifest()
-    if stored is not None and stored.chunks == chunks and manifest is not None:
+    stored, has_names = source.stored, source.keyed and layout.shards is None  # keys are listed, each place is a call
+    manifest = None if has_names or stored is None or stored.chunks != chunks else source.manifest()
+    if manifest is not None:
         rows = manifest.number if isinstance(manifest, Affine) else len(manifest.chunk)
         if rows == count:
             return True

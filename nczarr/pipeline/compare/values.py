@@ -28,8 +28,8 @@ from nczarr.arrays.regions import (
     number_of_first,
     region_of,
 )
-from nczarr.arrays.sources.memory import fill_array
-from nczarr.arrays.sources.source import Parts, itemsize
+from nczarr.arrays.sources.memory import fill_array, is_complete
+from nczarr.arrays.sources.source import ArraySource, Parts, itemsize
 from nczarr.arrays.values.parts import ListTree, PartTree, RecordTree, Types, descr, is_fixed, part_tree
 from nczarr.ast.rectilinear import largest, volume
 from nczarr.ast.types import CompoundType, VlenType, is_number
@@ -249,7 +249,7 @@ class _Dense:
         self.shape = self.one.layout.shape
         self.number = is_number(type_name)
         self.unequal = partial(unequal, type_name=type_name, types=types, tolerance=tolerance)
-        self.undefined = self.one.undefined, self.other.undefined
+        self.undefined = _may_lack(self.one), _may_lack(self.other)
 
     def compare(self, tally: DifferenceTally) -> None:
         """Compare all blocks where either side may contain more than fill."""
@@ -307,6 +307,11 @@ class _Dense:
             return
         first = number_of_first(region_of(index, block, self.shape), self.shape)
         tally.add(count, first, largest_distance(one, other) if self.number else None)
+
+
+def _may_lack(side: ArraySource) -> bool:
+    """Return whether an array may have undefined cells; one with all chunks is compared in blocks of many."""
+    return side.undefined and not is_complete(side)
 
 
 def _by_side(one: Iterator[Index], other: Iterator[Index]) -> Iterator[tuple[Index, tuple[bool, bool]]]:
