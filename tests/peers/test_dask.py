@@ -213,6 +213,40 @@ def test_a_lost_worker_changes_nothing(
 
 @pytest.mark.peer
 @pytest.mark.slow
+def test_workers_killed_at_random_change_nothing(
+    own_cluster: Cluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Twenty workers die at random moments of four runs, each replaced by a new one."""
+    monkeypatch.setattr("nczarr.plugins.dask.cluster.BATCH", 1 << 14)
+    values = np.round(np.random.default_rng(7).normal(size=(128, 64, 64)), 1).astype("f4")
+    builder = nczarr.DatasetBuilder("")
+    axes = [builder.dimension(name, size) for name, size in zip("tyx", values.shape, strict=True)]
+    builder.variable("v", "float", axes, chunks=(1, 32, 32), codecs=[("deflate", 1)])
+    nczarr.write(builder.finish(data={"/v": values}), tmp_path / "a.nc")
+    checked = checked_at(tmp_path / "a.nc")
+    write(checked, tmp_path / "l.zarr")
+    wanted = content(tmp_path / "l.zarr")
+    alive, killed, drawn = ["worker0", "worker1"], 0, np.random.default_rng()
+    for run in range(4):
+        moments, seen = sorted(drawn.choice(np.arange(5, 120), 5, replace=False).tolist()), 0
+
+        def watch(size: int) -> None:
+            nonlocal seen, killed
+            seen += 1
+            if moments and seen >= moments[0]:
+                del moments[0]
+                own_cluster.kill(alive.pop(int(drawn.integers(len(alive)))))
+                killed += 1
+                alive.append(f"worker{killed + 1}")
+                own_cluster.add(alive[-1])
+
+        write(checked, tmp_path / f"d{run}.zarr", watch, dask=own_cluster.url)
+        assert content(tmp_path / f"d{run}.zarr") == wanted
+    assert killed == 20
+
+
+@pytest.mark.peer
+@pytest.mark.slow
 def test_without_any_worker_a_run_ends(
     own_cluster: Cluster, sources: dict[str, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
