@@ -227,19 +227,22 @@ def test_workers_killed_at_random_change_nothing(
     write(checked, tmp_path / "l.zarr")
     wanted = content(tmp_path / "l.zarr")
     alive, killed, drawn = ["worker0", "worker1"], 0, np.random.default_rng()
+    moments: list[int] = []
+    """Numbers of ended keys of all runs after which a worker is killed."""
+    seen = 0
+
+    def watch(size: int) -> None:
+        nonlocal seen, killed
+        seen += 1
+        if moments and seen >= moments[0]:
+            del moments[0]
+            own_cluster.kill(alive.pop(int(drawn.integers(len(alive)))))
+            killed += 1
+            alive.append(f"worker{killed + 1}")
+            own_cluster.add(alive[-1])
+
     for run in range(4):
-        moments, seen = sorted(drawn.choice(np.arange(5, 120), 5, replace=False).tolist()), 0
-
-        def watch(size: int) -> None:
-            nonlocal seen, killed
-            seen += 1
-            if moments and seen >= moments[0]:
-                del moments[0]
-                own_cluster.kill(alive.pop(int(drawn.integers(len(alive)))))
-                killed += 1
-                alive.append(f"worker{killed + 1}")
-                own_cluster.add(alive[-1])
-
+        moments += sorted((seen + drawn.choice(np.arange(5, 120), 5, replace=False)).tolist())
         write(checked, tmp_path / f"d{run}.zarr", watch, dask=own_cluster.url)
         assert content(tmp_path / f"d{run}.zarr") == wanted
     assert killed == 20
