@@ -138,15 +138,16 @@ class DirectoryStore(Store):
 
     def keys(self, prefix: str = "") -> Iterator[str]:
         """Return all keys with `prefix`, sorted. Raises OSError for a link to a folder below a prefix."""
-        keys = []
+        keys: list[str] = []
         for folder, below, files in local_paths.walk(os.path.join(self._real, prefix.rpartition("/")[0])):
             relative = folder.removeprefix(self._real).replace(os.sep, "/").strip("/")
             start = f"{relative}/" if relative else ""
-            keys += [start + name for name in files]
+            keys += [key for name in files if (key := start + name).startswith(prefix)]
             for name in below if prefix else ():
                 if os.path.islink(os.path.join(folder, name)):
                     raise self._link(start + name)  # it may hold chunks, which would read as fill
-        return iter(sorted(key for key in keys if key.startswith(prefix)))
+        keys.sort()
+        return iter(keys)
 
     def children(self, prefix: str) -> list[str]:
         """Return the names in one folder, without links."""

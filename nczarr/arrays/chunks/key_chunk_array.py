@@ -409,7 +409,7 @@ class KeyChunkArray(KeyedArray):
         if not self.store.listed or (region is not None and not all(region)):
             return KeyedArray.list_occupied(self, chunks, region)
         if region is None and chunks == unit and not self.nil:
-            return iter(self.keys.list_stored())
+            return indices_of(self.keys.table())
         cells = region_or_all(region, layout.shape)
         table = self._list_stored_keys(region, exactly=False)
         cuts_shards = any(block < length for block, length in zip(largest(chunks), largest(unit), strict=True))

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import errno
 import math
-from bisect import bisect_left
+from array import array
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from threading import Lock
 from types import MappingProxyType
 from typing import Any, TypeAlias
 
 from nczarr.arrays.lazy_numpy import NDArray, np
-from nczarr.arrays.regions import Index, every_index, table_of
+from nczarr.arrays.regions import Index, every_index, indices_of, table_of
 from nczarr.ast.dataset import Codec
 from nczarr.names.named_tuple import NamedTuple
 from nczarr.registry import ChunkKeys
@@ -56,11 +56,11 @@ class PlaceColumns(NamedTuple):
 def columns_from(places: Iterable[tuple[int, ChunkPlace | None]]) -> PlaceColumns:
     """Return numbered places as columns, in the same order; None has no row."""
     sources: dict[str, int] = {}
-    rows = [
-        (number, sources.setdefault(place.path, len(sources)), place.offset, place.length, place.mask)
-        for number, place in places
-        if place is not None
-    ]
+    rows = array("q")  # there may be a million of them
+    for number, place in places:
+        if place is not None:
+            source = sources.setdefault(place.path, len(sources))
+            rows.extend((number, source, place.offset, place.length, place.mask))
     table = np.array(rows, np.int64).reshape(-1, 5).T.copy()
     return PlaceColumns(tuple(sources), table[0], table[1], table[2], table[3], table[4].astype(np.int32))
 
@@ -182,7 +182,6 @@ class KeyListing:
         self.chunk_keys = chunk_keys
         self._counts = counts
         self._expected = expected
-        self._stored: list[Index] | None = None
         self._table: NDArray[np.int64] | None = None
         self.manifest: PlaceColumns | None = None
         """Where the chunks are that lie in files or objects, once it was looked up (`placed`)."""
@@ -193,32 +192,33 @@ class KeyListing:
         """True if chunks differ in shape."""
 
     def list_stored(self) -> list[Index]:
-        """Return the indices of existing keys in C order; cached. Raises OSError."""
-        if self._stored is None:
-            stored = []
+        """Return the indices of existing keys in C order. Raises OSError."""
+        return list(indices_of(self.table()))
+
+    def table(self) -> NDArray[np.int64]:
+        """Return the indices of existing keys, in C order: int64, shape (keys, dimensions); cached. Raises OSError."""
+        if self._table is None:
+            count, numbers = 0, array("q")  # of a million keys, tuples would take ten times the memory
             for key in self._store.keys(self.chunk_keys.prefix):
                 index = self.chunk_keys.index_of(key, self._counts)
                 if index is not None:
-                    stored.append(index)
+                    count += 1
+                    numbers.extend(index)
                 elif self._store.archive:
                     self._store.confirm_name(key)
-            stored.sort()
+            table = np.array(numbers, np.int64).reshape(count, len(self._counts))
+            if self._counts:
+                table = table[np.lexsort(table.T[::-1])]
             if self._store.archive:
-                self._confirm_absent(stored)
-            self._stored = stored
-        return self._stored
-
-    def _confirm_absent(self, stored: list[Index]) -> None:
-        """Raise OSError if a missing key of an archive is there under a damaged name."""
-        there, counts = set(stored), self._counts
-        missing = (index for index in every_index([range(count) for count in counts]) if index not in there)
-        self._store.confirm_missing(map(self.chunk_keys.key, missing), math.prod(counts) - len(stored))
-
-    def table(self) -> NDArray[np.int64]:
-        """Return `list_stored` as a table: int64, shape (keys, dimensions); cached. Raises OSError."""
-        if self._table is None:
-            self._table = table_of(self.list_stored(), len(self._counts))
+                self._confirm_absent(table)
+            self._table = table
         return self._table
+
+    def _confirm_absent(self, table: NDArray[np.int64]) -> None:
+        """Raise OSError if a missing key of an archive is there under a damaged name."""
+        there, counts = set(indices_of(table)), self._counts
+        missing = (index for index in every_index([range(count) for count in counts]) if index not in there)
+        self._store.confirm_missing(map(self.chunk_keys.key, missing), math.prod(counts) - len(there))
 
     def table_in(self, ranges: Sequence[range], *, exactly: bool) -> NDArray[np.int64]:
         """Return those of `table` within a range of indices along each dimension. Raises OSError.
@@ -227,7 +227,7 @@ class KeyListing:
         result has also those that only a read can tell to be missing, as in a distant store.
         """
         count = math.prod(map(len, ranges))
-        if self._stored is None and count <= FEW and not (exactly and self._store.distant):
+        if self._table is None and count <= FEW and not (exactly and self._store.distant):
             lacks, key = self._store.lacks, self.chunk_keys.key
             return table_of((index for index in every_index(ranges) if not lacks(key(index))), len(ranges))
         table = self.table()
@@ -248,10 +248,13 @@ class KeyListing:
 
     def check_absent(self, index: Index) -> None:
         """Raise OSError if a missing key was listed before."""
-        if self._stored is None:
+        if self._table is None:
             return
-        place = bisect_left(self._stored, index)
-        if place < len(self._stored) and self._stored[place] == index:
+        low, high = 0, len(self._table)
+        for axis, number in enumerate(index):
+            column = self._table[low:high, axis]
+            low, high = low + int(np.searchsorted(column, number)), low + int(np.searchsorted(column, number, "right"))
+        if low < high:
             path = f"{self._store.path}/{self.chunk_keys.key(index)}"
             raise OSError(errno.EIO, "it is listed but does not exist", path)
 

@@ -14,7 +14,7 @@ from tests.support.work import counted
 
 FEW, MANY = 500, 3_500
 
-MOST = {"diff": 120, "info": 40, "digest": 60}
+MOST = {"diff": 120, "info": 60, "digest": 60}
 """Calls for each key beyond `FEW`: of `diff` there are two keys."""
 
 
