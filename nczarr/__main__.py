@@ -33,9 +33,9 @@ def hear_signals() -> None:
     heard = []
 
     def interrupt(*_: object) -> None:
-        asking = sys.modules.get("nczarr.stores.range_request")
-        if asking is not None:
-            asking.give_up()
+        remote = sys.modules.get("nczarr.stores.remote_file")
+        for give_up in () if remote is None else remote.at_interrupt:
+            give_up()
         raise KeyboardInterrupt
 
     for name in ("SIGINT", "SIGTERM", "SIGHUP"):

@@ -13,6 +13,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from functools import cache
 from graphlib import TopologicalSorter
+from importlib.util import find_spec
 from pathlib import Path
 from types import ModuleType
 
@@ -185,6 +186,17 @@ def test_lazy_imports_have_a_reason() -> None:
         lazy |= {each for each in own if each.split(".")[0] == "nczarr"}
     rooms = {folder_of_format(each) or ".".join(each.split(".")[:2]) for each in lazy}
     assert rooms == set(LAZY_MODULES)
+
+
+def test_modules_that_are_asked_for_by_name_exist() -> None:
+    """A module that has moved would be taken for one that is not loaded."""
+    asked = [
+        name
+        for path in PACKAGE.rglob("*.py")
+        for name in re.findall(r'sys\.modules\.get\(\s*"(nczarr[\w.]*)"', path.read_text())
+    ]
+    assert len(asked) > 5
+    assert [name for name in asked if find_spec(name) is None] == []
 
 
 def test_every_room_is_there() -> None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import io
 import mmap
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Protocol, overload
 
 from nczarr.stores.ranges import Range, remote
@@ -28,6 +28,10 @@ LEAST, MOST = 1 << 15, 8 << 20
 
 AT_ONCE = 32
 """Concurrent requests for one file."""
+
+
+at_interrupt: list[Callable[[], object]] = []
+"""Functions that cancel pending requests, called when a signal ends the run: threads would wait for their answers."""
 
 
 class Connection(Protocol):

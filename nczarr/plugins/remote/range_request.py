@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from nczarr.plugins.common.raw_file import ChangedError
 from nczarr.plugins.remote.object_record import describe_object
+from nczarr.stores.remote_file import at_interrupt
 
 if TYPE_CHECKING:
     import asyncio
@@ -77,6 +78,9 @@ def give_up() -> None:
     _interrupted = True
     for task, loop in list(_under_way.items()):
         loop.call_soon_threadsafe(task.cancel)
+
+
+at_interrupt.append(give_up)
 
 
 class UnrangedError(OSError):
