@@ -377,9 +377,8 @@ def list_faults() -> tuple[str, ...]:
 
 @cache
 def _join_all() -> tuple[dict[str, str], tuple[str, ...]]:
-    from importlib.metadata import entry_points  # slow to import: only when our own rows are not enough
-
-    others = ((entry.name, entry.value) for entry in entry_points(group=plugin_index.FORMATS))
+    entries = plugin_index.list_entries(plugin_index.FORMATS)
+    others = ((entry.name, entry.value) for entry in entries)
     return join(own_rows(), itertools.chain(plugin_index.list_others("format"), others))
 
 

@@ -10,13 +10,19 @@ is listed with its fault, and the others work.
 
 import itertools
 import os
+import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from functools import cache, partial
 from importlib import import_module
+from importlib.machinery import PathFinder
 from types import MappingProxyType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from nczarr.names.named_tuple import NamedTuple
+
+if TYPE_CHECKING:
+    from importlib.metadata import EntryPoint
 
 GROUP = "nczarr.plugins"
 """Package of the built-in plugins, and group of entry points of the others."""
@@ -316,9 +322,16 @@ def load_part(place: str) -> Any:
 
 def list_packages() -> set[str]:
     """Return the names of the packages that have plugins of other distributions."""
+    return {entry.module.partition(".")[0] for group in (GROUP, FORMATS) for entry in list_entries(group)}
+
+
+def list_entries(group: str) -> "Sequence[EntryPoint]":
+    """Return the entry points of other distributions in a group of ours, by name."""
+    if not _may_have_entries():
+        return ()
     from importlib.metadata import entry_points
 
-    return {entry.module.partition(".")[0] for group in (GROUP, FORMATS) for entry in entry_points(group=group)}
+    return sorted(entry_points(group=group), key=lambda entry: entry.name)
 
 
 def list_faults() -> list[str]:
@@ -391,10 +404,33 @@ def _load_row(name: str) -> Plugin:
 
 
 @cache
+def _may_have_entries() -> bool:
+    """Return whether a distribution may have an entry point of ours.
+
+    Its text is looked for in their files: to import `importlib.metadata` takes longer than all else that `--help` does.
+    """
+    finders = [finder for finder in sys.meta_path if hasattr(finder, "find_distributions")]
+    if finders != [PathFinder] or any(os.path.isfile(folder) for folder in sys.path):
+        return True  # distributions may be elsewhere, as in a zip
+    for folder in sys.path:
+        with suppress(OSError), os.scandir(folder or os.curdir) as entries:
+            for entry in entries:
+                if entry.name.endswith((".dist-info", ".egg-info")) and _names_us(f"{entry.path}/entry_points.txt"):
+                    return True
+    return False
+
+
+def _names_us(path: str) -> bool:
+    """Return whether a file names a group of ours; False for a missing one."""
+    try:
+        with open(path, "rb") as file:
+            return b"[nczarr." in file.read().replace(b" ", b"")
+    except OSError:
+        return False
+
+
+@cache
 def _list_others() -> tuple[Found, ...]:
     """Return the plugins of other distributions, by name."""
-    from importlib.metadata import entry_points
-
-    entries = sorted(entry_points(group=GROUP), key=lambda entry: entry.name)
-    dated = ((entry, entry.dist.version if entry.dist is not None else "") for entry in entries)
+    dated = ((entry, "" if entry.dist is None else entry.dist.version) for entry in list_entries(GROUP))
     return tuple(Found(entry.name, version, cache(entry.load), None) for entry, version in dated)
