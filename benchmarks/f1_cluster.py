@@ -15,6 +15,8 @@ from pathlib import Path
 from fields import make_file, open_file, open_store, same_values
 from harness import OURS, ROOT, Side, main, measure, need
 
+MEASURES = ("arrays", "link", "formats/netcdf4", "formats/zarr", "plugins/dask")
+
 TYPICAL, SMALL = 600, 100
 """Chunks of 1 MB."""
 

@@ -12,6 +12,8 @@ from pathlib import Path
 from fields import make_file, steps
 from harness import OURS, Side, execute, main, measure, need
 
+MEASURES = ("arrays", "pipeline/compare", "formats/netcdf4")
+
 MEMORY = 256 << 20
 
 
