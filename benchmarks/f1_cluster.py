@@ -17,7 +17,7 @@ from harness import OURS, ROOT, Side, main, measure, need
 
 MEASURES = ("arrays", "link", "formats/netcdf4", "formats/zarr", "plugins/dask")
 
-TYPICAL, SMALL = 600, 100
+TYPICAL, SMALL = 600, 40
 """Chunks of 1 MB."""
 
 STARTING = 60.0

@@ -45,6 +45,10 @@ GOALS = {"memory_ratio": "memory_goal", "our_peak_mb": "peak_goal_mb"}
 SHARED = ("numpy", "numcodecs", "zlib-ng")
 """Libraries of ours that decide about times."""
 
+IS_QUICK = "--quick" in sys.argv
+QUICK_ROUNDS = 2
+"""Counted rounds with small inputs, whose figures are not recorded."""
+
 RELEASES: dict[str, str] = {}
 """Releases of the peers that a script needs."""
 
@@ -180,7 +184,7 @@ def origin() -> dict[str, Any]:
     return {
         **found,
         "releases": dict(sorted(RELEASES.items(), key=lambda each: each[0].lower())),
-        **({"quick": True} if "--quick" in sys.argv else {}),
+        **({"quick": True} if IS_QUICK else {}),
     }
 
 
@@ -242,6 +246,7 @@ def measure(
 
     `memory_goal`: of the ratio of peaks; `peak_goal`: bytes that our own may have.
     """
+    rounds = min(rounds, QUICK_ROUNDS) if IS_QUICK else rounds
     pairs = [(peer.run(folder), ours.run(folder)) for _ in range(rounds + 1)][1:]
     memory = statistics.median(mine.peak / theirs.peak for theirs, mine in pairs)
     compared = apart(compare)

@@ -16,7 +16,7 @@ from harness import OURS, ROOT, main, need, show
 
 MEASURES = ("syntax", "semantics", "plugins/lsp")
 
-CHANGES = 30
+CHANGES, QUICK = 30, 6
 ATTRIBUTES = (
     'units = "K"', 'long_name = "air temperature"', "_FillValue = 1e20f", "valid_range = 0.f, 400.f",
     'standard_name = "air_temperature"', 'cell_methods = "time: mean"', 'coordinates = "lat lon"',
@@ -92,13 +92,13 @@ class Client:
         self.server.wait()
 
 
-def time_changes(client: Client, uri: str, text: str, dimension: str) -> list[float]:
+def time_changes(client: Client, uri: str, text: str, dimension: str, changes: int) -> list[float]:
     """Seconds of each change, which makes a dimension in the middle unknown, or known again."""
     lines = text.split("\n")
     line = next(n for n in range(len(lines) // 2, len(lines)) if dimension in lines[n])
     column = lines[line].index(dimension) + len(dimension)
     seconds = []
-    for number in range(CHANGES):
+    for number in range(changes):
         version, is_wrong = number + 2, number % 2 == 0
         start, end = {"line": line, "character": column}, {"line": line, "character": column + (not is_wrong)}
         change = {"range": {"start": start, "end": end}, "text": "x" if is_wrong else ""}
@@ -151,7 +151,7 @@ def row(folder: Path, quick: bool) -> bool:
             client.tell("textDocument/didOpen", {"textDocument": item})
             if codes := client.diagnostics(1):
                 raise SystemExit(f"benchmark: the text has the diagnostics {codes[:5]}")
-            seconds = time_changes(client, uri, text, dimension)
+            seconds = time_changes(client, uri, text, dimension, QUICK if quick else CHANGES)
             row = f"L2, {lines} lines of {'CDL' if suffix == 'cdl' else 'notation'}"
             requests = time_requests(client, uri, text)
             milliseconds = [each * 1000 for each in seconds]
