@@ -294,7 +294,8 @@ def release_of(peer: str) -> str:
         return version(peer)
     if shutil.which(peer) is None:
         return "unknown"
-    done = subprocess.run([peer, "--version"], capture_output=True, text=True, check=False)
+    word = "version" if peer == "openssl" else "--version"
+    done = subprocess.run([peer, word], capture_output=True, text=True, check=False)
     found = re.search(r"\d+(\.\d+)+", done.stdout + done.stderr)
     return found[0] if found else "unknown"
 
