@@ -53,7 +53,7 @@ PEAK = 1.5
 def row(folder: Path, quick: bool) -> bool:
     """Time of a store, then memory of a document."""
     need("netCDF4", "xarray", "zarr", "dask")
-    count = 30 if quick else 300
+    count = 12 if quick else 300
     execute([sys.executable, "-c", MAKE, str(count), "odd"], folder)
     ours = [*OURS, "combine", "-q", *_names("odd", count), "ours.zarr", "--along", "time", "--join", "outer"]
     compare = functools.partial(_compare, folder)
