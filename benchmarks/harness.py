@@ -46,7 +46,7 @@ SHARED = ("numpy", "numcodecs", "zlib-ng")
 """Libraries of ours that decide about times."""
 
 IS_QUICK = "--quick" in sys.argv
-QUICK_ROUNDS = 2
+QUICK_ROUNDS = 1
 """Counted rounds with small inputs, whose figures are not recorded."""
 
 RELEASES: dict[str, str] = {}
