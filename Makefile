@@ -127,6 +127,10 @@ release-check: ## is TAG (v1.2.0) the version of the package, with a date in the
 bench: $(READY) ## the rows of benchmarks/, small sizes
 	@benchmarks/run --quick
 
+.PHONY: bench-report
+bench-report: $(READY) ## write the table of benchmarks/README.md from results.json, with marks at rows older than the code
+	@$(RUN) benchmarks/report.py
+
 .PHONY: compare
 compare: $(READY) ## how many netCDF files come back unchanged from a store, by nczarr, nccopy and xarray (a few minutes)
 	@$(RUN) tools/compare.py

@@ -11,6 +11,8 @@ from typing import Any
 from harness import OURS, Side, main, measure, need
 from schema import same_files, schema
 
+MEASURES = ("syntax", "semantics", "plan", "link", "formats/cdl", "formats/netcdf4", "formats/zarr")
+
 
 def ours(store: Path) -> dict[str, Any]:
     """Shape and attributes of every array, read from the store's JSON by nothing but `json`."""
@@ -57,10 +59,10 @@ def row(folder: Path, quick: bool) -> bool:
 
     Side([*OURS, "compile", "a1.cdl", "-o", "ours.zarr"], ["ours.zarr"]).run(folder)
     to_file = Side(["ncgen", "-k", "nc4", "-o", "peer.nc", "a1.cdl"], ["peer.nc"])
-    parsed = measure("A1 parse", 0.15, to_file, Side([*OURS, "check", "a1.cdl"]), folder, compare)
+    parsed = measure("A1, parse + tree", 0.15, to_file, Side([*OURS, "check", "a1.cdl"]), folder, compare)
     compiled = Side([*OURS, "compile", "a1.cdl", "-k", "nc4", "-o", "ours.nc"], ["ours.nc"])
     parsed &= measure(
-        "A1 netcdf4",
+        "A1, to netCDF-4",
         1.5,
         to_file,
         compiled,
@@ -70,7 +72,7 @@ def row(folder: Path, quick: bool) -> bool:
     url = f"file://{folder}/peer.zarr#mode=nczarr,file"
     to_store = Side(["ncgen", "-k", "nc4", "-b", "-o", url, "a1.cdl"], ["peer.zarr"])
     compiled = Side([*OURS, "compile", "a1.cdl", "-o", "ours.zarr"], ["ours.zarr"])
-    return measure("A1 nczarr", 0.5, to_store, compiled, folder, compare) and parsed
+    return measure("A1, to NCZarr", 0.5, to_store, compiled, folder, compare) and parsed
 
 
 def _single(value: Any) -> Any:

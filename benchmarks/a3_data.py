@@ -10,6 +10,8 @@ from pathlib import Path
 from harness import OURS, Side, main, measure, need
 from schema import same_files
 
+MEASURES = ("arrays", "syntax", "link", "formats/cdl", "formats/netcdf3", "formats/netcdf4", "formats/zarr")
+
 KINDS = {"float": "%.7g", "double": "%.12g", "int": "%d", "short": "%d", "int64": "%d", "byte": "%d"}
 PER_LINE = 10
 
@@ -85,11 +87,11 @@ def row(folder: Path, quick: bool) -> bool:
 
     peer = Side(["ncgen", "-k", "nc4", "-o", "peer.nc", "a3.cdl"], ["peer.nc"])
     ours = Side([*OURS, "compile", "a3.cdl", "-o", "ours.zarr"], ["ours.zarr"])
-    met = measure("A3 zarr", 0.30, peer, ours, folder, store, memory_goal=0.35)
-    for kind in ("nc4", "nc5"):
+    met = measure("A3, NCZarr", 0.30, peer, ours, folder, store, memory_goal=0.35)
+    for kind, name in (("nc4", "netCDF-4"), ("nc5", "CDF-5")):
         target = f"ours_{kind}.nc"
         ours = Side([*OURS, "compile", "a3.cdl", "-k", kind, "-o", target], [target])
-        met &= measure(f"A3 {kind}", 0.30, peer, ours, folder, lambda target=target: file(target), memory_goal=0.35)
+        met &= measure(f"A3, {name}", 0.30, peer, ours, folder, lambda target=target: file(target), memory_goal=0.35)
     return met
 
 

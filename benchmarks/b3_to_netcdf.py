@@ -8,6 +8,8 @@ from pathlib import Path
 from fields import make_file, open_file, open_store, same_values, steps, xarray_to_zarr
 from harness import OURS, Side, execute, main, measure, need
 
+MEASURES = ("arrays", "link", "stores", "formats/netcdf4", "formats/zarr")
+
 
 def row(folder: Path, quick: bool) -> bool:
     """Chunks out of files into one file."""
@@ -22,9 +24,9 @@ def row(folder: Path, quick: bool) -> bool:
         return same_values(open_store(folder / "a.zarr", 2), open_file(folder / "ours.nc"))
 
     peer = Side(["cp", "file.nc", "peer.nc"], ["peer.nc"])
-    met = measure("B3 cp", 2.5, peer, ours, folder, compare, peak_goal=150e6)
+    met = measure("B3, cp", 2.5, peer, ours, folder, compare, peak_goal=150e6)
     peer = Side(xarray_to_zarr("a.zarr", "xarray.nc", "zlib"), ["xarray.nc"])
-    return measure("B3 xarray", 0.05, peer, ours, folder, compare) and met
+    return measure("B3, xarray", 0.05, peer, ours, folder, compare) and met
 
 
 if __name__ == "__main__":

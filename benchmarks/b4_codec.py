@@ -8,6 +8,8 @@ from pathlib import Path
 from fields import make_file, open_file, open_store, same_values, steps, xarray_to_zarr
 from harness import OURS, Side, main, measure, need
 
+MEASURES = ("arrays", "link", "stores", "formats/netcdf4", "formats/zarr")
+
 
 def row(folder: Path, quick: bool) -> bool:
     """Decoding and encoding in threads."""

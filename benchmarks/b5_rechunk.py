@@ -9,6 +9,8 @@ from pathlib import Path
 from fields import HERE, make_file, open_store, same_values, steps
 from harness import OURS, Side, execute, main, measure, need
 
+MEASURES = ("arrays", "link", "stores", "formats/zarr")
+
 MEMORY = 256 << 20
 
 

@@ -14,7 +14,9 @@ import time
 from pathlib import Path
 
 from fields import HERE
-from harness import OURS, Side, apart, main, measure, need
+from harness import OURS, Side, apart, main, measure, need, need_beside
+
+MEASURES = ("api", "arrays", "link", "stores", "formats/zarr")
 
 SHAPE, QUICK = (400, 750, 750), (64, 300, 300)
 ROUNDS = 3
@@ -102,6 +104,8 @@ def row(folder: Path, quick: bool) -> bool:
     for name, interpreter in peers.items():
         if not interpreter:
             continue
+        if name == "rechunker":
+            need_beside("NCZARR_RECHUNKER", name)
         script = [interpreter, str(HERE / "rechunk_peers.py"), "maps.zarr", f"{name}.zarr", str(memory), name]
         peer = Side(script, [f"{name}.zarr", f"{name}.zarr.scratch"])
 

@@ -9,12 +9,13 @@ from __future__ import annotations
 
 import functools
 import json
-import os
 import statistics
 import sys
 from pathlib import Path
 
-from harness import OURS, Side, apart, execute, main, show
+from harness import OURS, Side, apart, execute, main, need_beside, show
+
+MEASURES = ("arrays/chunks", "plan", "link", "formats/netcdf4", "formats/reference")
 
 KERCHUNK = """
 import sys, orjson
@@ -40,16 +41,13 @@ BYTES = 200
 
 def row(folder: Path, quick: bool) -> bool:
     """Both in turn, then the others of ours."""
-    interpreter = os.environ.get("NCZARR_KERCHUNK")
-    if interpreter is None:
-        raise SystemExit("benchmark: the peer kerchunk is not installed (NCZARR_KERCHUNK names an interpreter)")
+    interpreter = need_beside("NCZARR_KERCHUNK", "kerchunk")
     counts = {"small": 1, "c1": 100 if quick else 1000, "million": 500 if quick else 5000}
     for name, rows in counts.items():
         execute([sys.executable, "-c", MAKE, f"{name}.nc", str(rows)], folder)
     theirs = Side([interpreter, "-c", KERCHUNK, "c1.nc", "theirs.json"], ["theirs.json"])
     ours = _ours("c1", "json")
     pairs = [(theirs.run(folder), ours.run(folder)) for _ in range(6)][1:]
-    ratio = statistics.median(mine.seconds / peer.seconds for peer, mine in pairs)
     entries = counts["c1"] * COLUMNS
     compared = apart(functools.partial(_compare, folder, entries))
     before = {kind: _ours("small", kind).run(folder).peak for kind in ("json", "parq")}
@@ -58,17 +56,19 @@ def row(folder: Path, quick: bool) -> bool:
     for name, kind in (("c1", "parq"), ("million", "json"), ("million", "parq")):
         done = _ours(name, kind).run(folder)
         grown[f"{name} {kind}"] = (done.peak - before[kind]) / (counts[name] * COLUMNS)
-    met = ratio <= GOAL and max(grown["json"], grown["million json"]) <= BYTES
-    line = {
-        "row": "C1", "ratio": round(ratio, 3), "goal": GOAL, "met": met,
-        "peer_seconds": round(statistics.median(peer.seconds for peer, _ in pairs), 3),
-        "our_seconds": round(statistics.median(mine.seconds for _, mine in pairs), 3),
-        "peer_peak_mb": round(statistics.median(peer.peak for peer, _ in pairs) / 1e6, 1),
-        "our_peak_mb": round(peak / 1e6, 1), "bytes": {name: round(each) for name, each in grown.items()},
-        "bytes_goal": BYTES, "rounds": len(pairs), "compared": compared,
-    }  # fmt: skip
-    show(line)
-    return met
+    met = show(
+        "C1",
+        [mine.seconds / peer.seconds for peer, mine in pairs],
+        GOAL,
+        peer_seconds=round(statistics.median(peer.seconds for peer, _ in pairs), 3),
+        our_seconds=round(statistics.median(mine.seconds for _, mine in pairs), 3),
+        peer_peak_mb=round(statistics.median(peer.peak for peer, _ in pairs) / 1e6, 1),
+        our_peak_mb=round(peak / 1e6, 1),
+        compared=compared,
+    )
+    most = max(grown["json"], grown["million json"])
+    found = {name: round(each) for name, each in grown.items()}
+    return show("C1, memory", [most], BYTES, unit="bytes a reference", decimals=3, bytes=found) and met
 
 
 def _ours(name: str, kind: str) -> Side:

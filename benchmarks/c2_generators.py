@@ -13,6 +13,8 @@ from pathlib import Path
 
 from harness import OURS, execute, main, need, show
 
+MEASURES = ("formats/reference", "plugins/refs")
+
 SCALE = 100
 PEER = """
 import json, sys
@@ -53,11 +55,11 @@ def row(folder: Path, quick: bool) -> bool:
     found, wanted = (json.loads((folder / f"{name}.json").read_text()) for name in ("ours", "theirs"))
     if len(found) != rows * columns or any(found[key] != list(value) for key, value in wanted.items()):
         raise AssertionError("the expansions differ")
-    each = sorted(ours)[1] / (rows * columns)
-    peer = sorted(theirs)[1] / (rows // SCALE * columns)
-    met = each <= 2e-6 and peer / each >= 100
-    show({"row": "C2", "us": each * 1e6, "peer_us": peer * 1e6, "ratio": peer / each, "met": met})
-    return met
+    mine = [each / (rows * columns) * 1e6 for each in ours]
+    peers = [each / (rows // SCALE * columns) * 1e6 for each in theirs]
+    ratios = [each / peer for each, peer in zip(mine, peers, strict=True)]
+    met = show("C2", ratios, 0.01, peer_us=round(sorted(peers)[1], 1), compared=f"{len(wanted)} entries")
+    return show("C2, work", mine, 2.0, unit="µs an entry", decimals=3) and met
 
 
 def _work(names: list[str], folder: Path, command: list[str], behind: list[str]) -> float:

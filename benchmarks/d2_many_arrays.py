@@ -17,6 +17,8 @@ from subprocess import run
 
 from harness import ROOT, Run, execute, main, need, set_aside, show
 
+MEASURES = ("link", "stores", "formats/zarr")
+
 GROUPS = 100
 GOAL = 1.3
 
@@ -106,19 +108,14 @@ def row(folder: Path, quick: bool) -> bool:
         written = float(run(command, env=environment, check=True, capture_output=True, text=True).stdout)
         pairs.append((execute(["cp", "-r", "ours", "peer"], folder), written))
     counted = pairs[1:]
-    ratio = statistics.median(mine / theirs.seconds for theirs, mine in counted)
-    line = {
-        "row": "D2",
-        "ratio": round(ratio, 3),
-        "goal": GOAL,
-        "met": ratio <= GOAL,
-        "peer_seconds": round(statistics.median(theirs.seconds for theirs, _ in counted), 4),
-        "our_seconds": round(statistics.median(mine for _, mine in counted), 4),
-        "rounds": len(counted),
-        "compared": compare(folder, count),
-    }
-    show(line)
-    return bool(line["met"])
+    return show(
+        "D2",
+        [mine / theirs.seconds for theirs, mine in counted],
+        GOAL,
+        peer_seconds=round(statistics.median(theirs.seconds for theirs, _ in counted), 4),
+        our_seconds=round(statistics.median(mine for _, mine in counted), 4),
+        compared=compare(folder, count),
+    )
 
 
 if __name__ == "__main__":

@@ -7,6 +7,8 @@ from pathlib import Path
 
 from harness import OURS, Side, main, measure
 
+MEASURES = ("cli",)
+
 
 def row(folder: Path, quick: bool) -> bool:
     """Start-up against `python -c pass`."""
@@ -19,7 +21,7 @@ def row(folder: Path, quick: bool) -> bool:
         return f"last output: {text.splitlines()[0]}"
 
     done = [
-        measure(f"E1 {flag}", 3, nothing, Side([*OURS, flag]), folder, compare, rounds)
+        measure(f"E1, {flag}", 3, nothing, Side([*OURS, flag]), folder, compare, rounds)
         for flag in ("--version", "--help")
     ]
     return all(done)

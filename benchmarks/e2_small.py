@@ -7,6 +7,8 @@ from pathlib import Path
 
 from harness import OURS, Side, main, measure, need
 
+MEASURES = ("cli", "syntax", "semantics", "plan", "link", "formats/cdl", "formats/zarr")
+
 SCHEMA = """netcdf small {
 dimensions:
 \ttime = 10 ;
@@ -39,7 +41,7 @@ def row(folder: Path, quick: bool) -> bool:
 
     peer = Side(["ncgen", "-k", "nc4", "-o", "peer.nc", "small.cdl"], ["peer.nc"])
     ours = Side([*OURS, "compile", "small.cdl", "-o", "ours.zarr"], ["ours.zarr"])
-    return measure("E2", 10, peer, ours, folder, compare, rounds=15 if quick else 40)
+    return measure("E2", 8, peer, ours, folder, compare, rounds=15 if quick else 40)
 
 
 if __name__ == "__main__":

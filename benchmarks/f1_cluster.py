@@ -15,7 +15,9 @@ from pathlib import Path
 from fields import make_file, open_file, open_store, same_values
 from harness import OURS, ROOT, Side, main, measure, need
 
-TYPICAL, SMALL = 600, 100
+MEASURES = ("arrays", "link", "formats/netcdf4", "formats/zarr", "plugins/dask")
+
+TYPICAL, SMALL = 600, 40
 """Chunks of 1 MB."""
 
 STARTING = 60.0
@@ -77,8 +79,8 @@ def row(folder: Path, quick: bool) -> bool:
     with cluster(folder / "c1", 1) as first, cluster(folder / "c2", 2) as second:
         thread, one = side("thread.zarr", "--workers", "1"), side("one.zarr", "--dask", first)
         two = side("two.zarr", "--dask", second)
-        met = measure("F1 one worker", 1.25, thread, one, folder, compare, rounds=3)
-        return measure("F1 two workers", 0.65, one, two, folder, compare, rounds=3) and met
+        met = measure("F1, one worker", 1.25, thread, one, folder, compare, rounds=3)
+        return measure("F1, two workers", 0.65, one, two, folder, compare, rounds=3) and met
 
 
 if __name__ == "__main__":

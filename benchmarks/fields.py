@@ -12,7 +12,7 @@ HERE = Path(__file__).resolve().parent
 SIDE = 500
 """Length of a chunk along the two inner dimensions; along the first it is one."""
 
-TYPICAL, SMALL = 2000, 100
+TYPICAL, SMALL = 2000, 40
 """Chunks of 1 MB, at full size and in a quick run."""
 
 

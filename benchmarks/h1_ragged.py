@@ -10,12 +10,13 @@ lists, of all values. `columns` is the time to plain columns, without awkward.
 from __future__ import annotations
 
 import json
-import os
 import statistics
 import sys
 from pathlib import Path
 
-from harness import execute, main, show
+from harness import execute, main, need_beside, show
+
+MEASURES = ("formats/common", "plugins/awkward0")
 
 MAKE = """
 import sys, numpy, awkward0
@@ -63,9 +64,7 @@ ROUNDS = 5
 
 def row(folder: Path, quick: bool) -> bool:
     """Both in turn, five rounds that count."""
-    interpreter = os.environ.get("NCZARR_AWKWARD0")
-    if interpreter is None:
-        raise SystemExit("benchmark: the peer awkward0 is not installed (NCZARR_AWKWARD0 names an interpreter)")
+    interpreter = need_beside("NCZARR_AWKWARD0", "awkward0")
     scale = 10 if quick else 1
     lists, values = 3_000_000 // scale, 10_000_000 // scale
     execute([interpreter, "-c", MAKE, "ragged.awkd", str(lists), str(values)], folder)
@@ -84,16 +83,15 @@ def row(folder: Path, quick: bool) -> bool:
             raise SystemExit("benchmark: the outputs differ")
     medians = [{name: statistics.median(each[name]["seconds"]) for name in sides} for each in rounds[1:]]
     columns = [statistics.median(each["ours"]["columns"]) for each in rounds[1:]]
-    ratio = statistics.median(each["ours"] / each["theirs"] for each in medians)
-    line = {
-        "row": "H1", "ratio": round(ratio, 3), "goal": GOAL, "met": ratio <= GOAL,
-        "peer_seconds": round(statistics.median(each["theirs"] for each in medians), 4),
-        "our_seconds": round(statistics.median(each["ours"] for each in medians), 4),
-        "columns_seconds": round(statistics.median(columns), 4),
-        "rounds": ROUNDS, "compared": f"{values} values in {lists} lists",
-    }  # fmt: skip
-    show(line)
-    return bool(line["met"])
+    return show(
+        "H1",
+        [each["ours"] / each["theirs"] for each in medians],
+        GOAL,
+        peer_seconds=round(statistics.median(each["theirs"] for each in medians), 4),
+        our_seconds=round(statistics.median(each["ours"] for each in medians), 4),
+        columns_seconds=round(statistics.median(columns), 4),
+        compared=f"{values} values in {lists} lists",
+    )
 
 
 if __name__ == "__main__":

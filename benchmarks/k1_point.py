@@ -9,6 +9,8 @@ import numpy as np
 from fields import make_file, steps
 from harness import OURS, Side, execute, main, measure, need
 
+MEASURES = ("arrays", "link", "formats/netcdf4")
+
 SECTION = "(:,0:0,0:0)"
 
 READ = """
@@ -52,10 +54,10 @@ def row(folder: Path, quick: bool) -> bool:
         assert np.array_equal(one, values(folder / peer)), f"the values differ from those of {peer}"
         return f"{one.size} values equal"
 
-    met = measure("K1 ncks", 2.0, ncks, ours, folder, compare, peak_goal=150e6)
+    met = measure("K1, ncks", 2.0, ncks, ours, folder, compare, peak_goal=150e6)
     execute(["rm", "-f", "ncks.nc"], folder)
     h5py = Side([sys.executable, "-c", READ], ["peer.npy"])
-    return measure("K1 h5py", 2.0, h5py, ours, folder, compare, peak_goal=150e6) and met
+    return measure("K1, h5py", 2.0, h5py, ours, folder, compare, peak_goal=150e6) and met
 
 
 if __name__ == "__main__":

@@ -9,6 +9,8 @@ from pathlib import Path
 import numpy as np
 from harness import OURS, Side, execute, main, measure, need
 
+MEASURES = ("plan", "link", "formats/netcdf4")
+
 PEER = "cp a.nc peer.nc && PATH={}:$PATH cmip7repack -o peer.nc"
 
 
@@ -38,7 +40,7 @@ def make_maps(path: Path, days: int) -> None:
 
 def row(folder: Path, quick: bool) -> bool:
     """One file of daily maps to chunks of 4 MiB behind all headers."""
-    need("netCDF4", "pyfive", "h5repack")
+    need("netCDF4", "pyfive", "h5repack", "cmip7_repack")
     import netCDF4
 
     make_maps(folder / "a.nc", 200 if quick else 2400)

@@ -12,7 +12,9 @@ import sys
 from pathlib import Path
 
 from fields import HERE
-from harness import OURS, Side, apart, main, measure, need
+from harness import OURS, Side, apart, main, measure, need, need_beside
+
+MEASURES = ("arrays", "link", "formats/zarr", "plugins/pyramid")
 
 SHAPE, QUICK = (64, 4096, 4096), (4, 1024, 1024)
 LEVELS = 4
@@ -63,6 +65,8 @@ def row(folder: Path, quick: bool) -> bool:
     python = os.environ.get("NCZARR_PYRAMIDS", sys.executable)
     if python == sys.executable:
         need("ndpyramid", "topozarr", "xarray", "dask")
+    else:
+        need_beside("NCZARR_PYRAMIDS", "ndpyramid", "topozarr", "xarray", "dask")
     shape, side = (QUICK, 256) if quick else (SHAPE, 1024)
     apart(lambda: make_source(folder / "a.zarr", shape, side))
     command = [*OURS, "pyramid", "a.zarr", "ours.zarr", "--to", "zarr3", "--levels", str(LEVELS)]

@@ -31,6 +31,16 @@ from tests.support.peers.cluster import Cluster
 from tests.support.proxy import Proxy
 from tests.support.series import content
 
+MEASURES = (
+    "stores",
+    "formats/netcdf4",
+    "formats/reference",
+    "plugins/combine",
+    "plugins/dask",
+    "plugins/refs",
+    "plugins/remote",
+)
+
 POINTS = """
 import json, random, sys
 import netCDF4, xarray
@@ -109,16 +119,21 @@ def _document(folder: Path, sources: Sequence[str]) -> bool:
         if content(folder / name) != content(folder / "whole.parq"):
             raise SystemExit(f"benchmark: {name} differs")
     execute([sys.executable, "-c", POINTS, str(count), str(POINTS_TRIED)], folder)
-    met = asked / count <= REQUESTS and peak <= PEAK
-    line = {
-        "row": "R2 bucket", "files": count, "requests_a_file": round(asked / count, 4), "goal": REQUESTS,
-        "kB_a_file": round(sent / count / 1000, 1), "seconds": round(ran.seconds, 1),
-        "ms_a_file": round(1000 * ran.seconds / count, 1), "work_ms_a_file": round(1000 * ran.work / count, 1),
-        "our_peak_mb": round(peak / 1e6, 1), "peak_goal_mb": PEAK / 1e6, "met": met, "kills": kills,
-        "compared": f"{POINTS_TRIED} points through xarray; resumed and counted documents, byte by byte",
-    }  # fmt: skip
-    show(line)
-    return met
+    return show(
+        "R2, in a bucket",
+        [asked / count],
+        REQUESTS,
+        unit="requests a file",
+        decimals=5,
+        files=count,
+        kB_a_file=round(sent / count / 1000, 1),
+        our_seconds=round(ran.seconds, 1),
+        work_ms_a_file=round(1000 * ran.work / count, 1),
+        our_peak_mb=round(peak / 1e6, 1),
+        peak_goal_mb=PEAK / 1e6,
+        kills=kills,
+        compared=f"{POINTS_TRIED} points through xarray; resumed and counted documents, byte by byte",
+    )
 
 
 def _resumed(folder: Path, sources: Sequence[str], seconds: float) -> int:
@@ -161,14 +176,10 @@ def _cluster(folder: Path, sources: Sequence[str], rounds: int) -> bool:
                 shutil.move(folder / f"by{workers}.parq", place)
     if content(folder / "by1.parq") != content(folder / "by2.parq"):
         raise SystemExit("benchmark: the documents of the clusters differ")
-    ratio = statistics.median(two / one for one, two in list(zip(times[1], times[2], strict=True))[1:])
-    line = {
-        "row": "R2 cluster", "files": len(sources), "ratio": round(ratio, 3), "goal": SHARE, "met": ratio <= SHARE,
-        "seconds": {workers: round(statistics.median(each[1:]), 1) for workers, each in times.items()},
-        "rounds": rounds, "compared": "both documents, byte by byte",
-    }  # fmt: skip
-    show(line)
-    return ratio <= SHARE
+    ratios = [two / one for one, two in zip(times[1], times[2], strict=True)][1:]
+    one, two = (round(statistics.median(each[1:]), 1) for each in times.values())
+    more = {"files": len(sources), "peer_seconds": one, "our_seconds": two}
+    return show("R2, cluster", ratios, SHARE, compared="both documents, byte by byte", **more)
 
 
 if __name__ == "__main__":

@@ -11,7 +11,9 @@ import functools
 import sys
 from pathlib import Path
 
-from harness import Side, execute, main, measure
+from harness import Side, execute, main, measure, need
+
+MEASURES = ("link", "formats/netcdf4", "formats/zarr", "plugins/combine")
 
 MAKE = """
 import sys, numpy as np, xarray as xr
@@ -51,6 +53,7 @@ GOAL = 0.5
 
 def row(folder: Path, quick: bool) -> bool:
     """Chunks that fit the months, which are copied; and chunks that do not."""
+    need("netCDF4", "xarray", "zarr")
     days = 6 if quick else 30
     met = []
     for name, chunk in (("R4, chunks that fit", 3), ("R4, incomplete chunks", 4)):

@@ -18,7 +18,6 @@ import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
 from urllib.parse import urlsplit
 
 from harness import ROOT, main, need, show
@@ -26,6 +25,8 @@ from harness import ROOT, main, need, show
 sys.path.insert(0, str(ROOT))
 
 from tests.support.serving import serving
+
+MEASURES = ("arrays", "formats/netcdf4", "plugins/opendap", "plugins/serve")
 
 ROUNDS = 5
 PIECE = 1 << 20
@@ -120,19 +121,14 @@ def of_dap4(data: bytes) -> bytes:
 def beside(row: str, goal: float, peer: str, ours: str, compared: str) -> bool:
     """Ask both in turn, print the line. True if the goal is met."""
     pairs = [(taken(peer), taken(ours)) for _ in range(ROUNDS + 1)][1:]
-    ratio = statistics.median(mine / theirs for theirs, mine in pairs)
-    line: dict[str, Any] = {
-        "row": row,
-        "ratio": round(ratio, 3),
-        "goal": goal,
-        "met": ratio <= goal,
-        "peer_seconds": round(statistics.median(theirs for theirs, _ in pairs), 4),
-        "our_seconds": round(statistics.median(mine for _, mine in pairs), 4),
-        "rounds": ROUNDS,
-        "compared": compared,
-    }
-    show(line)
-    return ratio <= goal
+    return show(
+        row,
+        [mine / theirs for theirs, mine in pairs],
+        goal,
+        peer_seconds=round(statistics.median(theirs for theirs, _ in pairs), 4),
+        our_seconds=round(statistics.median(mine for _, mine in pairs), 4),
+        compared=compared,
+    )
 
 
 def row(folder: Path, quick: bool) -> bool:
@@ -159,8 +155,7 @@ def row(folder: Path, quick: bool) -> bool:
         met = beside("S5, DAP2", 0.2, theirs, dap2, words)
         met &= beside("S5, DAP4", 2.0, f"{plain}plain.bin", dap4, f"{values.size} values equal, and their checksum")
         peak = ours.resident()
-    show({"row": "S5, memory", "our_peak_mb": round(peak / 1e6, 1), "peak_goal_mb": 400.0})
-    return met and peak <= 400_000_000
+    return show("S5, memory", [peak / 1e6], 400.0, unit="MB") and met
 
 
 if __name__ == "__main__":

@@ -21,6 +21,8 @@ from typing import Any
 
 from harness import Run, Side, execute, main, measure, need
 
+MEASURES = ("api", "arrays", "formats/netcdf4", "formats/zarr")
+
 NAMES = "uvwq"
 BESIDE = 200 << 20
 """Bytes that a load may take beside its values."""
