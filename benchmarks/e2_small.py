@@ -41,7 +41,7 @@ def row(folder: Path, quick: bool) -> bool:
 
     peer = Side(["ncgen", "-k", "nc4", "-o", "peer.nc", "small.cdl"], ["peer.nc"])
     ours = Side([*OURS, "compile", "small.cdl", "-o", "ours.zarr"], ["ours.zarr"])
-    return measure("E2", 8, peer, ours, folder, compare, rounds=15 if quick else 40)
+    return measure("E2", 6.5, peer, ours, folder, compare, rounds=15 if quick else 40)
 
 
 if __name__ == "__main__":
