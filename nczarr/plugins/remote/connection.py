@@ -391,8 +391,8 @@ class FileConnection(Connection):
         if alone and self.protocol in WEB:
             request = partial(await_request, system, partial(by_http, system, self.root, start, stop))
         elif alone and self.protocol in S3:
-            request = partial(await_request, system, partial(by_s3, system, self.root, start, stop))
-            request = prefer_quick(system, "read_range", (self.root, start, stop), {}, request)
+            by_client = partial(await_request, system, partial(by_s3, system, self.root, start, stop))
+            request = prefer_quick(system, "read_range", (self.root, start, stop), {}, by_client)
         else:
             request = partial(by_library, system, self.root, start, stop, size)
         return self._repeat(request, "", stop - start)
@@ -400,9 +400,7 @@ class FileConnection(Connection):
     def _try(self, what: str, arguments: tuple[Any, ...], named: dict[str, Any], key: str, size: int) -> Any:
         system = self.system
         request = partial(execute_request, system, what, arguments, named)
-        if self.protocol in S3 and self.first == self.protocol:
-            request = prefer_quick(system, what, arguments, named, request)
-        return self._repeat(request, key, size)
+        return self._repeat(prefer_quick(system, what, arguments, named, request), key, size)
 
     def _repeat(self, request: Callable[[float], T], key: str, size: int) -> T:
         """Make a request until it succeeds; its argument is the time limit in seconds. Raises OSError."""

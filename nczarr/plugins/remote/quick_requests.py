@@ -8,7 +8,6 @@ file system with s3fs.
 
 from __future__ import annotations
 
-import errno
 import html
 import math
 import os
@@ -43,7 +42,7 @@ _CLIENT = {"region_name", "endpoint_url", "use_ssl", "aws_access_key_id", "aws_s
 
 _CONFIG = {"max_pool_connections", "retries", "s3"}
 
-_ENVIRONMENT = re.compile("AWS_(TOKEN|SESSION_TOKEN|PROXY_|SSE_|SERVER_SIDE_|CHECKSUM_|DEFAULT_(CONTENT|HEADERS)|ROOT_)")
+_ENVIRONMENT = re.compile("AWS_(TOKEN$|SESSION_TOKEN$|PROXY|SSE|SERVER_SIDE|CHECKSUM|DEFAULT_(CONT|HEAD)|ROOT)")
 """Environment variables that `obstore` reads and arguments cannot take back."""
 
 _BUCKET = re.compile("[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]")
@@ -196,6 +195,8 @@ def prefer_quick(
             answer: T = await_request(system, own_requests.pop(), seconds)
         except (FileNotFoundError, TimeoutError, GivenUpError):
             raise
+        except UntranslatableError:
+            return request(seconds)
         except Exception:  # s3fs has the words for it, or succeeds
             quick.note(failed=True)
             return request(seconds)
@@ -212,14 +213,17 @@ def _is_simple(what: str, arguments: tuple[Any, ...], named: Mapping[str, Any]) 
     if what == "read_range":
         _, start, stop = arguments
         return bool(start < 0 or start < stop)
-    start, end = named.get("start"), named.get("end")
     if what != "cat_file" or len(arguments) != 1 or not named.keys() <= {"start", "end"}:
         return False
-    return end is None and (start is None or start < 0) or (start is not None and end is not None and 0 <= start < end)
+    start, end = named.get("start"), named.get("end")
+    return (start is None or start < 0) if end is None else start is not None and 0 <= start < end
 
 
 def _find_requests(system: Any) -> QuickRequests | None:
     """Return the requests of a file system; None if it stays with its library."""
+    kind = type(system)
+    if (kind.__module__, kind.__name__) != ("s3fs.core", "S3FileSystem"):
+        return None
     if "_nczarr_requests" not in vars(system):
         vars(system).setdefault("_nczarr_requests", _make_requests(system))
     found: QuickRequests | None = vars(system)["_nczarr_requests"]
@@ -228,9 +232,9 @@ def _find_requests(system: Any) -> QuickRequests | None:
 
 def _make_requests(system: Any) -> QuickRequests | None:
     global _owner
-    kind, options = type(system), getattr(system, "storage_options", {})
-    if (kind.__module__, kind.__name__) != ("s3fs.core", "S3FileSystem") or _owner not in (0, os.getpid()):
+    if _owner not in (0, os.getpid()):
         return None
+    options = system.storage_options
     client, config = (options.get(name) or {} for name in ("client_kwargs", "config_kwargs"))
     is_exact = options.keys() <= _OPTIONS and client.keys() <= _CLIENT and config.keys() <= _CONFIG
     if not is_exact or not (config.get("s3") or {}).keys() <= {"addressing_style"}:
