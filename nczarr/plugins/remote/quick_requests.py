@@ -51,7 +51,7 @@ _MISSING = re.compile("<Code>NoSuchKey</Code>.*?<Message>(.*?)</Message>", re.DO
 
 
 class UntranslatableError(Exception):
-    """Settings of a file system that `obstore` cannot express."""
+    """A request, a setting or an error that `obstore` cannot express."""
 
 
 _owner = 0
@@ -102,7 +102,7 @@ class QuickRequests:
             return bytes(await answer.bytes_async()), answer.meta
         except FileNotFoundError as error:
             match_of_missing = _MISSING.search(str(error))
-            if match_of_missing is None:  # the bucket, or a server that is no S3: s3fs has the words
+            if match_of_missing is None:  # the bucket is missing: s3fs has the words
                 raise UntranslatableError from None
             raise FileNotFoundError(html.unescape(match_of_missing[1])) from None
 
@@ -111,7 +111,10 @@ class QuickRequests:
         from obstore import put_async
 
         store, key = await self._locate(path)
-        answer = await put_async(store, key, data, use_multipart=False)
+        try:
+            answer = await put_async(store, key, data, use_multipart=False)
+        except FileNotFoundError:
+            raise UntranslatableError from None
         told = {"ETag": answer["e_tag"], "VersionId": answer["version"]}
         return {name: value for name, value in told.items() if value is not None}
 
