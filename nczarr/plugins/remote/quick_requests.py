@@ -8,6 +8,7 @@ file system with s3fs.
 
 from __future__ import annotations
 
+import asyncio
 import html
 import math
 import os
@@ -65,6 +66,7 @@ class QuickRequests:
         self._system = system
         self._stores: dict[str, tuple[object, Any]] = {}
         """Credentials and store of each bucket."""
+        self._lock = asyncio.Lock()
         self._failures = 0
         self._begin = 0.0
         """Time before which s3fs makes the requests."""
@@ -126,9 +128,10 @@ class QuickRequests:
         client = await self._system.set_session()
         signer = client._request_signer._credentials  # `get_credentials` of the session ignores explicit keys
         credentials = None if self._system.anon else await signer.get_frozen_credentials()
-        known = self._stores.get(bucket)
-        if known is None or known[0] != credentials:
-            known = self._stores[bucket] = credentials, await self._open(client, bucket, credentials)
+        async with self._lock:
+            known = self._stores.get(bucket)
+            if known is None or known[0] != credentials:
+                known = self._stores[bucket] = credentials, await self._open(client, bucket, credentials)
         return known[1], key
 
     async def _open(self, client: Any, bucket: str, credentials: Any) -> Any:
@@ -137,9 +140,9 @@ class QuickRequests:
 
         try:
             return S3Store(bucket, **await _find_settings(self._system, client, bucket, credentials))
-        except UntranslatableError:
+        except Exception:  # of these settings, or of settings in the environment that `obstore` refuses
             self._begin = math.inf
-            raise
+            raise UntranslatableError from None
 
 
 async def _find_settings(system: Any, client: Any, bucket: str, credentials: Any) -> dict[str, Any]:
