@@ -27,6 +27,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from nczarr.diagnostics.secrets import NO_OPTIONS, StorageOptions, show
 from nczarr.plugins.common.raw_file import ChangedError
 from nczarr.plugins.remote.login import add_credentials, add_login, limit_login
+from nczarr.plugins.remote.quick_requests import prefer_quick
 from nczarr.plugins.remote.range_request import (
     RangeAnswer,
     UnrangedError,
@@ -390,14 +391,16 @@ class FileConnection(Connection):
         if alone and self.protocol in WEB:
             request = partial(await_request, system, partial(by_http, system, self.root, start, stop))
         elif alone and self.protocol in S3:
-            request = partial(await_request, system, partial(by_s3, system, self.root, start, stop))
+            by_client = partial(await_request, system, partial(by_s3, system, self.root, start, stop))
+            request = prefer_quick(system, "read_range", (self.root, start, stop), {}, by_client)
         else:
             request = partial(by_library, system, self.root, start, stop, size)
         return self._repeat(request, "", stop - start)
 
     def _try(self, what: str, arguments: tuple[Any, ...], named: dict[str, Any], key: str, size: int) -> Any:
         system = self.system
-        return self._repeat(lambda seconds: execute_request(system, what, arguments, named, seconds), key, size)
+        request = partial(execute_request, system, what, arguments, named)
+        return self._repeat(prefer_quick(system, what, arguments, named, request), key, size)
 
     def _repeat(self, request: Callable[[float], T], key: str, size: int) -> T:
         """Make a request until it succeeds; its argument is the time limit in seconds. Raises OSError."""

@@ -132,7 +132,10 @@ class RemoteTarget(RemoteStore):
                 self.connection.call("makedirs", key.rpartition("/")[0], exist_ok=True)
                 answer = self.connection.call("pipe_file", key, data, size=len(data))
             tag = md5_of(answer) if isinstance(answer, dict) else None
-            if tag is None or tag == md5(data):
+            if tag is None or not self._tags_are_digests or tag == md5(data):
+                return
+            self._tags_are_digests = self.connection.tags_are_digests(key)  # not all answers tell the encryption
+            if not self._tags_are_digests:
                 return
         try:
             self.connection.remove([key])
