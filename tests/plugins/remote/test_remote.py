@@ -278,7 +278,7 @@ def test_resume_sends_no_chunk_twice(source: Path) -> None:
         FlakyFileSystem.requests.clear()
         FlakyFileSystem.faults = staticmethod(lambda *request: None)
         if before:
-            assert any("--resume" in note for note in failed.value.__notes__)
+            assert any("resume=True" in note for note in failed.value.__notes__)
         nczarr.convert(source, URL, resume=True)
         assert content() == right
         again = {f"/bucket/t.zarr/{key}" for key in puts() if key in chunks}
