@@ -1,7 +1,7 @@
 """Row S3: 10,000 chunks of 10 kB to a real S3 server on loopback, against zarr-python with s3fs doing the same.
 
 Requests are counted in a run of its own, through a proxy that costs time. Goals: at most 1.02 requests a chunk, up to
-16 at once; the ratio of times is reported, with 1 for a goal. Needs the tool `s3-server` of the shared data.
+16 or more at once; the ratio of times is reported, with a goal of 0.53. Needs the tool `s3-server` of the shared data.
 """
 
 from __future__ import annotations
@@ -83,7 +83,7 @@ def _measured(folder: Path, count: int) -> bool:
         return f"{wanted.size} values, {len(names)} times"
 
     sides = [Side(["bash", "-c", f"exec {' '.join(command)}"]) for command in (theirs, ours)]
-    met = measure("S3, time", 1.0, *sides, folder, compare, rounds=3)
+    met = measure("S3, time", 0.53, *sides, folder, compare, rounds=3)
     return _counted(folder, count) and met
 
 
@@ -96,7 +96,7 @@ def _counted(folder: Path, count: int) -> bool:
     requests = len(proxy.requests)
     proxy.close()
     goal = 1.02 + (0 if count == TYPICAL else 20 / count)
-    missed = [] if 12 <= proxy.most <= 16 else [f"{proxy.most} requests at once, not 12 to 16"]
+    missed = [] if 12 <= proxy.most <= 64 else [f"{proxy.most} requests at once, not 12 to 64"]
     more = {"chunks": count, "requests": requests, "most_at_once": proxy.most}
     return show("S3, requests", [requests / count], goal, unit="requests a chunk", missed=missed, **more)
 

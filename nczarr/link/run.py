@@ -16,7 +16,7 @@ from itertools import chain, groupby, starmap
 from typing import Any, assert_never
 
 from nczarr.arrays.execution.counts import Counts, Step
-from nczarr.arrays.execution.thread_pool import BARRIER, DISTANT_WORKERS, Crew
+from nczarr.arrays.execution.thread_pool import BARRIER, Crew
 from nczarr.arrays.execution.thread_pool import Task as Work
 from nczarr.arrays.lazy_numpy import NDArray, np
 from nczarr.arrays.regions import (
@@ -246,7 +246,7 @@ def link(numbered: Iterable[tuple[int, WrittenPart]], store: Store, run: RunOpti
     """Write all data keys of some arrays. Raises OSError if the store fails."""
     numbered_parts = list(numbered)
     far = any(is_far(array, store) for _, array in numbered_parts)
-    with Crew(run.workers or (DISTANT_WORKERS if far else None), run.memory) as crew:
+    with Crew(run.workers, run.memory, distant=far) as crew:
         plan_run = PlanRun(store, TaskSize(MOST, FETCHED if far else BATCH, run.memory, crew.workers), counts)
         plan_run.settle(crew.results(chain.from_iterable(starmap(plan_run.works, numbered_parts))))
 
@@ -254,7 +254,7 @@ def link(numbered: Iterable[tuple[int, WrittenPart]], store: Store, run: RunOpti
 def perform(array: WrittenPart, task: Task, store: Store, memory: int) -> Counts:
     """Do one task within `memory` bytes of pending chunks. Raises OSError, CompileError."""
     far = is_far(array, store)
-    with Crew(DISTANT_WORKERS if far else 1, memory) as crew:
+    with Crew(None if far else 1, memory, distant=far) as crew:
         run = PlanRun(store, TaskSize(MOST, FETCHED if far else BATCH, memory, crew.workers), Counts())
         run.settle(crew.results(run.work(array, task)))
     return run.counts

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Protocol, cast
 from nczarr import __version__
 from nczarr.arrays.chunks.manifest import ChunkPlace, PlaceColumns, Referred, columns_from, some
 from nczarr.arrays.execution.counts import Counts
-from nczarr.arrays.execution.thread_pool import DISTANT_WORKERS, Crew, Task
+from nczarr.arrays.execution.thread_pool import Crew, Task
 from nczarr.arrays.lazy_numpy import NDArray, np
 from nczarr.arrays.regions import Index, grid_of, index_of, number_of
 from nczarr.arrays.sources.source import itemsize
@@ -152,7 +152,7 @@ def fill(
     """Write the whole plan, on a cluster if one is given; return counts. Raises OSError if the store fails."""
     counts = Counts() if counts is None else counts
     if store.documents_first:
-        put_metadata(plan, store, report, plan.options.run.workers or DISTANT_WORKERS)
+        put_metadata(plan, store, report)
         if report.errors:
             return counts
     numbered: Iterator[tuple[int, WrittenPart]] = iter(enumerate(arrays(plan)))
@@ -168,7 +168,7 @@ def fill(
     else:
         cluster.link(numbered, store, plan.options.run, counts)
     if not store.documents_first:
-        put_metadata(plan, store, report, plan.options.run.workers or DISTANT_WORKERS)
+        put_metadata(plan, store, report)
     return counts
 
 
@@ -183,7 +183,7 @@ def emit(plan: StorePlan, report: Report) -> Iterator[tuple[str, bytes]]:
     return entries
 
 
-def put_metadata(plan: StorePlan, store: Store, report: Report, workers: int) -> None:
+def put_metadata(plan: StorePlan, store: Store, report: Report) -> None:
     """Put every document; a distant store gets none after an error. Raises OSError if the store fails."""
     entries = emit(plan, report)
     if not store.distant or store.documents_first:
@@ -193,7 +193,7 @@ def put_metadata(plan: StorePlan, store: Store, report: Report, workers: int) ->
     documents = list(entries)
     if report.errors:
         return
-    with Crew(workers, plan.options.run.memory) as crew:
+    with Crew(plan.options.run.workers, plan.options.run.memory, distant=True) as crew:
         for _ in crew.results(_works(documents, store)):
             pass
 

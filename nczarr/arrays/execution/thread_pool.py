@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import os
 import sys
+import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
@@ -26,8 +27,14 @@ from nczarr.names.named_tuple import NamedTuple
 if TYPE_CHECKING:
     from concurrent.futures import Future, ThreadPoolExecutor
 
-DISTANT_WORKERS = 16
-"""Threads for network access, where requests mostly wait."""
+DISTANT_WORKERS, MOST_WORKERS = 16, 64
+"""Threads for network access, where requests mostly wait: at first, and at most."""
+
+GAIN = 1.3
+"""Results a second, in those of half of the threads, for which a distant place is asked by so many."""
+
+TRIED = 4
+"""Tasks for each thread after which results are compared."""
 
 AHEAD = 2
 """Pending tasks per thread."""
@@ -116,14 +123,20 @@ BARRIER = Task(lambda: None, here=True, after_all=True)
 
 
 class Crew:
-    """Threads, started on demand. The first failure is raised and stops further tasks."""
+    """Threads, started on demand. The first failure is raised and stops further tasks.
 
-    def __init__(self, workers: int | None, memory: int) -> None:
-        """Begin without threads; None as `workers`: one for each processor, at most 8. `memory` is in bytes."""
-        self.workers = workers or min(8, processors())
+    `distant`: tasks wait for a distant place. Then their threads are doubled as long as results come quicker for it.
+    """
+
+    def __init__(self, workers: int | None, memory: int, *, distant: bool = False) -> None:
+        """Begin without threads; None as `workers`: as many as the place needs. `memory` is in bytes."""
+        self.workers = workers or (DISTANT_WORKERS if distant else min(8, processors()))
         self.memory = memory
+        self._grows = distant and workers is None
+        self._rate, self._count, self._since = 0.0, 0, 0.0
         self._executor: ThreadPoolExecutor | None = None
-        self._idle = Condition()
+        self._lock = Lock()
+        self._idle, self._room = Condition(self._lock), Condition(self._lock)
         self._active = 0
         self._stopped = False
 
@@ -132,8 +145,9 @@ class Crew:
 
     def __exit__(self, *failure: object) -> None:
         """Wait for every thread; the executor may miss one that was starting at an interrupt."""
-        with self._idle:
+        with self._lock:
             self._stopped = True
+            self._room.notify_all()
         if self._executor is not None:
             self._executor.shutdown(wait=True, cancel_futures=True)
         with self._idle:
@@ -143,6 +157,8 @@ class Crew:
     def _run(self, work: Callable[[], Any]) -> Any:
         """Run work unless the crew has stopped."""
         with self._idle:
+            while self._active >= self.workers and not self._stopped:
+                self._room.wait()
             if self._stopped:
                 return None
             self._active += 1
@@ -153,6 +169,7 @@ class Crew:
             with self._idle:
                 self._active -= 1
                 self._idle.notify_all()
+                self._room.notify()
 
     def results(self, tasks: Iterable[Task]) -> Iterator[Any]:
         """Yield task results in order. A result counts as memory until the next is requested."""
@@ -163,7 +180,7 @@ class Crew:
                 task.after_all or len(waiting) >= self.workers * AHEAD or used + task.need > self.memory
             ):
                 future, result, need = waiting.popleft()
-                yield result if future is None else future.result()
+                yield result if future is None else self._take(future)
                 used -= need
             if task.here and not waiting:
                 yield task.work()
@@ -173,14 +190,40 @@ class Crew:
             used += task.need
         while waiting:
             future, result, _ = waiting.popleft()
-            yield result if future is None else future.result()
+            yield result if future is None else self._take(future)
+
+    def _take(self, future: Future[Any]) -> Any:
+        """Return the result of a thread. Raises its failure."""
+        result = future.result()
+        if self._grows:
+            self._adapt()
+        return result
 
     def _begin(self, task: Task) -> Future[Any]:
         if self._executor is None:
             from concurrent.futures import ThreadPoolExecutor  # imports `logging`: only where threads are worth it
 
-            self._executor = ThreadPoolExecutor(self.workers)
+            self._executor = ThreadPoolExecutor(MOST_WORKERS if self._grows else self.workers)
         return self._executor.submit(self._run, task.work)
+
+    def _adapt(self) -> None:
+        """Count a result. After some for each thread, double the threads, or end that if results come no quicker."""
+        self._count += 1
+        if self._count <= TRIED * self.workers:
+            return
+        now = time.monotonic()
+        rate, is_first = self._count / max(now - self._since, 1e-6), not self._since  # the first ones open connections
+        self._count, self._since = 0, now
+        if is_first:
+            return
+        with self._lock:
+            self._grows = rate >= GAIN * self._rate and self.workers < MOST_WORKERS
+            if rate < GAIN * self._rate:
+                self.workers //= 2
+            elif self._grows:
+                self.workers *= 2
+            self._room.notify(self.workers)
+        self._rate = rate
 
 
 class _Helpers:

@@ -22,7 +22,7 @@ from nczarr.arrays.codecs import chain as codecs
 from nczarr.arrays.codecs import table
 from nczarr.arrays.execution.counts import Counts, Route
 from nczarr.arrays.execution.library_lock import LOCK
-from nczarr.arrays.execution.thread_pool import BARRIER, DISTANT_WORKERS, Crew, Task
+from nczarr.arrays.execution.thread_pool import BARRIER, Crew, Task
 from nczarr.arrays.lazy_numpy import NDArray, np
 from nczarr.arrays.regions import Index, Selection, every_block, region_of, table_of
 from nczarr.arrays.sources.memory import is_all, pad_chunk
@@ -256,7 +256,7 @@ def chunk_writer(lib: Library, path: str, plan: FilePlan, counts: Counts) -> Ite
     try:
         with header_file(path) as declared:
             objects = read_objects(declared, path)
-        with Crew(options.run.workers or (DISTANT_WORKERS if far else None), options.run.memory) as crew:
+        with Crew(options.run.workers, options.run.memory, distant=far) as crew:
             yield ChunkWriter(h5, file, objects, path, crew, counts, options.layout.codecs)
     finally:
         with LOCK:

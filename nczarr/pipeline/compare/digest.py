@@ -12,7 +12,7 @@ from hashlib import sha256
 from typing import NamedTuple, assert_never
 
 from nczarr import names
-from nczarr.arrays.execution.thread_pool import DISTANT_WORKERS, Crew, Task
+from nczarr.arrays.execution.thread_pool import Crew, Task
 from nczarr.arrays.sources.memory import all_fill
 from nczarr.arrays.values.parts import Types, is_fixed
 from nczarr.ast import (
@@ -204,7 +204,7 @@ def _variables(checked: Checked, run: RunOptions) -> dict[str, bytes]:
             yield Task(partial(str, path), here=True)  # the end of the variable's tasks
 
     far = any(source.distant for parts in checked.parts.values() for source in parts.values())
-    with Crew(run.workers or (DISTANT_WORKERS if far else None), run.memory) as crew:
+    with Crew(run.workers, run.memory, distant=far) as crew:
         for result in crew.results(tasks(crew)):
             if isinstance(result, Hashed):
                 result.owner.take(result)

@@ -15,7 +15,7 @@ from functools import partial
 from heapq import merge
 from typing import NamedTuple
 
-from nczarr.arrays.execution.thread_pool import DISTANT_WORKERS, Crew, Task
+from nczarr.arrays.execution.thread_pool import Crew, Task
 from nczarr.arrays.lazy_numpy import NDArray, np
 from nczarr.arrays.regions import (
     Index,
@@ -278,7 +278,7 @@ class _Dense:
                     continue
                 yield Task(partial(self._block, region), need, here=need < SMALL and not far)
 
-        with Crew(DISTANT_WORKERS if far else None, MEMORY) as crew:
+        with Crew(None, MEMORY, distant=far) as crew:
             for result in crew.results(tasks()):
                 if result is not None:
                     tally.add(*result)

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from nczarr import names
 from nczarr.arrays.execution.counts import bytes_text
-from nczarr.arrays.execution.thread_pool import DISTANT_WORKERS, Crew, Task
+from nczarr.arrays.execution.thread_pool import Crew, Task
 from nczarr.arrays.regions import count_blocks, region_of
 from nczarr.ast.dataset import BZIP2, CRC32C, DEFLATE, FLETCHER32, GZIP
 from nczarr.ast.rectilinear import varies
@@ -200,7 +200,7 @@ class _DataCheck:
         run, size, count = self.request.run, 0, 0
         arrays = list(self._list_arrays())
         is_distant = any(array.source.distant for array in arrays)
-        with Crew(run.workers or (DISTANT_WORKERS if is_distant else None), run.memory) as crew:
+        with Crew(run.workers, run.memory, distant=is_distant) as crew:
             for array in arrays:
                 damaged: list[DamagedChunk] = []
                 unfit: dict[tuple[str, str], UnfitValues] = {}

@@ -275,7 +275,7 @@ def read_chunks(
             while batch := tuple(islice(selected, BATCH)):
                 yield Task(partial(_read_batch, name, source, batch, skip), need)
 
-    with Crew(DISTANT_WORKERS if far else None, memory) as crew:
+    with Crew(None, memory, distant=far) as crew:
         yield from crew.results(tasks())
 
 

@@ -58,3 +58,47 @@ def test_memory_bounds_what_is_under_way() -> None:
     with Crew(8, 130) as crew:
         assert list(crew.results(tasks())) == [None] * 20
     assert most[0] <= 2
+
+
+class Place:
+    """A distant place that answers after `delay` seconds, to at most `capacity` requests at a time."""
+
+    def __init__(self, delay: float, capacity: int) -> None:
+        self.delay = delay
+        self.free = threading.Semaphore(capacity)
+        self.lock = threading.Lock()
+        self.asking, self.most, self.held, self.most_held = 0, 0, 0, 0
+
+    def ask(self) -> None:
+        """Wait for an answer."""
+        with self.lock:
+            self.asking += 1
+            self.most = max(self.most, self.asking)
+        with self.free:
+            time.sleep(self.delay)
+        with self.lock:
+            self.asking -= 1
+
+
+@pytest.mark.parametrize(("capacity", "workers"), [(1000, 64), (16, 16)])
+def test_distant_places_are_asked_by_as_many_as_they_answer(capacity: int, workers: int) -> None:
+    place = Place(0.02, capacity)
+    with Crew(None, 1 << 30, distant=True) as crew:
+        list(crew.results(Task(place.ask) for _ in range(1500)))
+        assert crew.workers == workers
+    assert place.most <= max(workers, 32)  # those that were tried
+
+
+def test_a_number_of_threads_that_is_asked_for_stays() -> None:
+    place = Place(0.002, 1000)
+    with Crew(5, 1 << 30, distant=True) as crew:
+        list(crew.results(Task(place.ask) for _ in range(400)))
+        assert crew.workers == 5
+    assert place.most <= 5
+
+
+def test_memory_bounds_requests_too() -> None:
+    place = Place(0.002, 1000)
+    with Crew(None, 80, distant=True) as crew:
+        list(crew.results(Task(place.ask, 10) for _ in range(600)))
+    assert place.most <= 8
