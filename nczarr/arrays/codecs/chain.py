@@ -30,11 +30,14 @@ def decode(data: bytes, steps: Sequence[Config], itemsize: int, size: int | None
     if unknown.
     """
     limit = LARGEST if size is None else 2 * size + SLACK
-    for step in reversed(steps):
+    for place in range(len(steps) - 1, -1, -1):
+        step = steps[place]
         kind = table.of_config_id(step.get("id"))
         if kind is None or not ROWS[kind.config_id].decodes:
             raise ValueError(f"codec `{step.get('id')}` is unknown")
-        data = kind.decode(data, step, itemsize, limit)
+        is_sized = size is not None and (place == 0 or (place == 1 and steps[0].get("id") == "shuffle"))
+        whole = kind.decode_whole(data, size or 0) if is_sized else None
+        data = kind.decode(data, step, itemsize, limit) if whole is None else whole
     return data
 
 

@@ -2,7 +2,7 @@
 
 import zlib
 
-from nczarr.arrays.codecs.lengths import inflate
+from nczarr.arrays.codecs.lengths import inflate, inflate_whole
 from nczarr.arrays.codecs.table import Config, LeveledCodec, Parameters
 from nczarr.ast.dataset import DEFLATE
 
@@ -32,6 +32,9 @@ class Deflate(LeveledCodec):
 
     def decode(self, data: bytes, step: Config, itemsize: int, limit: int) -> bytes:
         return inflate(data, 15, limit)  # 15: the largest window, with zlib's header
+
+    def decode_whole(self, data: bytes, size: int) -> bytes | None:
+        return inflate_whole(data, size)
 
 
 class Gzip(LeveledCodec):

@@ -12,7 +12,8 @@ from __future__ import annotations
 
 import math
 import struct
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import cache
 from typing import Any
 
 from nczarr.arrays.codecs.table import TOO_MUCH, CodecKind, Config, of_config_id, of_number
@@ -71,6 +72,28 @@ def inflate(data: bytes, bits: int, limit: int) -> bytes:
         out.append(piece)
         data = unpacker.unused_data if bits == 31 else b""
     return b"".join(out)
+
+
+def inflate_whole(data: bytes, size: int) -> bytes | None:
+    """Inflate zlib's format by libdeflate, which knows the size beforehand; None without it, or if it cannot."""
+    decoder = _find_libdeflate()
+    if decoder is None or not size:
+        return None
+    try:
+        out: bytes = decoder(data, out=size)
+    except RuntimeError:  # damaged, or of another length
+        return None
+    return out if len(out) == size else None
+
+
+@cache
+def _find_libdeflate() -> Callable[..., Any] | None:
+    try:
+        from imagecodecs import deflate_decode
+    except ImportError:
+        return None
+    decoder: Callable[..., Any] = deflate_decode
+    return decoder
 
 
 def texts_end(data: bytes | memoryview, count: int) -> None:
