@@ -29,6 +29,9 @@ T = TypeVar("T")
 LARGEST = 64 << 20
 """Maximum bytes of an object that is written; s3fs sends larger ones in parts."""
 
+SHARE = 0.25
+"""Part of a request's time for the try here: 15 s for a small object, after which s3fs too leaves a silent server."""
+
 FAILURES, PAUSE = 8, 60.0
 """Failures in a row after which requests go to s3fs alone, and for how many seconds."""
 
@@ -198,7 +201,7 @@ def prefer_quick(
         if not own_requests:
             return request(seconds)
         try:
-            answer: T = await_request(system, own_requests.pop(), seconds)
+            answer: T = await_request(system, own_requests.pop(), SHARE * seconds)
         except (FileNotFoundError, TimeoutError, GivenUpError):
             raise
         except UntranslatableError:

@@ -289,6 +289,17 @@ def test_a_silent_server_is_asked_as_often(proxy: Proxy, monkeypatch: pytest.Mon
         place.call("cat_file", "k")
 
 
+@pytest.mark.usefixtures("objects")
+def test_a_slow_answer_is_awaited_by_s3fs(proxy: Proxy, monkeypatch: pytest.MonkeyPatch) -> None:
+    place = connect("quick")
+    place.call("cat_file", "k")
+    monkeypatch.setattr(connections, "PATIENCE", 4.0)
+    proxy.clear()
+    proxy.seconds = 2.0
+    assert place.call("cat_file", "k") == DATA
+    assert len(proxy.requests) == 2
+
+
 @pytest.mark.parametrize("encryption", ["aws:kms", None])
 def test_tags_of_encrypted_objects_are_no_digests(proxy: Proxy, encryption: str | None) -> None:
     def change(handler: Any, found: Answer | None) -> Answer | None:
