@@ -203,6 +203,7 @@ class Crew:
         if self._executor is None:
             from concurrent.futures import ThreadPoolExecutor  # imports `logging`: only where threads are worth it
 
+            reuse_memory()
             self._executor = ThreadPoolExecutor(MOST_WORKERS if self._grows else self.workers)
         return self._executor.submit(self._run, task.work)
 
