@@ -13,7 +13,7 @@ import statistics
 import sys
 from pathlib import Path
 
-from harness import OURS, Side, apart, execute, main, need_beside, show
+from harness import OURS, Side, apart, execute, main, need_beside, seconds_and_peaks, show
 
 MEASURES = ("arrays/chunks", "plan", "link", "formats/netcdf4", "formats/reference")
 
@@ -60,10 +60,7 @@ def row(folder: Path, quick: bool) -> bool:
         "C1",
         [mine.seconds / peer.seconds for peer, mine in pairs],
         GOAL,
-        peer_seconds=round(statistics.median(peer.seconds for peer, _ in pairs), 3),
-        our_seconds=round(statistics.median(mine.seconds for _, mine in pairs), 3),
-        peer_peak_mb=round(statistics.median(peer.peak for peer, _ in pairs) / 1e6, 1),
-        our_peak_mb=round(peak / 1e6, 1),
+        **seconds_and_peaks(pairs),
         compared=compared,
     )
     most = max(grown["json"], grown["million json"])

@@ -10,12 +10,11 @@ from __future__ import annotations
 
 import functools
 import json
-import statistics
 import sys
 from pathlib import Path
 
 from c1_references import COLUMNS, MAKE
-from harness import Side, apart, execute, main, need_beside, show
+from harness import Side, apart, execute, main, need_beside, seconds_and_peaks, show
 
 MEASURES = ("arrays/chunks", "plan", "link", "formats/netcdf4", "plugins/icechunk")
 
@@ -133,10 +132,7 @@ def row(folder: Path, quick: bool) -> bool:
         "C3",
         [mine.seconds / peer.seconds for peer, mine in pairs],
         GOAL,
-        peer_seconds=round(statistics.median(peer.seconds for peer, _ in pairs), 3),
-        our_seconds=round(statistics.median(mine.seconds for _, mine in pairs), 3),
-        peer_peak_mb=round(statistics.median(peer.peak for peer, _ in pairs) / 1e6, 1),
-        our_peak_mb=round(statistics.median(mine.peak for _, mine in pairs) / 1e6, 1),
+        **seconds_and_peaks(pairs),
         compared=compared,
     )
     met &= show("C3, work", [mine.work / peer.work for peer, mine in pairs], GOAL)

@@ -15,7 +15,7 @@ from pathlib import Path
 from fields import HERE, make_file, steps
 from harness import OURS, Side, main, measure, need
 
-MEASURES = ("arrays", "cli", "formats/netcdf4", "semantics")
+MEASURES = ("arrays", "cli", "formats/netcdf4", "plugins/damage", "semantics")
 
 READ = """
 import h5py, sys

@@ -231,6 +231,15 @@ def _use_objects() -> None:
     sorted(runs, key=lambda name: runs[name].peak)
 
 
+def seconds_and_peaks(pairs: Sequence[tuple[Run, Run]]) -> dict[str, float]:
+    """Return the medians of the seconds and the peaks of the peer and ourselves, as members of a line."""
+    figures: dict[str, float] = {}
+    for name, runs in zip(("peer", "our"), zip(*pairs, strict=True), strict=True):
+        figures[f"{name}_seconds"] = round(statistics.median(run.seconds for run in runs), 4)
+        figures[f"{name}_peak_mb"] = round(statistics.median(run.peak for run in runs) / 1e6, 1)
+    return figures
+
+
 def measure(
     row: str,
     goal: float,

@@ -156,13 +156,14 @@ class ChunkWriter:
         beyond. `variable`: its FQN. `alike`: whether unwritten cells equal the source's. `default`:
         value beyond the end of a dataset without a fill value. Raises OSError.
         """
-        *group, name = split(variable)
+        *above, name = split(variable)
+        group = tuple(above)
         with LOCK:
-            dataset = find(self._h5, self._file, tuple(group), name)
+            dataset = find(self._h5, self._file, group, name)
         if dataset < 0:
             return False
         try:
-            stored = self._objects.objects[self._objects.find(tuple(group), name)].dataset
+            stored = self._objects.objects[self._objects.find(group, name)].dataset
             if stored is None:
                 return False
             info = stored.info

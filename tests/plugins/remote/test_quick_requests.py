@@ -38,7 +38,7 @@ Answer = tuple[int, Headers, bytes]
 
 
 class Outcome(NamedTuple):
-    """What a caller sees of one request."""
+    """Value of a request, or the class and the message of its error."""
 
     value: Any
     error: tuple[type, str] | None
