@@ -27,6 +27,9 @@ NAMES = "uvwq"
 BESIDE = 200 << 20
 """Bytes that a load may take beside its values."""
 
+SETTLING = 0.3
+"""Seconds after the imports: the threads of OpenBLAS, which NumPy starts, keep all processors busy for 0.1 s."""
+
 INTERPRETER = 60 << 20
 """Bytes of an interpreter with NumPy and our modules."""
 
@@ -71,6 +74,7 @@ def child(reader: str, path: str, processors: int) -> None:
     if hasattr(os, "sched_setaffinity"):
         os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[:processors])
     load(reader, path, (0, 0, 0))
+    time.sleep(SETTLING)
     before = resource.getrusage(resource.RUSAGE_SELF)
     start = time.perf_counter()
     values = load(reader, path)

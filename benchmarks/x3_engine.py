@@ -32,7 +32,7 @@ from pathlib import Path
 from typing import Any
 
 from harness import execute, main, measure, need
-from x1_load import BESIDE, NAMES, Load
+from x1_load import BESIDE, NAMES, SETTLING, Load
 from x1_load import make as make_fields
 
 MEASURES = ("api", "arrays", "formats/netcdf3", "formats/netcdf4", "formats/zarr", "plugins/xarray")
@@ -103,6 +103,7 @@ def child(engine: str, path: str, processors: int, what: str) -> None:
     first = read(engine, path)
     if what == "load":
         next(iter(first.data_vars.values()))[(0,) * 3].load()
+    time.sleep(SETTLING)
     before = resource.getrusage(resource.RUSAGE_SELF)
     start = time.perf_counter()
     dataset = read(engine, path)

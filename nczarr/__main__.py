@@ -57,6 +57,8 @@ def process() -> None:
     import os
 
     os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")  # searching them reads the metadata of all packages
+    # 2**4 cycles: OpenBLAS, which NumPy starts and nothing here calls, else keeps a processor busy for 0.1 s
+    os.environ.setdefault("OPENBLAS_THREAD_TIMEOUT", "4")
     gc.set_threshold(1_000_000, 20, 20)
     if None in (sys.stdin, sys.stdout, sys.stderr):
         from nczarr.cli import replace_closed_streams

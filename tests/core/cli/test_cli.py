@@ -292,3 +292,24 @@ def test_too_little_memory_is_no_fault_of_ours(monkeypatch: pytest.MonkeyPatch) 
     assert "out-of-memory" in ran.err
     assert "7 PiB" in ran.err
     assert "fault of nczarr" not in ran.err
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="/proc tells the work of threads")
+def test_no_thread_of_a_library_keeps_a_processor_busy() -> None:
+    """Every command that loads NumPy used to spend a tenth of a second in threads of OpenBLAS, which nothing calls."""
+    script = """
+import os, time
+from nczarr import __main__ as program
+def main():
+    import numpy
+    time.sleep(0.3)
+    others = [each for each in os.listdir("/proc/self/task") if each != str(os.getpid())]
+    stats = (open(f"/proc/self/task/{each}/stat").read().rpartition(")")[2].split() for each in others)
+    print(sum(int(words[11]) + int(words[12]) for words in stats) / os.sysconf("SC_CLK_TCK"))
+    return 0
+program.main = main
+program.process()
+"""
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("OPENBLAS")}
+    ran = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, env=environment, check=True)
+    assert float(ran.stdout) <= 0.02
