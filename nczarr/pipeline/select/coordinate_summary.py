@@ -67,7 +67,9 @@ def _find_gaps(numbers: NDArray[np.float64], decoding: Physical) -> tuple[str, .
         steps = np.abs(np.diff(numbers))
     if decoding.times is None or not np.isfinite(steps).all() or not steps.all():
         return ()
-    places = np.flatnonzero(steps > GAP * np.median(steps))
+    ordered = np.sort(steps)
+    median = (ordered[(len(ordered) - 1) // 2] + ordered[len(ordered) // 2]) / 2  # np.median imports numpy.ma
+    places = np.flatnonzero(steps > GAP * median)
     return tuple(
         f"{decoding.text(float(numbers[place]))} to {decoding.text(float(numbers[place + 1]))}" for place in places
     )

@@ -8,7 +8,6 @@ file system with s3fs.
 
 from __future__ import annotations
 
-import asyncio
 import html
 import math
 import os
@@ -69,6 +68,8 @@ class QuickRequests:
         self._system = system
         self._stores: dict[str, tuple[object, Any]] = {}
         """Credentials and store of each bucket."""
+        import asyncio  # which takes 20 ms; local files are read through this package too, without requests
+
         self._lock = asyncio.Lock()
         self._failures = 0
         self._begin = 0.0
