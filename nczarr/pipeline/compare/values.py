@@ -15,6 +15,7 @@ from functools import partial
 from heapq import merge
 from typing import NamedTuple
 
+from nczarr.arrays.codecs.chain import same_bytes
 from nczarr.arrays.execution.thread_pool import Crew, Task
 from nczarr.arrays.lazy_numpy import NDArray, np
 from nczarr.arrays.regions import (
@@ -195,6 +196,9 @@ MEMORY = 256 << 20
 LARGEST = 64 << 20
 """Maximum bytes of a chunk compared as a whole; larger ones are read in pieces."""
 
+WORTH = 1 << 16
+"""Minimum bytes of a chunk whose encoded bytes are compared first; smaller ones are decoded by many at once."""
+
 TEXT = 64
 """Assumed bytes of a string."""
 
@@ -250,6 +254,8 @@ class _Dense:
         self.number = is_number(type_name)
         self.unequal = partial(unequal, type_name=type_name, types=types, tolerance=tolerance)
         self.undefined = _may_lack(self.one), _may_lack(self.other)
+        self.copied: tuple[int, ...] | None = None
+        """Chunk lengths if chunks of the same bytes have the same values on both sides, and blocks are whole chunks."""
 
     def compare(self, tally: DifferenceTally) -> None:
         """Compare all blocks where either side may contain more than fill."""
@@ -262,6 +268,8 @@ class _Dense:
         if far or any(self.undefined):  # chunk by chunk: each is a request, or is stored as a whole or not at all
             chunks = (one if self.undefined[0] or (one.distant and not self.undefined[1]) else other).layout.chunks
             block = tuple(max(1, length) for length in chunks) if volume(chunks) * size <= LARGEST else block
+        if not far:
+            self.copied = _find_common_chunks(one, other, block)
         grid = every_block(shape, block)
         visited, gap = 0, None
 
@@ -286,7 +294,10 @@ class _Dense:
 
     def _block(self, region: Selection) -> tuple[int, int, float | int | None] | None:
         """Return the differences in one block, as `DifferenceTally.add` takes them; None without any."""
-        one, other = self.one.read(region), self.other.read(region)
+        other = self.other.read(region)  # what was copied is decoded too: both sides may be damaged
+        if self.copied is not None and self._is_copied(region, self.copied):
+            return None
+        one = self.one.read(region)
         differ = self.unequal(one, other)
         if not differ.any():
             return None
@@ -295,6 +306,17 @@ class _Dense:
         first = number_of(index, self.shape)
         largest = largest_distance(one[differ], other[differ]) if self.number else None
         return len(places), first, largest
+
+    def _is_copied(self, region: Selection, chunks: tuple[int, ...]) -> bool:
+        """Return whether all chunks of a region have the same encoded bytes on both sides."""
+        grid = (
+            range(part.start // length, -(-part.stop // length)) for part, length in zip(region, chunks, strict=True)
+        )
+        for index in itertools.product(*grid):
+            data = self.one.read_encoded(index)
+            if data is None or data != self.other.read_encoded(index):
+                return False
+        return True
 
     def _compare_unvisited(
         self, count: int, index: Index | None, block: tuple[int, ...], tally: DifferenceTally
@@ -312,6 +334,23 @@ class _Dense:
 def _may_lack(side: ArraySource) -> bool:
     """Return whether an array may have undefined cells; one with all chunks is compared in blocks of many."""
     return side.undefined and not is_complete(side)
+
+
+def _find_common_chunks(one: ArraySource, other: ArraySource, block: tuple[int, ...]) -> tuple[int, ...] | None:
+    """Return the chunk lengths of two arrays whose encoded chunks can be compared; None if they say nothing.
+
+    `block`: shape of the blocks, which must be whole chunks.
+    """
+    first, second = one.stored, other.stored
+    if first is None or second is None or not first.codecs or one.layout.dtype != other.layout.dtype:
+        return None
+    size, dtype, chunks = itemsize(first.dtype), first.dtype, first.chunks
+    if not size or (dtype, chunks) != (second.dtype, second.chunks) or math.prod(chunks) * size < WORTH:
+        return None
+    shape, is_whole = one.layout.shape, same_bytes(first.codecs, second.codecs, size)
+    for length, chunk, whole in zip(block, chunks, shape, strict=True):
+        is_whole &= length % chunk == 0 or length >= whole
+    return chunks if is_whole else None
 
 
 def _by_side(one: Iterator[Index], other: Iterator[Index]) -> Iterator[tuple[Index, tuple[bool, bool]]]:

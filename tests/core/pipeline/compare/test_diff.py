@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 import json
+import shutil
+import zlib
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
+import xarray
 
 import nczarr
+from nczarr.arrays.chunks import chunk_grid_array
 from tests.conftest import run_command
 
 TEXT = """netcdf t {
@@ -288,3 +294,71 @@ def test_shards_are_storage(tmp_path: Path) -> None:
         done = nczarr.convert(paths["sharded"], tmp_path / form, format=form)
         assert f"variable `/v`, its shards of 4{way}" in [loss.message for loss in done.losses]
     assert nczarr.convert(paths["sharded"], tmp_path / "none", format="zarr3", shards="none").losses == ()
+
+
+@pytest.fixture
+def count_decoded(monkeypatch: pytest.MonkeyPatch) -> Callable[[Callable[[], object]], int]:
+    """Function that returns how many chunks are decoded during a call."""
+    decoded: list[object] = []
+    for name in ("put_chunk", "chunk_of"):
+        original = getattr(chunk_grid_array, name)
+
+        def note(*given: object, original: Any = original) -> Any:
+            decoded.append(given[0])
+            return original(*given)
+
+        monkeypatch.setattr(chunk_grid_array, name, note)
+
+    def count(function: Callable[[], object]) -> int:
+        decoded.clear()
+        function()
+        return len(decoded)
+
+    return count
+
+
+@pytest.fixture
+def copied(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[Path, Path]:
+    """A netCDF-4 file of eight deflated chunks of 100 kB, and a store of Zarr v2 with their bytes."""
+    monkeypatch.chdir(tmp_path)
+    field = np.random.default_rng(1).normal(size=(8, 160, 160)).round(1).astype("f4")
+    made = xarray.Dataset({"v": (("t", "y", "x"), field)})
+    options = {"zlib": True, "shuffle": True, "complevel": 4, "chunksizes": (1, 160, 160)}
+    made.to_netcdf("a.nc", encoding={"v": options}, engine="netcdf4")
+    nczarr.convert("a.nc", "b.zarr", format="zarr2")
+    return tmp_path / "a.nc", tmp_path / "b.zarr"
+
+
+def test_copied_chunks_are_decoded_on_one_side(
+    copied: tuple[Path, Path], count_decoded: Callable[[Callable[[], object]], int]
+) -> None:
+    source, target = copied
+    assert count_decoded(lambda: nczarr.diff(source, target)) == 8
+    nczarr.convert(source, "c.zarr", format="zarr2", codecs="zstd:1")
+    assert count_decoded(lambda: nczarr.diff(source, "c.zarr")) == 16
+    verified = count_decoded(lambda: nczarr.convert(source, "d.zarr", format="nczarr", verify=True))
+    assert verified == 8 + 8  # the second reader's hash is compared with one of the source's values
+
+
+def test_a_copied_chunk_with_other_bytes_is_compared_by_value(copied: tuple[Path, Path]) -> None:
+    source, target = copied
+    chunk = target / "v" / "3.0.0"
+    plain = bytearray(zlib.decompress(chunk.read_bytes()))
+    chunk.write_bytes(zlib.compress(bytes(plain), 9))
+    assert not nczarr.diff(source, target)
+    plain[5] ^= 1
+    chunk.write_bytes(zlib.compress(bytes(plain), 4))
+    (found,) = nczarr.diff(source, target)
+    assert (found.kind, found.path) == ("values", "/v")
+    assert "first at (3, 0, " in found.message
+
+
+def test_equal_bytes_that_cannot_be_decoded_are_not_equal(copied: tuple[Path, Path]) -> None:
+    _, target = copied
+    chunk = target / "v" / "3.0.0"
+    chunk.write_bytes(chunk.read_bytes()[:-9])
+    shutil.copytree(target, "c.zarr")
+    ran = run_command("diff", str(target), "c.zarr")
+    assert (ran.status, ran.out) == (1, b"")
+    assert "error[unreadable-chunk]" in ran.err
+    assert "c.zarr/v/3.0.0" in ran.err
