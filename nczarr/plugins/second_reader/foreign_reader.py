@@ -4,7 +4,8 @@
 `{"library": a key of READERS, "path": …, "arrays": [{"name": [group, …, variable],
 "descr": …, "shape": […], "block": […], "indices": [[…], …] | null}]}`.
 It answers one JSON object per line: first `{"library": "libnetcdf 4.10.1"}`,
-then for each array `{"sha256": …}` or `{"error": why}`, in order.
+then for each array, in order, `{"opened": its name}` before it is read, and
+`{"sha256": …}`; or `{"error": why}` in place of any of both.
 
 An array is hashed by the blocks with these indices, or all blocks in C order:
 numbers and records little-endian and packed, texts as length (four bytes,
@@ -24,6 +25,7 @@ import os
 import sys
 import warnings
 from collections.abc import Callable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
 from ctypes import CDLL, byref, c_char_p, c_int, c_size_t, c_void_p, create_string_buffer
 from typing import Any, TextIO
 
@@ -270,14 +272,27 @@ def _answer(asked: Any, out: TextIO) -> None:
             try:
                 dtype, shape = dtype_of(array["descr"]), tuple(array["shape"])
                 values_hash = hashlib.sha256()
-                if 0 not in shape:
-                    read = reader.array(array["name"], dtype)
-                    for region in regions(shape, tuple(array["block"]), array["indices"]):
-                        values_hash.update(canonical(read(region), dtype))
+                read = reader.array(array["name"], dtype) if 0 not in shape else None
+                print(json.dumps({"opened": array["name"]}), file=out, flush=True)
+                if read is not None:
+                    for values in _read_ahead(read, regions(shape, tuple(array["block"]), array["indices"])):
+                        values_hash.update(canonical(values, dtype))
                 answer = {"sha256": values_hash.hexdigest()}
             except Exception as error:
                 answer = {"error": f"{type(error).__name__}: {error}"}
             print(json.dumps(answer), file=out, flush=True)
+
+
+def _read_ahead(read: Read, wanted: Iterator[tuple[slice, ...]]) -> Iterator[NDArray[Any]]:
+    """Yield the values of regions; the next one is read while its predecessor is hashed, all by one thread."""
+    with ThreadPoolExecutor(1) as reading:
+        following: Future[NDArray[Any]] | None = None
+        for region in wanted:
+            current, following = following, reading.submit(read, region)
+            if current is not None:
+                yield current.result()
+        if following is not None:
+            yield following.result()
 
 
 if __name__ == "__main__":
