@@ -1,7 +1,9 @@
-"""Row S5: 200 MB of float32 of one netCDF-4 file by OPeNDAP on loopback, from the request to the last byte.
+"""Row S5: 200 MB of float32 of a netCDF-4 file by OPeNDAP on loopback, from the request to the last byte.
 
 DAP2 is beside pydap's server (goal 0.2), which has the values in memory: its handler of netCDF files fails for an
 array of this size. DAP4 with its checksums is beside the same bytes as a file from Python's own HTTP server (goal 2).
+The same values shuffled and deflated are beside pydap's server that reads them by netCDF4-python (goal 0.8), and DAP4
+also beside the plain file after all chunks were inflated (goal 1.5).
 All servers run all the time; a client that keeps nothing asks them in turn. Compared: every value of each answer, and
 the checksum of DAP4.
 """
@@ -18,6 +20,7 @@ import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 from urllib.parse import urlsplit
 
 from harness import ROOT, main, need, show
@@ -42,7 +45,13 @@ class Quiet(WSGIRequestHandler):
     def log_message(self, *given):
         pass
 
-values = numpy.fromfile(sys.argv[1] + "/plain.bin", "<f4").reshape(-1, 1000, 1000)
+if sys.argv[2] == "values":
+    values = numpy.fromfile(sys.argv[1] + "/plain.bin", "<f4").reshape(-1, 1000, 1000)
+else:
+    import netCDF4
+
+    values = netCDF4.Dataset(sys.argv[1] + "/b.nc")["v"]
+    values.set_auto_maskandscale(False)
 dataset = DatasetType("a", dimensions={})
 dataset["v"] = BaseType("v", values, dims=("t", "y", "x"))
 server = make_server("127.0.0.1", 0, BaseHandler(dataset), handler_class=Quiet)
@@ -65,9 +74,9 @@ server.serve_forever()
 
 
 @contextmanager
-def running(script: str, folder: Path) -> Iterator[str]:
+def running(script: str, folder: Path, *more: str) -> Iterator[str]:
     """A server of a folder that prints its port. Its address."""
-    with subprocess.Popen([sys.executable, "-c", script, folder], stdout=subprocess.PIPE, text=True) as made:
+    with subprocess.Popen([sys.executable, "-c", script, folder, *more], stdout=subprocess.PIPE, text=True) as made:
         try:
             assert made.stdout is not None
             yield f"http://127.0.0.1:{int(made.stdout.readline())}/"
@@ -118,9 +127,19 @@ def of_dap4(data: bytes) -> bytes:
     return whole[:-4]
 
 
-def beside(row: str, goal: float, peer: str, ours: str, compared: str) -> bool:
-    """Ask both in turn, print the line. True if the goal is met."""
-    pairs = [(taken(peer), taken(ours)) for _ in range(ROUNDS + 1)][1:]
+def inflated(path: Path) -> float:
+    """Seconds to inflate all chunks of a file in a process of its own, which also starts."""
+    begun = time.perf_counter()
+    script = Path(__file__).with_name("inflate_chunks.py")
+    subprocess.run([sys.executable, str(script), str(path)], check=True, stdout=subprocess.DEVNULL)
+    return time.perf_counter() - begun
+
+
+def beside(row: str, goal: float, peer: str, ours: str, compared: str, deflated: Path | None = None) -> bool:
+    """Ask both in turn, print the line. True if the goal is met. `deflated`: the peer inflates this file first."""
+    pairs = [(taken(peer) + (0 if deflated is None else inflated(deflated)), taken(ours)) for _ in range(ROUNDS + 1)][
+        1:
+    ]
     return show(
         row,
         [mine / theirs for theirs, mine in pairs],
@@ -139,21 +158,34 @@ def row(folder: Path, quick: bool) -> bool:
 
     steps = 5 if quick else 50
     values = np.random.default_rng(5).normal(size=(steps, 1000, 1000)).astype("<f4")
-    with netCDF4.Dataset(folder / "a.nc", "w") as file:
-        for name, length in zip(("t", "y", "x"), values.shape, strict=True):
-            file.createDimension(name, length)
-        file.createVariable("v", "f4", ("t", "y", "x"), contiguous=True)[:] = values
+    storages: dict[str, dict[str, Any]] = {
+        "a.nc": {"contiguous": True},
+        "b.nc": {"compression": "zlib", "complevel": 4, "shuffle": True, "chunksizes": (1, 500, 500)},
+    }
+    for path, storage in storages.items():
+        with netCDF4.Dataset(folder / path, "w") as file:
+            for name, length in zip(("t", "y", "x"), values.shape, strict=True):
+                file.createDimension(name, length)
+            file.createVariable("v", "f4", ("t", "y", "x"), **storage)[:] = values
     (folder / "plain.bin").write_bytes(values.tobytes())
-    with serving(folder) as ours, running(PYDAP, folder) as pydap, running(PLAIN, folder) as plain:
-        theirs, dap2 = f"{pydap}a.nc.dods?v", f"{ours.url}dap2/a.nc.dods?v"
-        dap4 = f"{ours.url}dap4/a.nc.dap?dap4.ce=/v&dap4.checksum=true"
+    with (
+        serving(folder) as ours,
+        running(PYDAP, folder, "values") as pydap,
+        running(PYDAP, folder, "deflated") as reading,
+        running(PLAIN, folder) as plain,
+    ):
+        theirs, read = f"{pydap}a.nc.dods?v", f"{reading}b.nc.dods?v"
+        dap2 = {name: f"{ours.url}dap2/{name}.dods?v" for name in storages}
+        dap4 = {name: f"{ours.url}dap4/{name}.dap?dap4.ce=/v&dap4.checksum=true" for name in storages}
         big = values.astype(">f4").tobytes()
-        assert of_dap2(body(dap2)) == big
-        assert of_dap2(body(theirs)) == big
-        assert of_dap4(body(dap4)) == values.tobytes()
-        words = f"{values.size} values of both equal"
-        met = beside("S5, DAP2", 0.2, theirs, dap2, words)
-        met &= beside("S5, DAP4", 2.0, f"{plain}plain.bin", dap4, f"{values.size} values equal, and their checksum")
+        assert all(of_dap2(body(url)) == big for url in (*dap2.values(), theirs, read))
+        assert all(of_dap4(body(url)) == values.tobytes() for url in dap4.values())
+        words, summed = f"{values.size} values of both equal", f"{values.size} values equal, and their checksum"
+        file = f"{plain}plain.bin"
+        met = beside("S5, DAP2", 0.2, theirs, dap2["a.nc"], words)
+        met &= beside("S5, DAP4", 2.0, file, dap4["a.nc"], summed)
+        met &= beside("S5, DAP2, deflated", 0.8, read, dap2["b.nc"], words)
+        met &= beside("S5, DAP4, deflated", 1.5, file, dap4["b.nc"], summed, folder / "b.nc")
         peak = ours.resident()
     return show("S5, memory", [peak / 1e6], 400.0, unit="MB") and met
 
