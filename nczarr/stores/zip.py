@@ -14,7 +14,7 @@ import struct
 import zlib
 from collections.abc import Iterable, Iterator
 from contextlib import nullcontext, suppress
-from functools import cached_property
+from functools import cache, cached_property
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 from nczarr.diagnostics.report import CompileError, Diagnostic, Severity
@@ -278,11 +278,23 @@ def _odd(infos: Iterable[ZipInfo]) -> Iterator[ZipInfo]:
 
 def _neighbours(name: str) -> Iterator[str]:
     """Yield the names that differ in one bit."""
+    if name.isascii():  # nearly all: an array asks for a missing document or two
+        flipped = _flipped()
+        for place, character in enumerate(name):
+            before, after = name[:place], name[place + 1 :]
+            for other in flipped[character]:
+                yield before + other + after
+        return
     data = name.encode("utf-8", "surrogateescape")
-    encoding = "cp437" if data.isascii() else "utf-8"
     for place, byte in enumerate(data):
         for bit in range(8):
-            yield (data[:place] + bytes([byte ^ 1 << bit]) + data[place + 1 :]).decode(encoding, "replace")
+            yield (data[:place] + bytes([byte ^ 1 << bit]) + data[place + 1 :]).decode("utf-8", "replace")
+
+
+@cache
+def _flipped() -> dict[str, str]:
+    """Return, for each ASCII character, those that differ in one bit; the library takes bytes above for cp437."""
+    return {chr(byte): bytes(byte ^ 1 << bit for bit in range(8)).decode("cp437") for byte in range(128)}
 
 
 def read_tail(file: RemoteFile) -> tuple[int, bytes]:
