@@ -294,10 +294,10 @@ class _Dense:
 
     def _block(self, region: Selection) -> tuple[int, int, float | int | None] | None:
         """Return the differences in one block, as `DifferenceTally.add` takes them; None without any."""
-        other = self.other.read(region)  # what was copied is decoded too: both sides may be damaged
+        one = self.one.read(region)  # what was copied is decoded too: both sides may be damaged
         if self.copied is not None and self._is_copied(region, self.copied):
             return None
-        one = self.one.read(region)
+        other = self.other.read(region)
         differ = self.unequal(one, other)
         if not differ.any():
             return None

@@ -337,7 +337,7 @@ def test_copied_chunks_are_decoded_on_one_side(
     nczarr.convert(source, "c.zarr", format="zarr2", codecs="zstd:1")
     assert count_decoded(lambda: nczarr.diff(source, "c.zarr")) == 16
     verified = count_decoded(lambda: nczarr.convert(source, "d.zarr", format="nczarr", verify=True))
-    assert verified == 8 + 8  # the second reader's hash is compared with one of the source's values
+    assert verified == 8  # and the hash for the second reader is of the same chunks, which are in the cache
 
 
 def test_a_copied_chunk_with_other_bytes_is_compared_by_value(copied: tuple[Path, Path]) -> None:
@@ -361,4 +361,4 @@ def test_equal_bytes_that_cannot_be_decoded_are_not_equal(copied: tuple[Path, Pa
     ran = run_command("diff", str(target), "c.zarr")
     assert (ran.status, ran.out) == (1, b"")
     assert "error[unreadable-chunk]" in ran.err
-    assert "c.zarr/v/3.0.0" in ran.err
+    assert "b.zarr/v/3.0.0" in ran.err
