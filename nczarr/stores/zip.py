@@ -279,7 +279,7 @@ def _odd(infos: Iterable[ZipInfo]) -> Iterator[ZipInfo]:
 def _neighbours(name: str) -> Iterator[str]:
     """Yield the names that differ in one bit."""
     if name.isascii():  # nearly all: an array asks for a missing document or two
-        flipped = _flipped()
+        flipped = _list_flipped()
         for place, character in enumerate(name):
             before, after = name[:place], name[place + 1 :]
             for other in flipped[character]:
@@ -292,7 +292,7 @@ def _neighbours(name: str) -> Iterator[str]:
 
 
 @cache
-def _flipped() -> dict[str, str]:
+def _list_flipped() -> dict[str, str]:
     """Return, for each ASCII character, those that differ in one bit; the library takes bytes above for cp437."""
     return {chr(byte): bytes(byte ^ 1 << bit for bit in range(8)).decode("cp437") for byte in range(128)}
 
