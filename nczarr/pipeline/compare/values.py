@@ -254,8 +254,6 @@ class _Dense:
         self.number = is_number(type_name)
         self.unequal = partial(unequal, type_name=type_name, types=types, tolerance=tolerance)
         self.undefined = _may_lack(self.one), _may_lack(self.other)
-        self.copied: tuple[int, ...] | None = None
-        """Chunk lengths if chunks of the same bytes have the same values on both sides, and blocks are whole chunks."""
 
     def compare(self, tally: DifferenceTally) -> None:
         """Compare all blocks where either side may contain more than fill."""
@@ -268,8 +266,7 @@ class _Dense:
         if far or any(self.undefined):  # chunk by chunk: each is a request, or is stored as a whole or not at all
             chunks = (one if self.undefined[0] or (one.distant and not self.undefined[1]) else other).layout.chunks
             block = tuple(max(1, length) for length in chunks) if volume(chunks) * size <= LARGEST else block
-        if not far:
-            self.copied = _find_common_chunks(one, other, block)
+        common = None if far else _find_common_chunks(one, other, block)
         grid = every_block(shape, block)
         visited, gap = 0, None
 
@@ -284,7 +281,7 @@ class _Dense:
                     gap = expected
                 if any(lacking and not has for lacking, has in zip(self.undefined, stored, strict=True)):
                     continue
-                yield Task(partial(self._block, region), need, here=need < SMALL and not far)
+                yield Task(partial(self._block, region, common), need, here=need < SMALL and not far)
 
         with Crew(None, MEMORY, distant=far) as crew:
             for result in crew.results(tasks()):
@@ -292,10 +289,13 @@ class _Dense:
                     tally.add(*result)
         self._compare_unvisited(math.prod(shape) - visited, gap or next(grid, None), block, tally)
 
-    def _block(self, region: Selection) -> tuple[int, int, float | int | None] | None:
-        """Return the differences in one block, as `DifferenceTally.add` takes them; None without any."""
+    def _block(self, region: Selection, common: tuple[int, ...] | None) -> tuple[int, int, float | int | None] | None:
+        """Return the differences in one block, as `DifferenceTally.add` takes them; None without any.
+
+        `common`: as of `_find_common_chunks`.
+        """
         one = self.one.read(region)  # what was copied is decoded too: both sides may be damaged
-        if self.copied is not None and self._is_copied(region, self.copied):
+        if common is not None and self._is_copied(region, common):
             return None
         other = self.other.read(region)
         differ = self.unequal(one, other)
@@ -337,7 +337,7 @@ def _may_lack(side: ArraySource) -> bool:
 
 
 def _find_common_chunks(one: ArraySource, other: ArraySource, block: tuple[int, ...]) -> tuple[int, ...] | None:
-    """Return the chunk lengths of two arrays whose encoded chunks can be compared; None if they say nothing.
+    """Return the chunk lengths of two arrays whose chunks of equal bytes have equal values; None of others.
 
     `block`: shape of the blocks, which must be whole chunks.
     """
@@ -347,10 +347,10 @@ def _find_common_chunks(one: ArraySource, other: ArraySource, block: tuple[int, 
     size, dtype, chunks = itemsize(first.dtype), first.dtype, first.chunks
     if not size or (dtype, chunks) != (second.dtype, second.chunks) or math.prod(chunks) * size < WORTH:
         return None
-    shape, is_whole = one.layout.shape, same_bytes(first.codecs, second.codecs, size)
-    for length, chunk, whole in zip(block, chunks, shape, strict=True):
-        is_whole &= length % chunk == 0 or length >= whole
-    return chunks if is_whole else None
+    if not same_bytes(first.codecs, second.codecs, size):
+        return None
+    axes = zip(block, chunks, one.layout.shape, strict=True)
+    return chunks if all(length % chunk == 0 or length >= whole for length, chunk, whole in axes) else None
 
 
 def _by_side(one: Iterator[Index], other: Iterator[Index]) -> Iterator[tuple[Index, tuple[bool, bool]]]:

@@ -5,7 +5,7 @@
 "descr": …, "shape": […], "block": […], "indices": [[…], …] | null}]}`.
 It answers one JSON object per line: first `{"library": "libnetcdf 4.10.1"}`,
 then for each array, in order, `{"opened": its name}` before it is read, and
-`{"sha256": …}`; or `{"error": why}` in place of any of both.
+`{"sha256": …}` after that; `{"error": why}` in place of either ends its answer.
 
 An array is hashed by the blocks with these indices, or all blocks in C order:
 numbers and records little-endian and packed, texts as length (four bytes,
