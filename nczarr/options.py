@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from nczarr.diagnostics.report import OMISSIONS, OMITTED, UNREAD
 from nczarr.diagnostics.secrets import NO_OPTIONS, StorageOptions
-from nczarr.names.named_tuple import NamedTuple
+from nczarr.names.records import NamedTuple
 
 if TYPE_CHECKING:
     from nczarr.ast.dataset import Kind

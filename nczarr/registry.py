@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, Literal, Self
 
 from nczarr.diagnostics.report import HEAD
 from nczarr.names import plugin_index
-from nczarr.names.named_tuple import NamedTuple
+from nczarr.names.records import NamedTuple
 from nczarr.stores.base import Store
 
 if TYPE_CHECKING:

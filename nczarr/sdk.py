@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from nczarr.names.named_tuple import NamedTuple
+from nczarr.names.records import NamedTuple
 
 SDK_VERSION = 3
 """Version of the names below: it grows when one is removed, or means something else."""
@@ -25,7 +25,7 @@ PLACES: dict[str, tuple[str, ...]] = {
         *("ALL_ATOMIC", "CLASSIC_ATOMIC", "PURE_ZARR", "Arrays", "Capabilities", "ChunkKeys", "Format"),
         *("Display", "ReadingTraits", "RepresentedStore", "TargetTraits"),
     ),
-    "nczarr.ast.frozen": ("freeze", "frozen"),
+    "nczarr.names.records": ("freeze", "frozen"),
     # diagnostics
     "nczarr.diagnostics.report": (
         *("CompileError", "DataWarning", "Diagnostic", "Label", "Report", "Severity", "Source", "Span"),
@@ -101,7 +101,7 @@ if TYPE_CHECKING:  # by module, as above; isort would give each name a statement
     from nczarr.ast import Node as Node, OpaqueType as OpaqueType, Storage as Storage, TypeName as TypeName
     from nczarr.ast import UserType as UserType, Variable as Variable, VlenType as VlenType
     from nczarr.ast.dataset import building as building, groups as groups, map_groups as map_groups
-    from nczarr.ast.frozen import freeze as freeze, frozen as frozen
+    from nczarr.names.records import freeze as freeze, frozen as frozen
     from nczarr.cli import DONE as DONE, FAULTY as FAULTY, complain as complain, misuse as misuse
     from nczarr.cli import write_product as write_product
     from nczarr.cli.options import options_of as options_of, read_input as read_input

@@ -4,7 +4,7 @@ Invariant: a node is a value. It is frozen, strictly validated at construction,
 and has no parent reference. Its span is excluded from equality, hash, repr,
 JSON and schema, so that `read(write(x)) == x` is the plain `==`.
 
-Nodes are classes of `frozen.py`. `__post_init__` accepts the usual members by a
+Nodes are classes of `names/records.py`. `__post_init__` accepts the usual members by a
 few comparisons; pydantic decides about all others, and does JSON and schema. It
 is imported only then (`validation.py`), because its import takes longer than a
 small run.
@@ -14,8 +14,8 @@ from collections.abc import Callable, Mapping
 from operator import attrgetter
 from typing import Annotated, Any, ClassVar, Literal, Self, TypeVar, cast, dataclass_transform
 
-from nczarr.ast.frozen import freeze
 from nczarr.diagnostics.report import NOWHERE, Span
+from nczarr.names.records import freeze
 
 T = TypeVar("T")
 

@@ -13,7 +13,7 @@ from typing import Any
 
 from nczarr.ast.types import ATOMIC
 from nczarr.ast.values import SPECIAL_FLOATS, Constant, json_number, pack
-from nczarr.names.named_tuple import NamedTuple
+from nczarr.names.records import NamedTuple
 
 CARRIED = "_nczarr"
 """Attribute with the metadata of a store of Zarr v3, which xarray carries into other files. It means nothing there."""

@@ -9,7 +9,7 @@ from typing import Annotated, Literal, get_args
 
 from nczarr import names
 from nczarr.ast.node import Name, Natural, Node, Positive, Tagged, TypeName, all_are, is_name, is_natural, node
-from nczarr.names.named_tuple import NamedTuple
+from nczarr.names.records import NamedTuple
 
 MAX_DEPTH = 64
 """Maximum nesting of groups and types: JSON, hash and repr of nodes recurse, and overflow well below 900."""

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 from nczarr.cli import write_product
 from nczarr.names import list_first, readable
-from nczarr.names.named_tuple import NamedTuple
+from nczarr.names.records import NamedTuple
 from nczarr.options import OUTPUT, PARTS, SECTIONS, TABLE, Option, Options, parse_size
 
 if TYPE_CHECKING:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from nczarr.cli import write_product
 from nczarr.diagnostics.secrets import show
-from nczarr.names.named_tuple import NamedTuple
+from nczarr.names.records import NamedTuple
 
 if TYPE_CHECKING:
     from nczarr.arrays.execution.counts import Step, Watcher

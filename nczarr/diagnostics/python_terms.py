@@ -6,7 +6,7 @@ A Python caller reads `allow_loss=["lost-mask"]`, and a call instead of a comman
 
 import re
 
-from nczarr.names.named_tuple import NamedTuple
+from nczarr.names.records import NamedTuple
 
 
 class Keyword(NamedTuple):

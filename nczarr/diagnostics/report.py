@@ -17,7 +17,7 @@ from typing import Any
 
 from nczarr.diagnostics.ignored import is_ignored
 from nczarr.names import closest
-from nczarr.names.named_tuple import NamedTuple
+from nczarr.names.records import NamedTuple
 
 Buffer = bytes | mmap
 """Data of a text: both slice to bytes, and `re` searches both. Binary files may be remote, or read by position."""

@@ -27,7 +27,7 @@ from nczarr.arrays.sources.source import ArraySource, Descr, itemsize
 from nczarr.arrays.values.elements import as_stored, convert_to_stored, is_utf32
 from nczarr.diagnostics.report import CompileError, Diagnostic, Severity
 from nczarr.link.tasks import WrittenPart
-from nczarr.names.named_tuple import NamedTuple
+from nczarr.names.records import NamedTuple
 from nczarr.stores.ranges import Range
 
 Piece: TypeAlias = bytes | Range

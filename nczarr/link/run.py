@@ -49,7 +49,7 @@ from nczarr.link.tasks import (
     is_far,
     tasks,
 )
-from nczarr.names.named_tuple import NamedTuple
+from nczarr.names.records import NamedTuple
 from nczarr.options import RunOptions
 from nczarr.plan.plans import StorePlan
 from nczarr.stores.base import HELD, Store

@@ -22,7 +22,7 @@ from nczarr.diagnostics.report import Report
 from nczarr.diagnostics.secrets import show
 from nczarr.link.run import link
 from nczarr.link.tasks import WrittenPart, arrays
-from nczarr.names.named_tuple import NamedTuple
+from nczarr.names.records import NamedTuple
 from nczarr.plan.plans import StorePlan
 from nczarr.registry import Format, load
 from nczarr.stores import remote_file

@@ -27,7 +27,7 @@ from nczarr.arrays.sources.windows import (
     remaining_memory,
 )
 from nczarr.ast.rectilinear import shape_of, varies, volume
-from nczarr.names.named_tuple import NamedTuple
+from nczarr.names.records import NamedTuple
 from nczarr.plan.plans import PartTarget, StorePlan
 from nczarr.registry import ChunkKeys
 from nczarr.stores.base import Store

@@ -19,7 +19,7 @@ from importlib.machinery import PathFinder
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
-from nczarr.names.named_tuple import NamedTuple
+from nczarr.names.records import NamedTuple
 
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint

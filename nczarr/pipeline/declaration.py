@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from nczarr import registry
 from nczarr.names import plugin_index
-from nczarr.names.named_tuple import NamedTuple
+from nczarr.names.records import NamedTuple
 
 if TYPE_CHECKING:
     from nczarr.diagnostics.report import Report

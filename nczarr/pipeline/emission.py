@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 
 from nczarr.diagnostics.report import Report, Source
-from nczarr.names.named_tuple import NamedTuple
+from nczarr.names.records import NamedTuple
 from nczarr.options import Option, Options
 from nczarr.pipeline import phases
 from nczarr.pipeline.phases import ReadyConversion

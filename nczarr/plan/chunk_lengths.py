@@ -27,7 +27,7 @@ from nczarr.arrays.sources.source import ArraySource, Descr
 from nczarr.ast.plain import is_utf8
 from nczarr.ast.rectilinear import varies, volume
 from nczarr.diagnostics.report import Report
-from nczarr.names.named_tuple import NamedTuple
+from nczarr.names.records import NamedTuple
 from nczarr.options import WHOLE
 from nczarr.plan.plans import Plan, Runs
 from nczarr.semantics.checked import Checked

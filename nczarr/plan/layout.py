@@ -26,7 +26,7 @@ from nczarr.ast import Dataset, Storage, Variable
 from nczarr.ast.dataset import SHUFFLE
 from nczarr.ast.plain import is_finite
 from nczarr.ast.rectilinear import volume
-from nczarr.names.named_tuple import NamedTuple
+from nczarr.names.records import NamedTuple
 from nczarr.options import LayoutOptions, Options
 from nczarr.plan.chunk_lengths import (
     ShardRequest,

@@ -15,7 +15,7 @@ from nczarr.arrays.sources.source import ArraySource, Layout, Parts
 from nczarr.ast import Kind, Storage
 from nczarr.ast.rectilinear import varies
 from nczarr.diagnostics.report import NOWHERE, Diagnostic, Span
-from nczarr.names.named_tuple import NamedTuple
+from nczarr.names.records import NamedTuple
 from nczarr.options import Options
 from nczarr.registry import ChunkKeys, Format
 from nczarr.semantics.checked import Checked

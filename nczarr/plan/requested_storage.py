@@ -24,7 +24,7 @@ from nczarr.ast.dataset import SHUFFLE, groups
 from nczarr.ast.plain import plain
 from nczarr.ast.rectilinear import Lengths, largest, varies, within
 from nczarr.diagnostics.report import Report, suggest
-from nczarr.names.named_tuple import NamedTuple
+from nczarr.names.records import NamedTuple
 from nczarr.options import AUTO, Access, LayoutOptions
 from nczarr.plan.chunk_lengths import ShardRequest, default_chunks, fits, inner_chunks
 from nczarr.plan.chunk_sizes import LARGEST_STEP, LEAST, lengths_of_size

@@ -33,7 +33,7 @@ from nczarr.ast import (
 from nczarr.ast.dataset import groups
 from nczarr.ast.types import MAX_DEPTH, list_parts, sound_types
 from nczarr.diagnostics.report import Label, Report, Span
-from nczarr.names.named_tuple import NamedTuple
+from nczarr.names.records import NamedTuple
 from nczarr.semantics.checked import Tables, Unchecked, tables_of
 
 DEFAULT: dict[str, int | float] = {

@@ -15,10 +15,9 @@ from nczarr.arrays.sources.memory import all_fill
 from nczarr.arrays.sources.source import Parts
 from nczarr.ast import Constant, Dataset, Dimension, Group, Kind, Storage, UserType, Variable
 from nczarr.ast.dataset import groups, map_groups, map_owners
-from nczarr.ast.frozen import fresh, record
 from nczarr.ast.plain import plain
 from nczarr.diagnostics.report import Label, Report, Span
-from nczarr.names.named_tuple import NamedTuple
+from nczarr.names.records import NamedTuple, fresh, record
 
 if TYPE_CHECKING:
     from nczarr.arrays.values.value_lists import ListRuns

@@ -15,7 +15,7 @@ from nczarr import names
 from nczarr.ast import ATOMIC, Attribute, Kind
 from nczarr.ast.dataset import KIND_NAMES
 from nczarr.diagnostics.report import Report, Span
-from nczarr.names.named_tuple import NamedTuple
+from nczarr.names.records import NamedTuple
 from nczarr.semantics.checked import Checked
 from nczarr.semantics.infer_shapes import name_dimensions
 

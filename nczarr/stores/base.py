@@ -13,7 +13,7 @@ from types import MappingProxyType
 from typing import Any, NoReturn, Protocol
 
 from nczarr.diagnostics.report import CompileError, Diagnostic, Label, Severity, Source, Span
-from nczarr.names.named_tuple import NamedTuple
+from nczarr.names.records import NamedTuple
 from nczarr.stores import local_paths
 from nczarr.stores.ranges import Range, read
 

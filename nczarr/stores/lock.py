@@ -18,7 +18,7 @@ from typing import Protocol
 
 from nczarr.diagnostics.report import Diagnostic, Report, Severity
 from nczarr.diagnostics.secrets import show
-from nczarr.names.named_tuple import NamedTuple
+from nczarr.names.records import NamedTuple
 from nczarr.stores import local_paths
 from nczarr.stores.local_paths import add_path_to_errors
 

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from nczarr.diagnostics.report import Source
 from nczarr.diagnostics.secrets import NO_OPTIONS, StorageOptions
-from nczarr.names.named_tuple import NamedTuple
 from nczarr.names.plugin_index import find_place, list_offered, load_part
+from nczarr.names.records import NamedTuple
 from nczarr.stores.url import MissingProtocolError
 
 if TYPE_CHECKING:

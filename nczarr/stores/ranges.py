@@ -15,7 +15,7 @@ from threading import RLock, local
 from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 from weakref import WeakValueDictionary
 
-from nczarr.names.named_tuple import NamedTuple
+from nczarr.names.records import NamedTuple
 from nczarr.stores.allowance import LARGE, check_memory
 from nczarr.stores.local_paths import add_path_to_errors
 

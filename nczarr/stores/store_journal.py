@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Literal
 
-from nczarr.names.named_tuple import NamedTuple
+from nczarr.names.records import NamedTuple
 
 VERSION = 1
 

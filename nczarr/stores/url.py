@@ -16,8 +16,8 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Literal
 
 from nczarr.diagnostics.secrets import StorageOptions, show
-from nczarr.names.named_tuple import NamedTuple
 from nczarr.names.plugin_index import LocationRow, find_row, list_offered, load_part
+from nczarr.names.records import NamedTuple
 from nczarr.stores import local_paths
 
 if TYPE_CHECKING:

@@ -19,7 +19,7 @@ from antlr4.error.ErrorStrategy import DefaultErrorStrategy
 from antlr4.IntervalSet import IntervalSet
 
 from nczarr.diagnostics.report import Label, Report, Source, Span
-from nczarr.names.named_tuple import NamedTuple
+from nczarr.names.records import NamedTuple
 
 
 class RuleContext(ParserRuleContext):  # type: ignore[misc]

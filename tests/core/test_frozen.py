@@ -12,7 +12,7 @@ from typing import ClassVar
 
 import pytest
 
-from nczarr.ast.frozen import freeze, fresh, frozen, record, replace
+from nczarr.names.records import freeze, fresh, frozen, record, replace
 
 
 @frozen

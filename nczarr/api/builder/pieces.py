@@ -11,8 +11,8 @@ from typing import Any
 from nczarr import names
 from nczarr.api.builder.dtypes import NAMES
 from nczarr.ast import ATOMIC, Dimension, Storage, UserType
-from nczarr.ast.frozen import frozen
 from nczarr.diagnostics.report import CompileError, Diagnostic, Label, Report, Severity, Source, Span, suggest
+from nczarr.names.records import frozen
 
 _PACKAGE = "nczarr."
 """The modules between a program and the builder."""

@@ -25,7 +25,7 @@ from nczarr.arrays.regions import Index, Selection, bounds_of, every_index, indi
 from nczarr.arrays.sources.memory import fill_array
 from nczarr.arrays.sources.source import ArraySource, Layout, numpy_dtype
 from nczarr.ast.rectilinear import volume
-from nczarr.names.named_tuple import NamedTuple
+from nczarr.names.records import NamedTuple
 
 MANY = 1 << 12
 """Chunks of a region above which a listing is consulted."""

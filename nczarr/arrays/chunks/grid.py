@@ -24,7 +24,7 @@ from nczarr.arrays.regions import Index, Selection
 from nczarr.arrays.sources.source import Descr, Layout, numpy_dtype
 from nczarr.arrays.values.elements import widen
 from nczarr.diagnostics.report import CompileError, Diagnostic, Label, Severity, Source, Span
-from nczarr.names.named_tuple import NamedTuple
+from nczarr.names.records import NamedTuple
 from nczarr.stores.ranges import BoundedCache
 
 LARGEST_CHUNK = 4 << 30

@@ -48,8 +48,8 @@ from nczarr.arrays.regions import (
 )
 from nczarr.arrays.sources.memory import is_complete, put_nil
 from nczarr.arrays.sources.source import ArraySource, Descr, Stored, itemsize, numpy_dtype
-from nczarr.ast.frozen import frozen
 from nczarr.ast.rectilinear import largest, varies
+from nczarr.names.records import frozen
 from nczarr.registry import ChunkKeys
 from nczarr.stores import ranges
 from nczarr.stores.ranges import GAP, Range

@@ -13,7 +13,7 @@ from typing import Any, TypeAlias
 from nczarr.arrays.lazy_numpy import NDArray, np
 from nczarr.arrays.regions import Index, every_index, indices_of, table_of
 from nczarr.ast.dataset import Codec
-from nczarr.names.named_tuple import NamedTuple
+from nczarr.names.records import NamedTuple
 from nczarr.registry import ChunkKeys
 from nczarr.stores import ranges
 from nczarr.stores.base import Store

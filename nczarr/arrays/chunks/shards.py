@@ -21,10 +21,9 @@ from nczarr.arrays.codecs.sharding_indexed import ShardIndex, index_size, index_
 from nczarr.arrays.lazy_numpy import NDArray, np
 from nczarr.arrays.regions import LARGEST, Index, Region, grid_of, indices_of, number_of, ravel, region_or_all, unravel
 from nczarr.arrays.sources.source import Layout
-from nczarr.ast.frozen import frozen
 from nczarr.ast.rectilinear import shape_of, varies
 from nczarr.diagnostics.report import CompileError
-from nczarr.names.named_tuple import NamedTuple
+from nczarr.names.records import NamedTuple, frozen
 from nczarr.registry import ChunkKeys
 from nczarr.stores import ranges
 from nczarr.stores.base import Store

@@ -21,7 +21,7 @@ from nczarr.arrays.sources.memory import fill_array
 from nczarr.arrays.sources.source import Layout, numpy_dtype
 from nczarr.ast.rectilinear import varies
 from nczarr.diagnostics.report import CompileError
-from nczarr.names.named_tuple import NamedTuple
+from nczarr.names.records import NamedTuple
 from nczarr.stores import ranges
 from nczarr.stores.ranges import Range
 

@@ -15,7 +15,7 @@ from nczarr.arrays.codecs.lengths import misfit, texts_of, vlen_texts
 from nczarr.arrays.codecs.table import TOO_MUCH, CodecKind, Config, Step
 from nczarr.arrays.lazy_numpy import NDArray, np
 from nczarr.arrays.regions import every_block, grid_of, region_of
-from nczarr.names.named_tuple import NamedTuple
+from nczarr.names.records import NamedTuple
 
 ABSENT = 2**64 - 1
 """Offset and length of a missing chunk in the index of a shard."""

@@ -34,8 +34,8 @@ from nczarr.ast.dataset import (
     ZSTD,
     Codec,
 )
-from nczarr.names.named_tuple import NamedTuple
 from nczarr.names.plugin_index import find_place, load_part
+from nczarr.names.records import NamedTuple
 
 Config = Mapping[str, Any]
 """Step of a chain in numcodecs' form: `id` and its parameters."""

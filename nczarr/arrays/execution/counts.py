@@ -6,7 +6,7 @@ from collections.abc import Callable
 from threading import Lock
 from typing import Literal
 
-from nczarr.names.named_tuple import NamedTuple
+from nczarr.names.records import NamedTuple
 
 Route = Literal["nothing", "reference", "fill", "copy", "gather", "transcode", "rechunk", "encode"]
 """Routes of data, cheapest first: `nothing` (the target's fill value suffices),

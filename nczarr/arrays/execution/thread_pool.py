@@ -22,7 +22,7 @@ from itertools import islice
 from threading import Condition, Lock, Thread, local
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
-from nczarr.names.named_tuple import NamedTuple
+from nczarr.names.records import NamedTuple
 
 if TYPE_CHECKING:
     from concurrent.futures import Future, ThreadPoolExecutor

@@ -19,7 +19,7 @@ from nczarr.arrays.regions import Selection, all_of, cut_along, inside, lengths_
 from nczarr.arrays.sources.source import ArraySource, itemsize, little, numpy_dtype
 from nczarr.ast.plain import is_utf8
 from nczarr.ast.rectilinear import largest
-from nczarr.names.named_tuple import NamedTuple
+from nczarr.names.records import NamedTuple
 
 HELD = 64 << 20
 """Maximum bytes of a band in memory."""

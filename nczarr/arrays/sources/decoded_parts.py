@@ -16,9 +16,9 @@ from nczarr.arrays.regions import Index, Region, Selection, all_of, every_block,
 from nczarr.arrays.sources.memory import Window, fill_array
 from nczarr.arrays.sources.source import ArraySource, Descr, IndexPlace, Layout, Parts, numpy_dtype
 from nczarr.arrays.values.parts import Part, descr, parts
-from nczarr.ast.frozen import frozen
 from nczarr.ast.node import TypeName
 from nczarr.ast.types import UserType
+from nczarr.names.records import frozen
 
 Values: TypeAlias = "Mapping[str, NDArray[Any]]"
 """Values of cells by part."""

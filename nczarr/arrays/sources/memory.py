@@ -31,9 +31,9 @@ from nczarr.arrays.regions import (
 )
 from nczarr.arrays.sources.source import ArraySource, Descr, Layout, Parts, itemsize, numpy_dtype
 from nczarr.arrays.values.parts import PartLeaf, Types, descr, part_tree, parts, size, spread
-from nczarr.ast.frozen import frozen
 from nczarr.ast.types import Field
 from nczarr.ast.values import Constant
+from nczarr.names.records import frozen
 
 
 def fill_array(layout: Layout, shape: tuple[int, ...]) -> NDArray[Any]:

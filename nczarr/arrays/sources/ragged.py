@@ -20,8 +20,8 @@ from typing import Any, NamedTuple, Protocol
 from nczarr.arrays.lazy_numpy import NDArray, np
 from nczarr.arrays.regions import Selection, every_block, linear_block, number_of_first, region_of
 from nczarr.arrays.sources.source import ArraySource, Layout, numpy_dtype
-from nczarr.ast.frozen import frozen
 from nczarr.ast.rectilinear import largest
+from nczarr.names.records import frozen
 
 BLOCK = 1 << 16
 """Cells whose counts are read at once."""

@@ -9,7 +9,7 @@ from nczarr.arrays.chunks.manifest import ChunkPlace, Manifest, PlaceColumns
 from nczarr.arrays.lazy_numpy import NDArray, np
 from nczarr.arrays.regions import Index, Region
 from nczarr.arrays.sources.source import ArraySource, DerivedSource, Descr, Layout, Stored, numpy_dtype
-from nczarr.ast.frozen import frozen
+from nczarr.names.records import frozen
 
 
 def relabel(written: Descr, named: Descr) -> Descr:

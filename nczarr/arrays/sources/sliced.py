@@ -22,9 +22,9 @@ from nczarr.arrays.sources.ragged import BoxCells, ElementMask, GatheredElements
 from nczarr.arrays.sources.source import ArraySource, DerivedSource, Layout, Parts, Stored, numpy_dtype
 from nczarr.arrays.sources.windows import chunk_shape_of
 from nczarr.arrays.values.parts import ListTree, PartLeaf, Types, part_tree, spread
-from nczarr.ast.frozen import frozen
 from nczarr.ast.rectilinear import Lengths, largest, varies, volume
 from nczarr.ast.types import Field
+from nczarr.names.records import frozen
 
 SPAN = 1 << 22
 """Maximum elements read at once for a selection among them."""

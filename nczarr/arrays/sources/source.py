@@ -16,8 +16,7 @@ from nczarr.arrays.chunks.manifest import ChunkPlace, KeyListing, Manifest, Plac
 from nczarr.arrays.lazy_numpy import NDArray, np
 from nczarr.arrays.regions import Index, Region, Selection, every_block, indices_of
 from nczarr.ast.dataset import Codec
-from nczarr.ast.frozen import frozen, replace
-from nczarr.names.named_tuple import NamedTuple
+from nczarr.names.records import NamedTuple, frozen, replace
 
 Descr: TypeAlias = "str | tuple[tuple[str, Descr, tuple[int, ...]], ...]"
 """Element type in NumPy's notation: `"<i4"`, `"|S1"`, `"|V4"`, `"|O"` (strings

@@ -36,7 +36,7 @@ from nczarr.arrays.regions import (
     number_of,
 )
 from nczarr.arrays.sources.source import ArraySource, Layout, Stored, itemsize, numpy_dtype
-from nczarr.ast.frozen import frozen, replace
+from nczarr.names.records import frozen, replace
 from nczarr.stores import local_paths, remote_file
 from nczarr.stores.ranges import GAP
 from nczarr.stores.remote_file import RemoteFile

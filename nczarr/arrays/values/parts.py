@@ -19,7 +19,7 @@ from nczarr.arrays.sources.source import Descr, itemsize
 from nczarr.ast.node import TypeName
 from nczarr.ast.types import ATOMIC, CompoundType, EnumType, Field, OpaqueType, UserType, VlenType, list_parts
 from nczarr.ast.values import Constant
-from nczarr.names.named_tuple import NamedTuple
+from nczarr.names.records import NamedTuple
 
 NUMPY: dict[str, str] = {
     "byte": "|i1", "ubyte": "|u1", "char": "|S1", "short": "<i2", "ushort": "<u2", "int": "<i4", "uint": "<u4",

@@ -20,7 +20,7 @@ from nczarr.arrays.sources.memory import GivenValues, Runs
 from nczarr.arrays.sources.source import ArraySource, Layout, Parts
 from nczarr.arrays.values.parts import ListTree, PartLeaf, Types, descr, is_fixed, part_tree, size, spread
 from nczarr.ast import ATOMIC, CompoundType, Constant, Field, TypeName, VlenType
-from nczarr.names.named_tuple import NamedTuple
+from nczarr.names.records import NamedTuple
 
 
 def find_problem(constant: Constant, types: Types) -> str | None:

@@ -31,7 +31,7 @@ from nczarr.formats.netcdf3.wire import (
     TYPES,
     VARIABLE,
 )
-from nczarr.names.named_tuple import NamedTuple
+from nczarr.names.records import NamedTuple
 from nczarr.options import Options
 from nczarr.plan.plans import FilePlan
 from nczarr.semantics.checked import Checked

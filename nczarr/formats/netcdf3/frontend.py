@@ -16,7 +16,6 @@ from nczarr.arrays.sources.strided import AffineArray, FileBytes
 from nczarr.arrays.values.parts import NUMPY
 from nczarr.ast import ATOMIC, Attribute, Constant, Dataset, Dimension, Variable
 from nczarr.ast.dataset import building
-from nczarr.ast.frozen import replace
 from nczarr.ast.values import swap
 from nczarr.diagnostics.report import Label, Report, Source, Span
 from nczarr.formats.netcdf3.reader import (
@@ -30,7 +29,7 @@ from nczarr.formats.netcdf3.reader import (
     read_header,
 )
 from nczarr.formats.netcdf3.wire import LARGEST_VSIZE, TOO_LARGE_VSIZE
-from nczarr.names.named_tuple import NamedTuple
+from nczarr.names.records import NamedTuple, replace
 from nczarr.options import Options
 from nczarr.semantics.check_names import make_unique, namesakes
 from nczarr.semantics.check_types import variable_fill

@@ -12,7 +12,7 @@ from nczarr.ast.dataset import KIND_NAMES
 from nczarr.ast.values import swap
 from nczarr.diagnostics.report import Buffer
 from nczarr.formats.netcdf3.wire import ABSENT, ATTRIBUTE, DIMENSION, MAGIC, TYPE_NAMES, TYPES, VARIABLE
-from nczarr.names.named_tuple import NamedTuple
+from nczarr.names.records import NamedTuple
 from nczarr.semantics.classic_layout import TAG, WIDTHS, pad
 from nczarr.semantics.infer_shapes import MAX_RANK
 

@@ -40,9 +40,9 @@ from nczarr.arrays.regions import (
 from nczarr.arrays.sources.decoded_parts import DecodedCells, VariableSections
 from nczarr.arrays.sources.source import ArraySource, IndexPlace, Layout, Stored, itemsize
 from nczarr.arrays.sources.strided import AffineArray, FileBytes
-from nczarr.ast.frozen import frozen
 from nczarr.formats.netcdf4.header.chunk_addresses import OLD_TREE, ChunkIndex, ChunkTable, read_chunks
 from nczarr.formats.netcdf4.header.file_bytes import DAMAGE, NotedHeaderFile, header_file, reason_of
+from nczarr.names.records import frozen
 from nczarr.stores import ranges
 from nczarr.stores.ranges import Range
 

@@ -16,7 +16,7 @@ from nczarr import names
 from nczarr.arrays.lazy_numpy import NDArray, np
 from nczarr.arrays.regions import Selection
 from nczarr.diagnostics.report import NOWHERE, Report, Span, suggest
-from nczarr.names.named_tuple import NamedTuple
+from nczarr.names.records import NamedTuple
 
 if TYPE_CHECKING:
     from nczarr.options import TextOptions

@@ -24,7 +24,7 @@ from nczarr.arrays.execution.thread_pool import run_each
 from nczarr.arrays.lazy_numpy import NDArray, np
 from nczarr.arrays.regions import Selection, lengths_of
 from nczarr.arrays.sources.source import ArraySource, Layout, itemsize, numpy_dtype
-from nczarr.ast.frozen import frozen
+from nczarr.names.records import frozen
 from nczarr.stores.ranges import BoundedCache
 
 RESULTS = 64 << 20

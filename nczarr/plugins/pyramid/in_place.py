@@ -18,11 +18,11 @@ from nczarr.arrays.regions import Index, every_block, grid_of
 from nczarr.arrays.sources.memory import ArrayInMemory
 from nczarr.arrays.sources.source import ArraySource, Layout, Parts, find_unwritten, numpy_dtype
 from nczarr.arrays.sources.windows import choose_route
-from nczarr.ast.frozen import frozen
 from nczarr.ast.renaming import NODE_KINDS, rename_tree
 from nczarr.diagnostics.report import Report
 from nczarr.diagnostics.secrets import show, word
 from nczarr.link.tasks import WrittenPart, arrays
+from nczarr.names.records import frozen
 from nczarr.pipeline import endpoints, omissions, phases
 from nczarr.plan.chunk_lengths import fill_whole
 from nczarr.plan.plans import Conversion, PartTarget, StorePlan

@@ -19,8 +19,8 @@ from nczarr.arrays.lazy_numpy import NDArray, np
 from nczarr.arrays.regions import Index, Region, Selection, every_block, grid_of, lengths_of, number_of, region_of
 from nczarr.arrays.sources.source import ArraySource, Layout, itemsize, numpy_dtype
 from nczarr.arrays.sources.windows import reading_shape
-from nczarr.ast.frozen import frozen
 from nczarr.ast.rectilinear import largest
+from nczarr.names.records import frozen
 from nczarr.plugins.pyramid.reduce import Reduction, reduce_levels
 
 SMALL_TILE = 4 << 20

@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 from nczarr.arrays.lazy_numpy import NDArray, np
 from nczarr.arrays.regions import Index, Region, Selection
 from nczarr.arrays.sources.source import ArraySource, DerivedSource, Layout, find_unwritten, little, numpy_dtype
-from nczarr.ast.frozen import frozen
 from nczarr.ast.rectilinear import largest
+from nczarr.names.records import frozen
 from nczarr.pipeline.select.physical import Physical
 
 

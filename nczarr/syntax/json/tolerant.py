@@ -14,7 +14,7 @@ from collections.abc import Callable
 from typing import Any
 
 from nczarr.ast.json_text import Real
-from nczarr.names.named_tuple import NamedTuple
+from nczarr.names.records import NamedTuple
 
 DEEPEST = 128
 """Maximum nesting of brackets; readers recurse."""

@@ -388,7 +388,7 @@ def test_the_list_of_commands_loads_no_parser() -> None:
         "nczarr.cli",
         "nczarr.cli.help",
         "nczarr.names",
-        "nczarr.names.named_tuple",
+        "nczarr.names.records",
         "nczarr.names.plugin_index",
         "nczarr.plugins",
     ]

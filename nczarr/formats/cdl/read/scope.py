@@ -13,8 +13,8 @@ from typing import Any
 from nczarr import names
 from nczarr.ast import Attribute, Dataset, Dimension, Group, Kind, Storage, UserType, Variable
 from nczarr.ast.dataset import DEFAULT_STORAGE
-from nczarr.ast.frozen import fresh, record
 from nczarr.diagnostics.report import Label, Report, Span
+from nczarr.names.records import fresh, record
 from nczarr.syntax.tokens import Token
 
 

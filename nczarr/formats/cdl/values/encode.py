@@ -15,7 +15,7 @@ from nczarr.diagnostics.report import suggest
 from nczarr.formats.cdl.values.fill_mark import find_marked_value
 from nczarr.formats.cdl.values.literal_values import Converter, pack
 from nczarr.formats.cdl.values.literals import Literal
-from nczarr.names.named_tuple import NamedTuple
+from nczarr.names.records import NamedTuple
 
 Data = list[bytes] | list["bytes | None"] | list[Constant]
 

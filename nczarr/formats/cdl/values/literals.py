@@ -10,11 +10,11 @@ from typing import Any
 from typing import Literal as Choice
 
 from nczarr import names
-from nczarr.ast.frozen import record
 from nczarr.ast.types import ATOMIC
 from nczarr.ast.values import single
 from nczarr.diagnostics.report import Buffer, Fix, Report, Source, Span, did_you_mean
 from nczarr.formats.cdl.spelling import strange_character
+from nczarr.names.records import record
 
 Kind = Choice["int", "float", "hex", "char", "string", "fill", "nil", "name", "list"]
 

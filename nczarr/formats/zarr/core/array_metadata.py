@@ -31,7 +31,7 @@ from nczarr.ast.types import DeclaredTypes
 from nczarr.formats.common.documents import DocumentCache, Json
 from nczarr.formats.zarr.extension.model import LARGEST_LENGTH
 from nczarr.names import name_problem
-from nczarr.names.named_tuple import NamedTuple
+from nczarr.names.records import NamedTuple
 from nczarr.registry import ChunkKeys
 from nczarr.semantics.check_names import make_unique, namesakes
 from nczarr.semantics.check_types import LARGEST_VALUE, MOST_MEMBERS

@@ -30,7 +30,7 @@ from nczarr.formats.zarr.core.reader import NodeReader, name_list, unread_messag
 from nczarr.formats.zarr.core.variables import Variables
 from nczarr.formats.zarr.extension.model import LARGEST_LENGTH, type_from_json
 from nczarr.names import list_first, name_problem, stem
-from nczarr.names.named_tuple import NamedTuple
+from nczarr.names.records import NamedTuple
 from nczarr.semantics.check_types import find_oversized
 from nczarr.semantics.checked import Unchecked
 from nczarr.stores.base import is_node

@@ -26,7 +26,7 @@ from nczarr.formats.zarr.core.array_metadata import ArrayMetadata, Inventor, bui
 from nczarr.formats.zarr.core.attributes import NodeAttributes, with_fill
 from nczarr.formats.zarr.core.reader import NodeReader
 from nczarr.formats.zarr.extension.model import ArrayExtension
-from nczarr.names.named_tuple import NamedTuple
+from nczarr.names.records import NamedTuple
 from nczarr.semantics.check_types import default_fill
 from nczarr.semantics.infer_shapes import check_storage
 from nczarr.syntax.json.positions import pointer

@@ -39,7 +39,7 @@ from nczarr.ast import CompoundType, Constant, EnumConstant, EnumType, Field, Op
 from nczarr.ast.dataset import FILTER_LIMIT, Element
 from nczarr.ast.plain import CARRIED
 from nczarr.ast.rectilinear import Lengths, read_lengths
-from nczarr.names.named_tuple import NamedTuple
+from nczarr.names.records import NamedTuple
 
 if TYPE_CHECKING:
     from nczarr.plan.plans import Runs

@@ -14,7 +14,7 @@ from itertools import chain
 from typing import Any, TypeAlias, assert_never
 
 from nczarr.arrays.lazy_numpy import NDArray, np
-from nczarr.ast.frozen import frozen
+from nczarr.names.records import frozen
 
 Integers: TypeAlias = "NDArray[Any]"
 """One-dimensional array of any integer type."""

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from typing import Any, TypeAlias
 
 from nczarr.arrays.lazy_numpy import NDArray, np
-from nczarr.ast.frozen import frozen
+from nczarr.names.records import frozen
 from nczarr.plugins.awkward0.wire.limits import Limits, UnreadableDocumentError, show
 from nczarr.stores.base import UnsafeKeyError
 

@@ -16,8 +16,8 @@ from nczarr.arrays.regions import Selection
 from nczarr.arrays.sources.memory import is_complete
 from nczarr.arrays.sources.source import ArraySource, DerivedSource, Layout, find_unwritten, little, numpy_dtype
 from nczarr.arrays.values.time_units import CALENDARS
-from nczarr.ast.frozen import frozen
 from nczarr.diagnostics.report import CompileError, Diagnostic, Severity, suggest
+from nczarr.names.records import frozen
 from nczarr.pipeline.select.physical import NUMBERS, Physical, attributes_of, physical, text_of
 from nczarr.plugins.cf.udunits import UNJUDGED, load_units
 from nczarr.plugins.combine.arrays.interleave import Raised

@@ -8,9 +8,9 @@ from typing import Any
 from nczarr.arrays.lazy_numpy import NDArray
 from nczarr.arrays.regions import Region, Selection
 from nczarr.arrays.sources.source import ArraySource, Layout
-from nczarr.ast.frozen import frozen
 from nczarr.diagnostics.report import CompileError, Diagnostic, Report, Severity
 from nczarr.diagnostics.secrets import show
+from nczarr.names.records import frozen
 from nczarr.options import Options
 from nczarr.plugins.combine.aggregation.canonical_form import CanonicalForm, UnfitFragmentError, convert_fragment
 from nczarr.plugins.common.linked_files import find_forbidden_link

@@ -12,8 +12,8 @@ from nczarr.arrays.lazy_numpy import NDArray, np
 from nczarr.arrays.regions import Index, Region, Selection, bounds_of, grid_of, lengths_of, region_or_all
 from nczarr.arrays.sources.memory import fill_array
 from nczarr.arrays.sources.source import ArraySource, DerivedSource, Layout, Stored
-from nczarr.ast.frozen import frozen
 from nczarr.ast.rectilinear import largest, varies
+from nczarr.names.records import frozen
 
 GAP = -1
 """Number of the source of cells that no source has."""

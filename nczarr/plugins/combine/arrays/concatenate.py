@@ -36,8 +36,8 @@ from nczarr.arrays.sources.source import (
     numpy_dtype,
 )
 from nczarr.arrays.sources.windows import plain
-from nczarr.ast.frozen import frozen
 from nczarr.ast.rectilinear import Lengths, Run, chunk_length, largest, runs_of, varies, volume
+from nczarr.names.records import frozen
 
 SEVERAL = 8
 """Sources of a region from which several threads read them; fewer are read in turn, each by several threads."""

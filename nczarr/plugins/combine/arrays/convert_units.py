@@ -8,8 +8,8 @@ from typing import Any
 from nczarr.arrays.lazy_numpy import NDArray, np
 from nczarr.arrays.regions import Index, Region, all_of, cut_along, repeat_chunks
 from nczarr.arrays.sources.source import ArraySource, DerivedSource, Layout, numpy_dtype
-from nczarr.ast.frozen import frozen
 from nczarr.ast.rectilinear import largest
+from nczarr.names.records import frozen
 from nczarr.plugins.cf.unit_conversion import LinearConversion
 from nczarr.plugins.combine.arrays.repack import PIECE, NumberPacking
 

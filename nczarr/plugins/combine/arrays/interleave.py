@@ -18,8 +18,8 @@ from nczarr.arrays.lazy_numpy import NDArray, np
 from nczarr.arrays.regions import Index, Region, Selection, all_of, lengths_of, linear_pieces, number_of_first
 from nczarr.arrays.sources.source import ArraySource, DerivedSource, Layout, Parts, Stored, numpy_dtype
 from nczarr.arrays.values.parts import ListTree, PartLeaf, Types, part_tree, spread
-from nczarr.ast.frozen import frozen
 from nczarr.ast.rectilinear import largest
+from nczarr.names.records import frozen
 from nczarr.plugins.combine.arrays.concatenate import join_sources
 
 

@@ -13,7 +13,7 @@ from nczarr.arrays.chunks.manifest import ChunkPlace, Manifest, columns_from, co
 from nczarr.arrays.regions import Index, Region, every_index, grid_of, number_of
 from nczarr.arrays.sources.source import ArraySource, Layout, Stored
 from nczarr.arrays.sources.windows import matches
-from nczarr.ast.frozen import frozen
+from nczarr.names.records import frozen
 from nczarr.plugins.combine.arrays.cell_positions import Placed
 from nczarr.plugins.combine.arrays.concatenate import Joined, merge_tables
 

@@ -9,8 +9,8 @@ from typing import Any, NamedTuple
 from nczarr.arrays.lazy_numpy import NDArray, np
 from nczarr.arrays.regions import Index, Region, all_of, cut_along, repeat_chunks
 from nczarr.arrays.sources.source import ArraySource, DerivedSource, Layout, numpy_dtype
-from nczarr.ast.frozen import frozen
 from nczarr.ast.rectilinear import largest
+from nczarr.names.records import frozen
 
 PIECE = 1 << 20
 """Values converted at once."""

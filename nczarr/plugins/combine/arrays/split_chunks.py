@@ -15,8 +15,8 @@ from nczarr.arrays.chunks.manifest import Affine, ChunkPlace, Manifest, PlaceCol
 from nczarr.arrays.lazy_numpy import NDArray, np
 from nczarr.arrays.regions import LARGE, MOST, Index, Region, Selection, grid_of
 from nczarr.arrays.sources.source import ArraySource, DerivedSource, Layout, Stored, itemsize
-from nczarr.ast.frozen import frozen
 from nczarr.ast.rectilinear import varies, volume
+from nczarr.names.records import frozen
 from nczarr.plugins.combine.arrays.concatenate import is_hollow, misfit
 
 

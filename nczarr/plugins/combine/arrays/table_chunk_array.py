@@ -33,9 +33,9 @@ from nczarr.arrays.regions import (
 )
 from nczarr.arrays.sources.source import ArraySource, Descr, Layout, Stored, itemsize
 from nczarr.ast.dataset import SHUFFLE
-from nczarr.ast.frozen import frozen
 from nczarr.ast.rectilinear import varies
 from nczarr.diagnostics.secrets import StorageOptions
+from nczarr.names.records import frozen
 from nczarr.stores import ranges
 from nczarr.stores.ranges import Range
 from nczarr.stores.spool import origin

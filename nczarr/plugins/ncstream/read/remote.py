@@ -19,10 +19,10 @@ from nczarr.arrays.sources.memory import all_fill
 from nczarr.arrays.sources.source import Parts
 from nczarr.arrays.values.parts import Types
 from nczarr.ast.dataset import building
-from nczarr.ast.frozen import frozen
 from nczarr.ast.node import TypeName
 from nczarr.ast.types import ATOMIC, CompoundType
 from nczarr.diagnostics.report import Report, Span
+from nczarr.names.records import frozen
 from nczarr.options import Options
 from nczarr.plugins.common.dataset_service import Served, Service, encode
 from nczarr.plugins.common.part_arrays import UnsuitedError

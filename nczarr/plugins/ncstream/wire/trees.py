@@ -17,9 +17,9 @@ from nczarr.arrays.lazy_numpy import NDArray, np
 from nczarr.arrays.regions import Selection, all_of, lengths_of
 from nczarr.arrays.sources.source import Parts, little, numpy_dtype
 from nczarr.arrays.values.parts import ListTree, PartLeaf, PartTree, RecordTree, Types, descr, part_tree, size
-from nczarr.ast.frozen import frozen
 from nczarr.ast.node import TypeName
 from nczarr.ast.types import CompoundType, Field, OpaqueType
+from nczarr.names.records import frozen
 from nczarr.plugins.common.part_arrays import UnsuitedError, arrays_of, shape_values
 from nczarr.plugins.ncstream._generated import ncstream_pb2 as pb
 from nczarr.plugins.ncstream.wire.element_types import data_type_of, in_order, is_structure, wire_type

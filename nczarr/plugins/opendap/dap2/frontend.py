@@ -19,9 +19,9 @@ from nczarr.arrays.sources.source import ArraySource, DerivedSource, Layout, Par
 from nczarr.arrays.sources.strided import FileBytes
 from nczarr.arrays.values.parts import NUMPY, Types, is_fixed, size
 from nczarr.ast.dataset import building
-from nczarr.ast.frozen import frozen
 from nczarr.ast.node import TypeName
 from nczarr.diagnostics.report import Report, Source, Span
+from nczarr.names.records import frozen
 from nczarr.options import Options
 from nczarr.plugins.common.dataset_service import LONGEST_DOCUMENT, Served, encode, message
 from nczarr.plugins.common.remote_variable import TEXT, RemoteVariable

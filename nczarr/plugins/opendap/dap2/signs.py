@@ -15,8 +15,8 @@ from nczarr.arrays.regions import Index, Region, Selection
 from nczarr.arrays.sources.source import DerivedSource, Layout, fill_of
 from nczarr.arrays.values.parts import NUMPY
 from nczarr.ast import Attribute, Constant, EnumType
-from nczarr.ast.frozen import frozen
 from nczarr.ast.node import TypeName
+from nczarr.names.records import frozen
 from nczarr.plugins.opendap.common.words import ATOMIC_OF_DAP2, WIDE, WORDS
 from nczarr.semantics.checked import Checked
 

@@ -15,9 +15,9 @@ from nczarr.arrays.sources.source import Parts
 from nczarr.arrays.values.parts import Types, is_fixed, size
 from nczarr.ast import Attribute, Constant, EnumType, Storage
 from nczarr.ast.dataset import building
-from nczarr.ast.frozen import frozen
 from nczarr.ast.node import TypeName
 from nczarr.diagnostics.report import Report, Source, Span
+from nczarr.names.records import frozen
 from nczarr.options import Options, RunOptions
 from nczarr.plugins.common.dataset_service import Served, encode, message
 from nczarr.plugins.common.remote_variable import RemoteVariable

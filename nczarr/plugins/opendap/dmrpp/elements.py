@@ -16,7 +16,7 @@ from nczarr.arrays.sources.memory import ArrayInMemory
 from nczarr.arrays.sources.source import DerivedSource, Descr, Layout, Parts, itemsize, numpy_dtype
 from nczarr.arrays.values.elements import in_order
 from nczarr.arrays.values.parts import NUMPY, Types, descr
-from nczarr.ast.frozen import frozen
+from nczarr.names.records import frozen
 from nczarr.plugins.common.xml_reader import XmlElement
 from nczarr.plugins.opendap.common.columns import decode_arrays
 from nczarr.plugins.opendap.common.declarations import FaultError, whole
