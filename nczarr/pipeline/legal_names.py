@@ -15,7 +15,7 @@ from nczarr.arrays.sources.renamed_fields import rename_fields
 from nczarr.arrays.values.parts import descr, is_fixed
 from nczarr.ast import Attribute, CompoundType, Constant, Dataset, EnumType, Group, Variable
 from nczarr.ast.dataset import ORIGINAL_NAMES, RESERVED_ATTRIBUTES, groups, map_owners
-from nczarr.ast.plain import plain
+from nczarr.ast.plain_json import plain
 from nczarr.ast.renaming import NODE_KINDS, NodeKind, complete_renames, rename_tree
 from nczarr.diagnostics.report import Report
 from nczarr.semantics import check

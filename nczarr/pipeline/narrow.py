@@ -17,7 +17,7 @@ from nczarr.arrays.sources.source import ArraySource, DerivedSource, Descr, Layo
 from nczarr.arrays.values.parts import descr
 from nczarr.ast import ATOMIC, Attribute, Constant, Dimension, Group, Kind, Variable
 from nczarr.ast.dataset import KIND_NAMES, building, map_groups
-from nczarr.ast.plain import is_utf8
+from nczarr.ast.plain_json import is_utf8
 from nczarr.ast.rectilinear import largest
 from nczarr.diagnostics.report import Diagnostic, Label, Report, Severity
 from nczarr.names.records import frozen

@@ -24,7 +24,7 @@ from typing import Any, Literal, TypeAlias, TypeGuard, TypeVar
 from nczarr import names
 from nczarr.arrays.regions import linear_block, number_of_first, region_of
 from nczarr.arrays.sources.source import ArraySource, Descr
-from nczarr.ast.plain import is_utf8
+from nczarr.ast.plain_json import is_utf8
 from nczarr.ast.rectilinear import varies, volume
 from nczarr.diagnostics.report import Report
 from nczarr.names.records import NamedTuple

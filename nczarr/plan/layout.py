@@ -24,7 +24,7 @@ from nczarr.arrays.values.elements import (
 from nczarr.arrays.values.parts import POINTER, Part, Types, descr, parts, size
 from nczarr.ast import Dataset, Storage, Variable
 from nczarr.ast.dataset import SHUFFLE
-from nczarr.ast.plain import is_finite
+from nczarr.ast.plain_json import is_finite
 from nczarr.ast.rectilinear import volume
 from nczarr.names.records import NamedTuple
 from nczarr.options import LayoutOptions, Options

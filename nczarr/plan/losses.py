@@ -18,8 +18,18 @@ from nczarr.arrays.values.elements import choose_kept_dtype, find_booleans, is_b
 from nczarr.arrays.values.parts import Types, descr, inner_types, is_fixed
 from nczarr.ast import ATOMIC, Attribute, CompoundType, Constant, EnumType, Group, Variable, VlenType
 from nczarr.ast.dataset import VERSION, groups
-from nczarr.ast.json_text import Real, describe_json, is_strict, narrow
-from nczarr.ast.plain import CARRIED, HIDDEN, guess_constant, is_finite, plain, show_untyped
+from nczarr.ast.plain_json import (
+    CARRIED,
+    HIDDEN,
+    Real,
+    describe_json,
+    guess_constant,
+    is_finite,
+    is_strict,
+    narrow,
+    plain,
+    show_untyped,
+)
 from nczarr.ast.types import is_number
 from nczarr.diagnostics.report import NOWHERE, Diagnostic, Label, Report, Severity
 from nczarr.options import RunOptions

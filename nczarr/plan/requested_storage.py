@@ -21,7 +21,7 @@ from nczarr.arrays.values.elements import RAW, convert_to_stored, element_of, is
 from nczarr.arrays.values.parts import Types, as_integers, own_type
 from nczarr.ast import ATOMIC, Attribute, Codec, Constant, Storage, Variable
 from nczarr.ast.dataset import SHUFFLE, groups
-from nczarr.ast.plain import plain
+from nczarr.ast.plain_json import plain
 from nczarr.ast.rectilinear import Lengths, largest, varies, within
 from nczarr.diagnostics.report import Report, suggest
 from nczarr.names.records import NamedTuple

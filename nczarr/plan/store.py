@@ -15,7 +15,7 @@ from nczarr.arrays.values.elements import convert_to_stored
 from nczarr.arrays.values.parts import is_fixed, size
 from nczarr.ast import Codec, Storage, Variable
 from nczarr.ast.dataset import SHUFFLE, groups
-from nczarr.ast.plain import is_finite
+from nczarr.ast.plain_json import is_finite
 from nczarr.ast.rectilinear import largest, varies, volume
 from nczarr.diagnostics.report import Diagnostic, Report, Severity
 from nczarr.names import list_first

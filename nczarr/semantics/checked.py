@@ -15,7 +15,7 @@ from nczarr.arrays.sources.memory import all_fill
 from nczarr.arrays.sources.source import Parts
 from nczarr.ast import Constant, Dataset, Dimension, Group, Kind, Storage, UserType, Variable
 from nczarr.ast.dataset import groups, map_groups, map_owners
-from nczarr.ast.plain import plain
+from nczarr.ast.plain_json import plain
 from nczarr.diagnostics.report import Label, Report, Span
 from nczarr.names.records import NamedTuple, fresh, record
 

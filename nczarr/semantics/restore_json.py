@@ -5,7 +5,7 @@ from typing import Any
 
 from nczarr.ast import Attribute, Constant, Group, Variable
 from nczarr.ast.dataset import groups, map_owners
-from nczarr.ast.json_text import NOTE, JsonText, Real, find_json, is_narrowed, write_json
+from nczarr.ast.plain_json import NOTE, JsonText, Real, find_json, is_narrowed, write_json
 from nczarr.diagnostics.report import Report
 from nczarr.semantics.checked import Checked, Unchecked, remaining
 

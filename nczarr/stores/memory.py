@@ -4,7 +4,7 @@ import json
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from nczarr.ast.json_text import Real, write_json
+from nczarr.ast.plain_json import Real, write_json
 from nczarr.stores.base import Store, is_metadata, safe_key, with_prefix
 from nczarr.stores.ranges import Range
 

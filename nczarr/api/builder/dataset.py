@@ -16,7 +16,7 @@ from nczarr.api.hints import add_hints
 from nczarr.arrays.lazy_numpy import np
 from nczarr.ast import ATOMIC, Attribute, Constant, Dataset, Dimension, Group, Variable
 from nczarr.ast.dataset import KIND_SPELLINGS
-from nczarr.ast.json_text import JsonText, narrow
+from nczarr.ast.plain_json import JsonText, narrow
 from nczarr.diagnostics.report import CompileError, Span, suggest
 
 if TYPE_CHECKING:

@@ -419,7 +419,7 @@ class GroupBuilder(Hinting):
 def pending_attribute(site: Site, owner: str, name: str, value: Any, kind: TypeLike | None) -> PendingAttribute:
     """Return a given attribute with the caller's position."""
     from nczarr.api.builder.values import attribute_constant
-    from nczarr.ast.json_text import JsonText
+    from nczarr.ast.plain_json import JsonText
 
     named = None if kind is None else type_name(site, kind)
     if named is not None:

@@ -17,7 +17,7 @@ from typing import IO, Any
 from nczarr.arrays.lazy_numpy import NDArray, np
 from nczarr.arrays.regions import Selection, all_of, cut_along, inside, lengths_of, linear_pieces, repeat_chunks
 from nczarr.arrays.sources.source import ArraySource, itemsize, little, numpy_dtype
-from nczarr.ast.plain import is_utf8
+from nczarr.ast.plain_json import is_utf8
 from nczarr.ast.rectilinear import largest
 from nczarr.names.records import NamedTuple
 

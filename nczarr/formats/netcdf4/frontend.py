@@ -29,8 +29,8 @@ from nczarr.ast import (
     VlenType,
 )
 from nczarr.ast.dataset import LayoutName, building
-from nczarr.ast.json_text import nest_json
 from nczarr.ast.node import members_of
+from nczarr.ast.plain_json import nest_json
 from nczarr.ast.types import IntegerName
 from nczarr.diagnostics.report import Diagnostic, Report, Severity, Source, Span
 from nczarr.formats.netcdf4.elements import unpack_values

@@ -11,7 +11,7 @@ from typing import Any
 from nczarr import names
 from nczarr.ast import Attribute, CompoundType, Dimension, EnumType, Group, OpaqueType, UserType, Variable
 from nczarr.ast.dataset import KIND_NAMES, Storage
-from nczarr.ast.json_text import get_json
+from nczarr.ast.plain_json import get_json
 from nczarr.diagnostics.report import Report
 from nczarr.pipeline.compare.difference import Difference, Tolerance, show_attribute, show_constant, show_pair
 from nczarr.pipeline.compare.values import values

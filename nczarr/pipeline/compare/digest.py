@@ -27,7 +27,7 @@ from nczarr.ast import (
     Variable,
     VlenType,
 )
-from nczarr.ast.json_text import get_json
+from nczarr.ast.plain_json import get_json
 from nczarr.diagnostics.report import Report, Source, Span
 from nczarr.options import RunOptions
 from nczarr.pipeline.compare.digest_ragged import RaggedHasher, leaf_of, width

@@ -18,7 +18,7 @@ from nczarr.arrays.sources.memory import all_fill
 from nczarr.arrays.sources.source import ArraySource, Parts, itemsize, little, numpy_dtype
 from nczarr.arrays.values.parts import NUMPY, Types, descr, escape, is_fixed
 from nczarr.ast import ATOMIC, Attribute, CompoundType, Constant, VlenType
-from nczarr.ast.json_text import get_json
+from nczarr.ast.plain_json import get_json
 from nczarr.ast.rectilinear import largest
 from nczarr.pipeline.select.selection import IndexRun, Indices, PointBox, outer_boxes, point_boxes
 

@@ -11,7 +11,7 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from nczarr.ast.json_text import JsonText
+from nczarr.ast.plain_json import JsonText
 from nczarr.formats.common.documents import Json
 
 LIST = "zarr_conventions"

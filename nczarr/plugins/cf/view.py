@@ -8,7 +8,7 @@ from typing import Any, TypeAlias
 
 from nczarr import names
 from nczarr.ast import Attribute, Dimension, Variable
-from nczarr.ast.plain import guess_constant, show_untyped
+from nczarr.ast.plain_json import guess_constant, show_untyped
 from nczarr.ast.values import SPECIAL_FLOATS
 from nczarr.diagnostics.report import suggest
 from nczarr.plugins.cf import references

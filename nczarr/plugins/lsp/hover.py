@@ -11,7 +11,7 @@ from nczarr import names
 from nczarr.arrays.execution.counts import bytes_text
 from nczarr.arrays.values.parts import is_fixed, size
 from nczarr.ast import ATOMIC, Attribute, Dataset, EnumType, UserType, Variable
-from nczarr.ast.plain import plain
+from nczarr.ast.plain_json import plain
 from nczarr.ast.types import CompoundType, sound_types
 from nczarr.diagnostics.catalog import CODES
 from nczarr.plugins.cf.standard_name_table import find_standard_name

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from nczarr.ast.plain import plain
+from nczarr.ast.plain_json import plain
 from nczarr.sdk import Attribute, Constant
 
 

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 from nczarr import names
 from nczarr.ast import Attribute, Constant
-from nczarr.ast.json_text import find_json, narrow
+from nczarr.ast.plain_json import find_json, narrow
 from nczarr.diagnostics.report import Report
 from nczarr.pipeline.select.indexing import read_outer
 from nczarr.pipeline.select.physical import is_numeric, physical

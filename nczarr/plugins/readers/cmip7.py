@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from nczarr.arrays.lazy_numpy import np
 from nczarr.ast import Attribute, Constant, Group, Variable
 from nczarr.ast.dataset import MISSING_MARKS
-from nczarr.ast.plain import plain
+from nczarr.ast.plain_json import plain
 from nczarr.diagnostics.report import Report
 from nczarr.semantics.checked import Checked, find_coordinates
 

@@ -7,8 +7,7 @@ from collections.abc import Iterator
 from nczarr import names
 from nczarr.ast import ATOMIC, Attribute, Variable
 from nczarr.ast.dataset import groups
-from nczarr.ast.json_text import describe_json
-from nczarr.ast.plain import is_finite
+from nczarr.ast.plain_json import describe_json, is_finite
 from nczarr.diagnostics.report import Report, Span
 from nczarr.pipeline.declaration import ConventionDeclaration
 from nczarr.plan.plans import Plan, StorePlan

@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from nczarr.ast.dataset import MISSING_MARKS
-from nczarr.ast.plain import CARRIED
+from nczarr.ast.plain_json import CARRIED
 from nczarr.plugins.readers import xarray_files, zarr_python, zarr_types
 from nczarr.plugins.readers.coordinate_order import find_unsorted
 from nczarr.plugins.readers.documents import StoreNode, ZarrView

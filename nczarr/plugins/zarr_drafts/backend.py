@@ -16,7 +16,7 @@ from nczarr.arrays.sources.source import Descr, itemsize
 from nczarr.arrays.values.elements import element_of, plain_type
 from nczarr.ast import EnumType, Group, Variable
 from nczarr.ast.dataset import groups
-from nczarr.ast.json_text import is_strict
+from nczarr.ast.plain_json import is_strict
 from nczarr.diagnostics.report import Report
 from nczarr.formats.zarr.core.attributes import type_untyped
 from nczarr.formats.zarr.core.fill_values import Json

@@ -26,7 +26,7 @@ from contextlib import suppress
 from typing import Any
 
 from nczarr.arrays.sources.source import Descr, itemsize
-from nczarr.ast.plain import HIDDEN, encode
+from nczarr.ast.plain_json import HIDDEN, encode
 from nczarr.formats.common.documents import DocumentCache, Json
 from nczarr.formats.zarr.core.fill_values import show
 from nczarr.formats.zarr.core.reader import name_list

@@ -14,7 +14,7 @@ import re
 from json.decoder import scanstring  # type: ignore[attr-defined]
 from typing import NoReturn
 
-from nczarr.ast.json_text import Real
+from nczarr.ast.plain_json import Real
 from nczarr.diagnostics.report import Label, Report, Source, Span
 from nczarr.formats.common.documents import DocumentCache
 from nczarr.options import RunOptions

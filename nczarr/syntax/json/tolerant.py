@@ -13,7 +13,7 @@ from collections import Counter
 from collections.abc import Callable
 from typing import Any
 
-from nczarr.ast.json_text import Real
+from nczarr.ast.plain_json import Real
 from nczarr.names.records import NamedTuple
 
 DEEPEST = 128

@@ -17,7 +17,7 @@ import pytest
 import nczarr
 from nczarr import names
 from nczarr.ast import Constant, Group
-from nczarr.ast.plain import plain
+from nczarr.ast.plain_json import plain
 from tests.conftest import shared_folder
 
 SHARED = shared_folder()

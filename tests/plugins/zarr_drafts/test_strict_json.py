@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from nczarr.ast.json_text import Real, write_json
+from nczarr.ast.plain_json import Real, write_json
 from nczarr.plugins.zarr_drafts.strict_json import StrictError, parse, place
 
 

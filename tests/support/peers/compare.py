@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from nczarr.ast import Attribute
-from nczarr.ast.plain import HIDDEN, plain, show_untyped
+from nczarr.ast.plain_json import HIDDEN, plain, show_untyped
 
 from .expected import Expected
 

@@ -15,7 +15,7 @@ from typing import Any
 
 from nczarr.ast import Constant
 from nczarr.ast.dataset import groups
-from nczarr.ast.plain import is_finite
+from nczarr.ast.plain_json import is_finite
 from nczarr.diagnostics.report import Report
 from nczarr.names import split
 from nczarr.options import Options

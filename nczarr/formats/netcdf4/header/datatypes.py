@@ -14,7 +14,7 @@ from nczarr.arrays.lazy_numpy import np
 from nczarr.arrays.sources.source import Descr, little_descr, numpy_dtype
 from nczarr.arrays.values.elements import element_of
 from nczarr.ast.dataset import Element
-from nczarr.ast.plain import is_utf8
+from nczarr.ast.plain_json import is_utf8
 from nczarr.formats.netcdf4.header.file_bytes import UnreadableHeaderError
 from nczarr.formats.netcdf4.header.number_bits import NumberBits, float_bits, integer_bits
 from nczarr.semantics.check_names import make_unique

@@ -22,8 +22,18 @@ from nczarr.arrays.values.elements import element_of, is_record, model_bytes
 from nczarr.arrays.values.parts import NUMPY, Types, as_integers, is_fixed
 from nczarr.arrays.values.value_lists import find_problem
 from nczarr.ast import ATOMIC, Attribute, Constant, EnumType
-from nczarr.ast.json_text import Real, find_json, flatten, is_same_plain, narrow, spell
-from nczarr.ast.plain import HIDDEN, encode, is_finite, plain
+from nczarr.ast.plain_json import (
+    HIDDEN,
+    Real,
+    encode,
+    find_json,
+    flatten,
+    is_finite,
+    is_same_plain,
+    narrow,
+    plain,
+    spell,
+)
 from nczarr.ast.values import single
 from nczarr.formats.common.documents import Json, name_in_model
 from nczarr.formats.zarr.core.fill_values import show

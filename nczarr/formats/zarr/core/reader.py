@@ -4,7 +4,7 @@ from collections.abc import Callable
 from typing import Any, Literal, TypeAlias
 
 from nczarr.ast import Constant
-from nczarr.ast.plain import JsonConstant, plain
+from nczarr.ast.plain_json import JsonConstant, plain
 from nczarr.diagnostics.report import Severity
 from nczarr.formats.common.documents import DocumentCache, Json
 from nczarr.formats.zarr.core.array_metadata import ArrayMetadata

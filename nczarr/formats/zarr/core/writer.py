@@ -13,8 +13,7 @@ from nczarr import names
 from nczarr.arrays.values.elements import find_booleans, without_times
 from nczarr.arrays.values.parts import own_type
 from nczarr.ast import Attribute, Constant, Group, Variable
-from nczarr.ast.json_text import JsonText, is_strict, write_json
-from nczarr.ast.plain import HIDDEN, JsonConstant, plain, show_untyped
+from nczarr.ast.plain_json import HIDDEN, JsonConstant, JsonText, is_strict, plain, show_untyped, write_json
 from nczarr.formats.zarr.core.fill_values import Json
 from nczarr.plan.keys import part_axes
 from nczarr.plan.plans import PartTarget, StorePlan

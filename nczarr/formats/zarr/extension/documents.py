@@ -11,7 +11,7 @@ from nczarr import names
 from nczarr.arrays.sources.source import Descr, fill_of, is_number
 from nczarr.arrays.values.elements import element_of, model_bytes, plain_type
 from nczarr.ast import ATOMIC, Attribute, Constant, Dataset, Group, Storage, Variable
-from nczarr.ast.plain import HIDDEN, JsonConstant, plain
+from nczarr.ast.plain_json import HIDDEN, JsonConstant, plain
 from nczarr.formats.zarr.core.writer import Writer
 from nczarr.formats.zarr.extension.model import (
     VERSION,

@@ -37,7 +37,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from nczarr.arrays.values.elements import is_element_name
 from nczarr.ast import CompoundType, Constant, EnumConstant, EnumType, Field, OpaqueType, Quantize, UserType, VlenType
 from nczarr.ast.dataset import FILTER_LIMIT, Element
-from nczarr.ast.plain import CARRIED
+from nczarr.ast.plain_json import CARRIED
 from nczarr.ast.rectilinear import Lengths, read_lengths
 from nczarr.names.records import NamedTuple
 

@@ -5,7 +5,7 @@ from types import MappingProxyType
 
 from nczarr.arrays.values.parts import as_integers
 from nczarr.ast import Attribute
-from nczarr.ast.plain import CARRIED, JsonConstant
+from nczarr.ast.plain_json import CARRIED, JsonConstant
 from nczarr.diagnostics.report import Report
 from nczarr.formats.zarr.core.fill_values import Json
 from nczarr.formats.zarr.core.writer import Entry, encode

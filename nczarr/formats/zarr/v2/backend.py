@@ -17,7 +17,7 @@ from typing import Any
 from nczarr.arrays.codecs.chain import to_configs
 from nczarr.arrays.sources.source import Descr, itemsize
 from nczarr.ast import Constant
-from nczarr.ast.plain import JsonConstant, is_finite, plain
+from nczarr.ast.plain_json import JsonConstant, is_finite, plain
 from nczarr.diagnostics.report import Report
 from nczarr.formats.common import consolidated
 from nczarr.formats.zarr.core.fill_values import Json, json_of

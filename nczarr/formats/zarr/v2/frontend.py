@@ -17,7 +17,7 @@ from nczarr.arrays.codecs.table import TextCodec
 from nczarr.arrays.sources.source import Descr, itemsize
 from nczarr.arrays.values.elements import element_of, halves, is_element_name, with_times
 from nczarr.arrays.values.parts import POINTER
-from nczarr.ast.plain import encode
+from nczarr.ast.plain_json import encode
 from nczarr.diagnostics.report import Report
 from nczarr.formats.common.documents import DocumentCache, Json
 from nczarr.formats.zarr.core import hierarchy

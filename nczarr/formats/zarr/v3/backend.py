@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from nczarr.ast import Constant
-from nczarr.ast.plain import JsonConstant
+from nczarr.ast.plain_json import JsonConstant
 from nczarr.ast.rectilinear import Lengths, runs_of, varies, write_runs
 from nczarr.diagnostics.report import Report
 from nczarr.formats.common.consolidated import join_documents

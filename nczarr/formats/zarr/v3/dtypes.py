@@ -25,7 +25,7 @@ from typing import Any
 from nczarr.arrays.sources.source import Descr, itemsize
 from nczarr.arrays.values.elements import Record, element_of, halves, is_element_name, is_utf32, time_unit
 from nczarr.ast import Constant
-from nczarr.ast.plain import JsonConstant, encode, plain
+from nczarr.ast.plain_json import JsonConstant, encode, plain
 from nczarr.formats.zarr.core.array_metadata import record
 from nczarr.formats.zarr.core.fill_values import Json, decode_base64, json_of, number, parts_of, show
 

@@ -11,8 +11,7 @@ from nczarr.arrays.codecs.chain import with_fill
 from nczarr.arrays.sources.source import Descr, big_descr, itemsize
 from nczarr.arrays.values.elements import in_order, with_times
 from nczarr.ast import ATOMIC, Constant
-from nczarr.ast.json_text import write_json
-from nczarr.ast.plain import JsonConstant
+from nczarr.ast.plain_json import JsonConstant, write_json
 from nczarr.ast.rectilinear import Lengths, read_lengths, total_of
 from nczarr.diagnostics.report import Report, Severity
 from nczarr.formats.common.documents import DocumentCache, Json

@@ -17,7 +17,7 @@ from nczarr.arrays.sources.source import itemsize
 from nczarr.arrays.values.parts import is_fixed
 from nczarr.arrays.values.time_units import CALENDARS
 from nczarr.ast import Attribute, Constant, Group, Variable
-from nczarr.ast.json_text import get_json
+from nczarr.ast.plain_json import get_json
 from nczarr.ast.types import is_number
 from nczarr.diagnostics.report import Report
 from nczarr.pipeline.select.selection import at_path, hint, of_name

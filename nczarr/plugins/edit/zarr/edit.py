@@ -11,7 +11,7 @@ from nczarr.arrays.sources.memory import is_complete
 from nczarr.arrays.sources.source import is_number
 from nczarr.arrays.values.elements import convert_to_stored, is_element
 from nczarr.ast import Constant, Variable
-from nczarr.ast.json_text import write_json
+from nczarr.ast.plain_json import write_json
 from nczarr.diagnostics.report import Report, Source
 from nczarr.diagnostics.secrets import show, word
 from nczarr.formats.common.documents import Json

@@ -15,7 +15,7 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from nczarr.ast.plain import CARRIED
+from nczarr.ast.plain_json import CARRIED
 
 _MISSING = object()
 

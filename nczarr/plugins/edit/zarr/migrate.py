@@ -8,7 +8,7 @@ from typing import Any
 from nczarr import registry
 from nczarr.arrays.sources.source import is_number
 from nczarr.ast import Constant
-from nczarr.ast.json_text import write_json
+from nczarr.ast.plain_json import write_json
 from nczarr.diagnostics.report import Diagnostic, Report, Severity
 from nczarr.formats.common.documents import DocumentCache, Json
 from nczarr.formats.zarr.core.array_metadata import ArrayMetadata

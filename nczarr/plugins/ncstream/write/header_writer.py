@@ -15,7 +15,7 @@ from nczarr.arrays.sources.memory import all_fill
 from nczarr.ast import ATOMIC, Attribute, Constant, Group, Variable
 from nczarr.ast.json import dump
 from nczarr.ast.node import TypeName
-from nczarr.ast.plain import is_utf8
+from nczarr.ast.plain_json import is_utf8
 from nczarr.ast.types import CompoundType, EnumType, VlenType
 from nczarr.ast.values import swap
 from nczarr.names import to_bytes

@@ -14,7 +14,7 @@ from nczarr.arrays.lazy_numpy import NDArray, np
 from nczarr.arrays.values.elements import declare_type, element_of
 from nczarr.ast import EnumType
 from nczarr.ast.dataset import KIND_SPELLINGS
-from nczarr.ast.json_text import JsonText, write_json
+from nczarr.ast.plain_json import JsonText, write_json
 from nczarr.diagnostics.report import suggest
 from nczarr.plugins.xarray.objects.encode import encode_dataset
 from nczarr.plugins.xarray.objects.json_values import is_json
