@@ -33,7 +33,7 @@ def hear_signals() -> None:
     heard = []
 
     def interrupt(*_: object) -> None:
-        remote = sys.modules.get("nczarr.stores.remote_file")
+        remote = sys.modules.get("nczarr.stores.places")
         for give_up in () if remote is None else remote.at_interrupt:
             give_up()
         raise KeyboardInterrupt

@@ -25,9 +25,8 @@ from nczarr.link.tasks import WrittenPart, arrays
 from nczarr.names.records import NamedTuple
 from nczarr.plan.plans import StorePlan
 from nczarr.registry import Format, load
-from nczarr.stores import remote_file
 from nczarr.stores.base import Store
-from nczarr.stores.places import find_places
+from nczarr.stores.places import find_places, find_remote_file
 from nczarr.stores.ranges import Range
 from nczarr.stores.store_journal import StoreJournal
 from nczarr.stores.url import is_remote
@@ -113,7 +112,7 @@ def _add_references(
 
 def _leave_members(columns: PlaceColumns) -> PlaceColumns:
     """Return places in members of archives as places in the archives."""
-    places = [((file := remote_file.at(path)) and file.inside) or Range(path, 0, 0) for path in columns.sources]
+    places = [((file := find_remote_file(path)) and file.inside) or Range(path, 0, 0) for path in columns.sources]
     begins = np.array([place.offset for place in places] or [0], np.int64)[columns.source]
     return columns._replace(sources=tuple(place.path for place in places), offset=columns.offset + begins)
 

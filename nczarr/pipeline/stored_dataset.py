@@ -9,7 +9,7 @@ from nczarr.options import Options
 from nczarr.registry import Format
 from nczarr.semantics.checked import Checked
 from nczarr.stores.base import Store
-from nczarr.stores.remote_file import RemoteFile
+from nczarr.stores.places import RemoteFile
 
 
 class StoredDataset:
@@ -45,14 +45,14 @@ def count_requests(source: Source | Store) -> tuple[int, int] | None:
     """
     from nczarr.pipeline import phases
     from nczarr.stores import open as opening
-    from nczarr.stores import remote_file
-    from nczarr.stores.places import look_up_places
+    from nczarr.stores.places import find_remote_file, look_up_places
 
     is_archive = not isinstance(source, Source)
     if not isinstance(source, Source) and not source.archive:
         return None
     path = str(source.path)
-    remote = source.data if isinstance(source, Source) and isinstance(source.data, RemoteFile) else remote_file.at(path)
+    data = source.data if isinstance(source, Source) else None
+    remote = data if isinstance(data, RemoteFile) else find_remote_file(path)
     places = look_up_places("" if remote is None else remote.connection.url)
     if places is None:
         return None

@@ -20,7 +20,7 @@ from nczarr.stores.places import Unfinished, find_places
 from nczarr.stores.url import Location, Repository, find_kind, is_remote, location
 
 if TYPE_CHECKING:
-    from nczarr.stores.remote_file import RemoteFile
+    from nczarr.stores.places import RemoteFile
 
 MAPS_NO_FILES = Event()
 """Set in processes that map no files, such as servers."""

@@ -2,7 +2,7 @@
 
 A few files stay open for the next range. Callers read ranges of a file in
 order, so that adjacent ones can be merged. Remote files have paths too
-(`remote_file.py`), and answer here for themselves. From a `BoundedCache`, here of
+(`places.py`), and answer here for themselves. From a `BoundedCache`, here of
 open files, the least recently used entries go first.
 """
 

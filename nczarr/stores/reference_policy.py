@@ -110,10 +110,10 @@ def home_of(source: Source | Store) -> str:
         return source.home
     if source.path is None:
         return os.getcwd()
-    from nczarr.stores.remote_file import at
+    from nczarr.stores.places import find_remote_file
     from nczarr.stores.spool import origin
 
-    ranged = at(source.path)
+    ranged = find_remote_file(source.path)
     if ranged is not None:
         return str(ranged.connection.url).partition("?")[0].rpartition("/")[0]
     fetched = origin(source.path)

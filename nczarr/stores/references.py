@@ -17,10 +17,9 @@ from nczarr.diagnostics.report import CompileError, Diagnostic, Label, Report, S
 from nczarr.diagnostics.secrets import NO_OPTIONS, StorageOptions, show
 from nczarr.stores import ranges
 from nczarr.stores.base import Reference, References, Store, cut, is_safe, next_segments
-from nczarr.stores.places import find_places
+from nczarr.stores.places import Connection, find_places
 from nczarr.stores.ranges import Range, neighbours
 from nczarr.stores.reference_policy import Followed, ForbiddenTargetError, Policy
-from nczarr.stores.remote_file import Connection
 from nczarr.stores.stat import Facts, changes, facts, facts_at, read_noted
 
 MOST_FAULTS = 20

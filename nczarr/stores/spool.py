@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from threading import local
 from typing import Any, BinaryIO
 
-from nczarr.stores.remote_file import at
+from nczarr.stores.places import find_remote_file
 
 PIECE = 8 << 20
 """Bytes of a stream that are copied at a time."""
@@ -67,13 +67,13 @@ def _new_folder(shown: str) -> str:
 
 def name_of(path: str) -> str:
     """Return a file's display name: its source URL, else its path."""
-    remote = at(path)
+    remote = find_remote_file(path)
     return remote.name if remote is not None else _folders.get(os.path.dirname(path), path)
 
 
 def origin(path: str) -> tuple[str, dict[str, Any]] | None:
     """Return the URL and listed properties of a fetched or remote file; None for other files."""
-    remote = at(path)
+    remote = find_remote_file(path)
     if remote is not None:
         return None if remote.inside else (remote.connection.url, remote.info)
     return _origins.get(os.path.dirname(path))
@@ -81,7 +81,7 @@ def origin(path: str) -> tuple[str, dict[str, Any]] | None:
 
 def is_from_pipe(path: str) -> bool:
     """Return whether a file is temporary and no place has its bytes: it came through a pipe, or was unpacked."""
-    return (os.path.dirname(path) in _folders or at(path) is not None) and origin(path) is None
+    return (os.path.dirname(path) in _folders or find_remote_file(path) is not None) and origin(path) is None
 
 
 def clear() -> None:

@@ -18,7 +18,7 @@ from nczarr.stores.places import find_places
 from nczarr.stores.url import find_kind, location
 
 if TYPE_CHECKING:
-    from nczarr.stores.remote_file import Connection
+    from nczarr.stores.places import Connection
 
 SECOND = 10**9
 ROUNDED = 1000

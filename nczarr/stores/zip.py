@@ -18,12 +18,12 @@ from functools import cache, cached_property
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 from nczarr.diagnostics.report import CompileError, Diagnostic, Severity
-from nczarr.stores import allowance, base, local_paths, ranges, remote_file
+from nczarr.stores import allowance, base, local_paths, ranges
 from nczarr.stores.base import ROOT_KEYS, Store, UnsafeKeyError, is_safe, safe_key, with_prefix
 from nczarr.stores.commitment import CommittedError
 from nczarr.stores.finish import delay_signals, partial, put_in_place, unfinished
+from nczarr.stores.places import BLOCK, TAIL, RemoteFile, find_remote_file
 from nczarr.stores.ranges import Range
-from nczarr.stores.remote_file import BLOCK, TAIL, RemoteFile
 
 if TYPE_CHECKING:
     from zipfile import ZipFile, ZipInfo
@@ -69,7 +69,7 @@ class ZipStore(Store):
     def __init__(self, file: str, name: str | None = None) -> None:
         self.file = file
         self.path = file if name is None else name
-        self._remote = remote_file.at(file)
+        self._remote = find_remote_file(file)
         self._missed = 0
         """Headers of a remote archive that were requested one by one."""
         self.distant = self._remote is not None

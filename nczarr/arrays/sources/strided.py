@@ -37,9 +37,9 @@ from nczarr.arrays.regions import (
 )
 from nczarr.arrays.sources.source import ArraySource, Layout, Stored, itemsize, numpy_dtype
 from nczarr.names.records import frozen, replace
-from nczarr.stores import local_paths, remote_file
+from nczarr.stores import local_paths
+from nczarr.stores.places import RemoteFile, find_remote_file
 from nczarr.stores.ranges import GAP
-from nczarr.stores.remote_file import RemoteFile
 
 if TYPE_CHECKING:
     from nczarr.diagnostics.report import Buffer, Source
@@ -96,7 +96,7 @@ class FileBytes:
     @classmethod
     def at(cls, path: str, name: str) -> FileBytes:
         """Return the bytes of a file, which must not change; `name`: display name. Raises OSError."""
-        remote = remote_file.at(path)
+        remote = find_remote_file(path)
         if remote is not None:
             return cls(path, remote.size, remote, name=name)
         status = os.stat(path)

@@ -53,7 +53,8 @@ from nczarr.options import Options
 from nczarr.semantics.check_names import make_unique, namesakes
 from nczarr.semantics.check_types import library_default
 from nczarr.semantics.checked import Namesake, Omission, Unchecked
-from nczarr.stores import local_paths, remote_file
+from nczarr.stores import local_paths
+from nczarr.stores.places import find_remote_file
 
 LAYOUTS: dict[int, LayoutName] = {CHUNKED: "chunked", CONTIGUOUS: "contiguous", COMPACT: "compact"}
 """Names of HDF5's layouts."""
@@ -68,7 +69,7 @@ NAMED = 8
 
 def read(source: Source, report: Report, options: Options | None = None) -> Unchecked | None:
     """Return the dataset of a file, or None. Reports unreadable-file."""
-    if remote_file.at(source.path) is None and not os.path.isfile(source.path):  # HDF5 needs random access
+    if find_remote_file(source.path) is None and not os.path.isfile(source.path):  # HDF5 needs random access
         text = f"`{source.name}` is not a file; netCDF-4 is read only from files"
         report.error("unreadable-file", text, helps=["save it to a file first"])
         return None

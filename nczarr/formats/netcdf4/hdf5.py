@@ -15,8 +15,8 @@ from typing import Any
 from nczarr.formats.netcdf4.header.datatypes import NON_COORDINATE
 from nczarr.formats.netcdf4.header.file_bytes import DAMAGE, header_file
 from nczarr.formats.netcdf4.library import Library
-from nczarr.stores import local_paths, remote_file
-from nczarr.stores.remote_file import Hdf5Driver
+from nczarr.stores import local_paths
+from nczarr.stores.places import Hdf5Driver, find_remote_file
 
 CLOSE_DEGREES = (2, 3, 1)
 """Close degrees (H5F_CLOSE_SEMI …): HDF5 opens a file twice only with the same one, the library's."""
@@ -193,7 +193,7 @@ class closing:  # noqa: N801 - it reads as a function, like contextlib's
 
 def open_file(h5: Hdf5, path: str, *, writing: bool = False) -> int:
     """Return a file's identifier, -1 on failure; the netCDF library may have it open. Raises OSError."""
-    if remote_file.at(path) is not None:
+    if find_remote_file(path) is not None:
         return _open_remote(h5, path)
     name = os.fsencode(local_paths.absolute(path))
     for degree in CLOSE_DEGREES:
@@ -213,14 +213,14 @@ def open_file(h5: Hdf5, path: str, *, writing: bool = False) -> int:
 @cache
 def _copy_of(path: str) -> str:
     """Return the path of a local copy of a remote file. Raises OSError."""
-    remote = remote_file.at(path)
+    remote = find_remote_file(path)
     assert remote is not None
     return remote.copy()
 
 
 def _open_remote(h5: Hdf5, path: str) -> int:
     """Return the identifier of a remote file, -1 on failure. Raises OSError if it is unreachable."""
-    file_of_path = remote_file.at(path)
+    file_of_path = find_remote_file(path)
     h5.remote = None if file_of_path is None else file_of_path.find_driver(h5.lib)
     if h5.remote is None:  # HDF5 before 1.14 reads a copy
         return open_file(h5, _copy_of(path))
@@ -241,7 +241,7 @@ def _open_alone(h5: Hdf5, path: str) -> int:
     that reads. Files of one driver share these types: after the reader is
     closed, other users of the file would have types bound to freed memory.
     """
-    if remote_file.at(path) is not None:
+    if find_remote_file(path) is not None:
         return _open_remote(h5, path)
     file = -1
     for flags, set_driver in ((0, h5.H5Pset_fapl_stdio), (_SWMR_READ, h5.H5Pset_fapl_sec2)):

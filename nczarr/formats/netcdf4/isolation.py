@@ -31,7 +31,7 @@ from nczarr.arrays.execution.processes import (
 from nczarr.formats.netcdf4.hdf5 import flush_written, has_open_files, hdf5, open_ids
 from nczarr.formats.netcdf4.header.file_bytes import find_loaded
 from nczarr.formats.netcdf4.library import library
-from nczarr.stores import remote_file
+from nczarr.stores.places import find_remote_file
 
 SECONDS = 60.0
 """Seconds for one call of a library in the guard process."""
@@ -82,7 +82,7 @@ def is_here(path: str) -> bool:
     """Return whether calls for a file are made in this process."""
     if _way is not None:
         return False
-    return _apart or remote_file.at(path) is not None or is_open(path)
+    return _apart or find_remote_file(path) is not None or is_open(path)
 
 
 def is_open(path: str) -> bool:
@@ -97,7 +97,7 @@ def is_open(path: str) -> bool:
 def flush(path: str) -> None:
     """Let HDF5 put on disk what it has of a local file that this process writes."""
     lib = find_loaded()
-    if lib is not None and remote_file.at(path) is None:
+    if lib is not None and find_remote_file(path) is None:
         with LOCK:
             flush_written(hdf5(lib), path)
 
@@ -124,7 +124,7 @@ def call(path: str, function: Callable[..., Any], *arguments: Any, about_headers
 def _check_answered(path: str, *, about_headers: bool) -> None:
     """Raise NoAnswerError for a file that a library has hung or crashed on, also where its ranges are read instead."""
     if _refused:
-        file = remote_file.at(path)
+        file = find_remote_file(path)
         reason = _refused.get((about_headers, *_identity(path if file is None else file.connection.root)))
         if reason is not None:
             raise NoAnswerError(errno.EIO, reason)

@@ -32,7 +32,7 @@ from nczarr.formats.netcdf4.header.heaps import EXPANSION, ROOM, TOO_MUCH
 from nczarr.formats.netcdf4.header.messages import Dataspace, HeaderAttribute, nest
 from nczarr.formats.netcdf4.isolation import call
 from nczarr.formats.netcdf4.library import is_installed, library, sizes
-from nczarr.stores import remote_file
+from nczarr.stores.places import find_remote_file
 
 _GROUP, _DATATYPE, _DATASET = 2, 3, 5
 """Kinds of identifiers (H5I_type_t)."""
@@ -81,7 +81,7 @@ def _read_objects(path: str, addresses: list[int]) -> tuple[int, list[FileObject
     with LOCK, open_for_values(h5, path) as file:
         length = c_uint64()
         h5.do("H5Fget_filesize", file, byref(length))
-        is_local = remote_file.at(path) is None  # HDF5 does not look at the length of a file that is being written
+        is_local = find_remote_file(path) is None  # HDF5 does not look at the length of a file that is being written
         reader = _ObjectReader(h5, file, os.path.getsize(path) if is_local else length.value)
         return _address(h5, file), [reader.read(address) for address in addresses]
 

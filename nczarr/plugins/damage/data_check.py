@@ -38,8 +38,7 @@ from nczarr.sdk import (
     show,
 )
 from nczarr.semantics.checked import find_coordinates
-from nczarr.stores import remote_file
-from nczarr.stores.remote_file import RemoteFile
+from nczarr.stores.places import RemoteFile, find_remote_file
 
 SHOWN = 8
 """Damaged chunks of an array that are listed one by one, of each kind."""
@@ -148,7 +147,7 @@ def check_data(checked: Checked, request: DataRequest, name: str, report: Report
 def _find_member(checked: Checked) -> RemoteFile | None:
     """Return the file in an archive, read there in place, that is a dataset; None for others. Raises OSError."""
     source = checked.dataset.span.source
-    file = None if source is None else remote_file.at(source.path)
+    file = None if source is None else find_remote_file(source.path)
     return file if file is not None and file.inside is not None else None
 
 

@@ -27,10 +27,11 @@ from nczarr.plugins.downloads.streams import check_size, open_stream, read_piece
 from nczarr.plugins.downloads.tar_directory import open_bytes
 from nczarr.plugins.downloads.tar_store import TarStore
 from nczarr.sdk import CompileError, Source, Store, show
-from nczarr.stores import local_paths, remote_file
+from nczarr.stores import local_paths
 from nczarr.stores.base import ROOT_KEYS
 from nczarr.stores.finish import is_edit_unfinished
 from nczarr.stores.open import open_source
+from nczarr.stores.places import find_remote_file
 from nczarr.stores.ranges import BoundedCache, Range
 from nczarr.stores.spool import origin
 from nczarr.stores.url import is_remote
@@ -109,7 +110,7 @@ def split_member(path: str) -> tuple[str, str]:
 
 def locate(path: str, name: str) -> Content:
     """Return a file that was not opened yet. Raises OSError."""
-    if remote_file.at(path) is not None:
+    if find_remote_file(path) is not None:
         return Content(path, name, (path,))
     status = os.stat(path)
     return Content(path, name, (path, status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns))
@@ -154,7 +155,7 @@ def _open_store(content: Content, member: StoreMember, inner: str, *, is_named: 
 
 def _open_source(content: Content) -> Source:
     """Return a file that is no container: in place if its format is read by ranges, else from a temporary file."""
-    file = remote_file.at(content.path)
+    file = find_remote_file(content.path)
     if file is None:
         return open_source(content.path, content.name)
     form = registry.detect("", file[: 1 << 16])
@@ -220,7 +221,7 @@ def list_members(content: Content, kind: Kind) -> list[Member]:
     members: list[Member] | None = _listed.get(key)
     if members is None:
         members = _list_members(content, kind)
-        if remote_file.at(content.path) is None:
+        if find_remote_file(content.path) is None:
             _listed.put(key, members)
     is_store = len(members) == 1 and isinstance(members[0], StoreMember)
     if content.archives == DEEPEST and not is_store:

@@ -9,8 +9,8 @@ from contextlib import contextmanager
 from typing import IO, TYPE_CHECKING, Any, BinaryIO, NamedTuple, cast
 
 from nczarr.plugins.downloads.faults import AGAIN, damage, fault
-from nczarr.stores import remote_file
 from nczarr.stores.base import is_safe
+from nczarr.stores.places import find_remote_file
 from nczarr.stores.ranges import BoundedCache
 
 if TYPE_CHECKING:
@@ -63,14 +63,14 @@ _known: BoundedCache[tuple[str, Identity], TarDirectory] = BoundedCache(
 @contextmanager
 def open_bytes(path: str) -> Iterator[BinaryIO]:
     """Provide the bytes of a local or remote file. Raises OSError."""
-    remote = remote_file.at(path)
+    remote = find_remote_file(path)
     with open(path, "rb") if remote is None else remote.open_file() as file:
         yield file
 
 
 def identify(path: str) -> Identity | None:
     """Return facts that distinguish a local file from a later one at its place; None for others. Raises OSError."""
-    if remote_file.at(path) is not None:
+    if find_remote_file(path) is not None:
         return None
     status = os.stat(path)
     return status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns

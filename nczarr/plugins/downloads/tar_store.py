@@ -10,8 +10,9 @@ from typing import Any
 from nczarr.plugins.common.raw_file import ChangedError
 from nczarr.plugins.downloads.tar_directory import Identity, TarDirectory, TarEntry, identify, open_entry, read_tar
 from nczarr.sdk import Store
-from nczarr.stores import allowance, base, local_paths, remote_file
+from nczarr.stores import allowance, base, local_paths
 from nczarr.stores.base import cut, safe_key, with_prefix
+from nczarr.stores.places import find_remote_file
 from nczarr.stores.ranges import Range, read
 
 ENTRY = 400
@@ -27,10 +28,10 @@ class TarStore(Store):
 
     def __init__(self, file: str, name: str, folder: str = "") -> None:
         """Open an archive; `name`: that in messages, `folder`: with final slash, empty for all files."""
-        self.file = local_paths.absolute(file) if remote_file.at(file) is None else file
+        self.file = local_paths.absolute(file) if find_remote_file(file) is None else file
         self.path = name
         self.folder = folder
-        self._remote = remote_file.at(file)
+        self._remote = find_remote_file(file)
         self.distant = self._remote is not None
         self._identity: Identity | None = identify(file)
 

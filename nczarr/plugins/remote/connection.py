@@ -40,8 +40,8 @@ from nczarr.plugins.remote.range_request import (
 )
 from nczarr.plugins.remote.request_errors import find_reason, may_pass, number_of, scrub
 from nczarr.plugins.remote.waiting import Waiting
+from nczarr.stores.places import Connection
 from nczarr.stores.ranges import BoundedCache
-from nczarr.stores.remote_file import Connection
 from nczarr.stores.url import WEB, BadURLError, Location, MissingProtocolError, location
 
 if TYPE_CHECKING:

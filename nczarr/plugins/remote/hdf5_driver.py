@@ -15,7 +15,7 @@ from ctypes import POINTER, byref, c_char_p, c_int, c_int64, c_size_t, c_uint, c
 from typing import Any
 
 from nczarr.stores import local_paths
-from nczarr.stores.remote_file import Hdf5Driver, RemoteFile, at
+from nczarr.stores.places import Hdf5Driver, RemoteFile, find_remote_file
 
 OLDEST = 1, 14
 """First release of HDF5 whose drivers have the class below."""
@@ -129,7 +129,7 @@ class RemoteDriver(Hdf5Driver):
     def _open(self, name: bytes, flags: int, access: int, longest: int) -> int | None:
         """Open a remote file for HDF5: the address of its structure, or None (NULL) after noting the failure."""
         try:
-            file = at(os.fsdecode(name))
+            file = find_remote_file(os.fsdecode(name))
         except OSError:
             file = None
         if file is None or flags & 1:

@@ -10,8 +10,7 @@ from nczarr.diagnostics.report import Source
 from nczarr.diagnostics.secrets import NO_OPTIONS, StorageOptions
 from nczarr.stores.base import Extensible, Store
 from nczarr.stores.lock import Lock
-from nczarr.stores.places import Obstacle, RemotePlaces, Unfinished
-from nczarr.stores.remote_file import RemoteFile
+from nczarr.stores.places import Obstacle, RemoteFile, RemotePlaces, Unfinished
 
 if TYPE_CHECKING:
     from nczarr.plugins.remote.connection import FileConnection

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from nczarr.plugins.common.raw_file import ChangedError
 from nczarr.plugins.remote.object_record import describe_object
-from nczarr.stores.remote_file import at_interrupt
+from nczarr.stores.places import at_interrupt
 
 if TYPE_CHECKING:
     import asyncio

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from nczarr.plugins.common.raw_file import ChangedError, SeekableFile
 from nczarr.plugins.remote.object_record import describe_object
+from nczarr.stores.places import AT_ONCE, BLOCK, HEAD, LEAST, MOST, TAIL, Hdf5Driver, RemoteFile, find_remote_file
 from nczarr.stores.ranges import (
     GAP,
     REMOTE,
@@ -27,7 +28,6 @@ from nczarr.stores.ranges import (
     announce,
     neighbours,
 )
-from nczarr.stores.remote_file import AT_ONCE, BLOCK, HEAD, LEAST, MOST, TAIL, Hdf5Driver, RemoteFile, at
 
 if TYPE_CHECKING:
     from nczarr.plugins.remote.connection import FileConnection
@@ -273,7 +273,7 @@ class _RemoteFileObject(SeekableFile):
 def _again(kind: type[RangedFile], connection: FileConnection, info: dict[str, Any], path: str) -> RangedFile:
     """Return a file that this or another process opened."""
     with suppress(OSError):
-        file = at(path)
+        file = find_remote_file(path)
         if isinstance(file, RangedFile):
             return file
     return kind(connection, info, path)

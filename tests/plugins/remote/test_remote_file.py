@@ -347,7 +347,7 @@ def error_of(found: nczarr.DatasetHandle, path: str) -> str:
 
 @pytest.mark.usefixtures("quick")
 def test_a_failed_request_is_no_invalid_archive(server: RangedServer, monkeypatch: pytest.MonkeyPatch) -> None:
-    for module in ("remote_file", "zip"):  # the directory takes a second request
+    for module in ("places", "zip"):  # the directory takes a second request
         monkeypatch.setattr(f"nczarr.stores.{module}.TAIL", 1 << 13)
     server.fault = lambda asked: "busy" if asked else None
     with pytest.raises(OSError, match="503"):

@@ -17,9 +17,8 @@ from struct import unpack, unpack_from
 from typing import TYPE_CHECKING, TypeVar
 
 from nczarr.diagnostics.report import HEAD
-from nczarr.stores import remote_file
 from nczarr.stores.local_paths import add_path_to_errors
-from nczarr.stores.remote_file import RemoteFile
+from nczarr.stores.places import RemoteFile, find_remote_file
 
 if TYPE_CHECKING:
     from nczarr.formats.netcdf4.library import Library
@@ -334,7 +333,7 @@ def _sum(data: bytes) -> int:
 @contextmanager
 def header_file(path: str, make: type[HeaderFile] = HeaderFile) -> Iterator[HeaderFile]:
     """Open the metadata of a file. Raises OSError."""
-    remote = remote_file.at(path)
+    remote = find_remote_file(path)
     if remote is not None:
         yield make(remote.read, remote.size, remote)
         return

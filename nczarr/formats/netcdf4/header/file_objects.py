@@ -37,7 +37,8 @@ from nczarr.formats.netcdf4.header.messages import (
     messages,
     only,
 )
-from nczarr.stores import local_paths, remote_file
+from nczarr.stores import local_paths
+from nczarr.stores.places import find_remote_file
 
 BY_NAME = 5
 """Type of the B-tree of a group's links by name."""
@@ -323,7 +324,7 @@ class LinkedFiles:
         with header_file(path) as file:
             self.table = read_objects(file, path, library)
             """Objects of the file."""
-        self.is_remote = remote_file.at(path) is not None
+        self.is_remote = find_remote_file(path) is not None
         """True for a remote file, whose links lead to no other file: not to those of this machine."""
         self._library = library
         self._tables: dict[str, ObjectTable | None] = {path: self.table}

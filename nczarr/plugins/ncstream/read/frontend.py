@@ -49,7 +49,7 @@ from nczarr.plugins.ncstream.wire.limits import UnreadableStreamError
 from nczarr.plugins.ncstream.wire.trees import opaque_sizes
 from nczarr.semantics.check_types import variable_fill
 from nczarr.semantics.checked import Tables, Unchecked, tables
-from nczarr.stores import remote_file
+from nczarr.stores.places import find_remote_file
 
 SMALL = 1 << 20
 """Bytes of a remote file that is fetched at once."""
@@ -71,7 +71,7 @@ def read(source: Source, report: Report, options: Options) -> Unchecked | None:
 
         return remote.read(source, report, options)
     source = Source(source.name, source.data, binary=True, path=source.path)
-    file = remote_file.at(source.path)
+    file = find_remote_file(source.path)
     if reader.is_points(source.data[:4]):
         return reader.read(source, report, options)
     before = report.errors

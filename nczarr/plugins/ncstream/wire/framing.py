@@ -14,8 +14,8 @@ from nczarr.arrays.lazy_numpy import NDArray, np
 from nczarr.plugins.ncstream.wire.limits import Limits, bad, oversized, truncation_error
 from nczarr.plugins.ncstream.wire.protobuf import Buffer, encode
 from nczarr.stores.local_file import LocalFile
-from nczarr.stores.remote_file import AT_ONCE, BLOCK, RemoteFile
-from nczarr.stores.remote_file import MOST as LONGEST_REQUEST
+from nczarr.stores.places import AT_ONCE, BLOCK, RemoteFile
+from nczarr.stores.places import MOST as LONGEST_REQUEST
 
 START = b"CDFS"
 HEADER = b"\xad\xec\xce\xda"
