@@ -214,7 +214,11 @@ class Label(NamedTuple):
 
     def is_ignored(self, code: str) -> bool:
         """Return whether a comment of the text hides warnings of a code here."""
-        return self.span.source is not None and self.has_lines and is_ignored(code, self.span.source, self.span.start)
+        source = self.span.source
+        if source is None or not self.has_lines:
+            return False
+        line, _ = source.position(self.span.start)
+        return is_ignored(code, source.line_text(line), source.line_text(line - 1))
 
 
 class Diagnostic(NamedTuple):
