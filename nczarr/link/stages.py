@@ -34,10 +34,9 @@ from nczarr.options import Options, RunOptions
 from nczarr.plan.plans import FilePlan, PartTarget, Plan, StorePlan
 from nczarr.registry import ChunkKeys
 from nczarr.stores import local_paths
-from nczarr.stores.base import Store
+from nczarr.stores.base import Store, StoreJournal
 from nczarr.stores.directory import DirectoryStore, DirectoryTarget
 from nczarr.stores.finish import add_end, leftovers, remove_folder, unfinished
-from nczarr.stores.store_journal import StoreJournal
 from nczarr.stores.url import absolute, is_remote
 
 KEYS = ChunkKeys("", "/", "c")

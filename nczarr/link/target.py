@@ -25,10 +25,9 @@ from nczarr.link.tasks import WrittenPart, arrays
 from nczarr.names.records import NamedTuple
 from nczarr.plan.plans import StorePlan
 from nczarr.registry import Format, load
-from nczarr.stores.base import Store
+from nczarr.stores.base import Store, StoreJournal
 from nczarr.stores.places import find_places, find_remote_file
 from nczarr.stores.ranges import Range
-from nczarr.stores.store_journal import StoreJournal
 from nczarr.stores.url import is_remote
 
 if TYPE_CHECKING:

@@ -1,16 +1,18 @@
-"""Stores: bytes by key. The store interface, the rule for keys, and references.
+"""Stores: bytes by key. The store interface, the rule for keys, references, and the journal of an unfinished store.
 
 A key is a path of segments joined by `/`, relative to the store. Invariant: no
 key leaves its store. `safe_key` is the only rule for keys, and every store that
 uses files applies it.
 """
 
+from __future__ import annotations
+
 import errno
 import os
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from types import MappingProxyType
-from typing import Any, NoReturn, Protocol
+from typing import Any, Literal, NoReturn, Protocol
 
 from nczarr.diagnostics.report import CompileError, Diagnostic, Label, Severity, Source, Span
 from nczarr.names.records import NamedTuple
@@ -63,7 +65,7 @@ class References(Protocol):
 
 
 JOURNAL = ".nczarr-journal"
-"""Root key of an unfinished store (`store_journal.py`)."""
+"""Root key of an unfinished store."""
 
 ROOT_KEYS = (
     *(".zgroup", "zarr.json", ".zarray", ".zmetadata", ".zattrs", ".nczarr", JOURNAL),
@@ -337,3 +339,52 @@ def is_metadata(key: str) -> bool:
 def is_document(key: str) -> bool:
     """Return whether a key is likely a document, of any format."""
     return is_metadata(key) or key.rpartition("/")[2].startswith(".")
+
+
+JOURNAL_VERSION = 1
+
+
+class StoreJournal(NamedTuple):
+    """Content of the journal of an unfinished store: a key that exists from the first write to the last.
+
+    It identifies the run by a fingerprint. An equal run may resume the store
+    (`--resume`): keys are atomic, so existing data keys are complete and have
+    the bytes that this run would write. So the store itself is the list of
+    finished work. Readers refuse a store with a journal. It contains no
+    secrets: the source is in its displayable form.
+    """
+
+    fingerprint: str | None
+    """Fingerprint of source and plan; None for a source without identity: a stream, or values in memory."""
+    source: str = ""
+    """Path or URL of the source in its displayable form."""
+    state: Literal["clearing", "writing"] = "writing"
+    """`clearing` while keys of an old store are removed, then `writing`."""
+    run: str = ""
+    """Unique identifier of the run that began the store, to detect concurrent runs."""
+
+    def bytes(self) -> bytes:
+        """Return the document."""
+        import json
+
+        return (json.dumps({"nczarr_journal": JOURNAL_VERSION, **self._asdict()}, indent=1) + "\n").encode()
+
+    def is_of(self, other: StoreJournal) -> bool:
+        """Return whether both have the same fingerprint."""
+        return self.fingerprint is not None and self.fingerprint == other.fingerprint
+
+    @classmethod
+    def parse(cls, data: bytes) -> StoreJournal:
+        """Parse a journal; other versions or damaged ones have no fingerprint."""
+        import json
+
+        try:
+            document = json.loads(data)
+            fingerprint, source, run = document.get("fingerprint"), document.get("source"), document.get("run", "")
+            if document.get("nczarr_journal") != JOURNAL_VERSION or not (isinstance(source, str) and isinstance(run, str)):
+                return cls(None)
+            if not isinstance(fingerprint, str):
+                return cls(None, run=run)
+            return cls(fingerprint, source, "clearing" if document.get("state") == "clearing" else "writing", run)
+        except (ValueError, AttributeError, RecursionError):
+            return cls(None)

@@ -17,11 +17,10 @@ from contextlib import suppress
 from typing import Any
 
 from nczarr.stores import local_paths, ranges
-from nczarr.stores.base import JOURNAL, NO_SEGMENTS, Store, safe_key
+from nczarr.stores.base import JOURNAL, NO_SEGMENTS, Store, StoreJournal, safe_key
 from nczarr.stores.commitment import CommittedError
 from nczarr.stores.finish import delay_signals, leftovers, partial, put_in_place, unfinished
 from nczarr.stores.ranges import Range
-from nczarr.stores.store_journal import StoreJournal, parse
 
 _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
 
@@ -308,6 +307,6 @@ def _find_unfinished(path: str, journal: StoreJournal) -> str | None:
     """Return an unfinished sibling folder of the same run, or None. Raises OSError."""
     for word, place in leftovers(path):
         data = DirectoryStore(place).get(JOURNAL) if word == "partial" else None
-        if data is not None and parse(data).is_of(journal):
+        if data is not None and StoreJournal.parse(data).is_of(journal):
             return place
     return None

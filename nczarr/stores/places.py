@@ -22,9 +22,8 @@ from nczarr.stores.ranges import Range, remote
 from nczarr.stores.url import MissingProtocolError
 
 if TYPE_CHECKING:
-    from nczarr.stores.base import Extensible, Store
+    from nczarr.stores.base import Extensible, Store, StoreJournal
     from nczarr.stores.lock import Lock
-    from nczarr.stores.store_journal import StoreJournal
 
 BLOCK = 1 << 12
 """Bytes of a block: a page of memory. Blocks are requested and kept as a whole."""

@@ -14,7 +14,7 @@ from nczarr.stores.places import Obstacle, RemoteFile, RemotePlaces, Unfinished
 
 if TYPE_CHECKING:
     from nczarr.plugins.remote.connection import FileConnection
-    from nczarr.stores.store_journal import StoreJournal
+    from nczarr.stores.base import StoreJournal
 
 
 class UrlPlaces(RemotePlaces):

@@ -7,10 +7,9 @@ from typing import Any
 import pytest
 
 from nczarr.plugins.common.store_changes import texts_of, turn
-from nczarr.stores.base import JOURNAL
+from nczarr.stores.base import JOURNAL, StoreJournal
 from nczarr.stores.extension import STAGED, ExtendJournal, parse, view
 from nczarr.stores.memory import MemoryStore
-from nczarr.stores.store_journal import parse as parsed_before
 
 OPEN = ExtendJournal("command", "base", "run", "writing", {"/t": (3, 5)}, ("v/",), {}, (), ())
 
@@ -24,7 +23,7 @@ def test_it_comes_back() -> None:
 
 
 def test_readers_of_the_first_version_refuse_it() -> None:
-    assert parsed_before(OPEN.bytes()).fingerprint is None
+    assert StoreJournal.parse(OPEN.bytes()).fingerprint is None
 
 
 @pytest.mark.parametrize(

@@ -13,9 +13,8 @@ import numpy as np
 import pytest
 
 import nczarr
-from nczarr.stores.base import JOURNAL
+from nczarr.stores.base import JOURNAL, StoreJournal
 from nczarr.stores.directory import GROWING, DirectoryTarget
-from nczarr.stores.store_journal import StoreJournal
 from tests.conftest import ROOT, run_command
 
 
