@@ -7,7 +7,7 @@ from nczarr.arrays.values.parts import Types, struct
 from nczarr.ast import CompoundType, EnumType, Group, OpaqueType, Variable, VlenType
 from nczarr.ast.dataset import DimensionRef
 from nczarr.ast.types import list_parts
-from nczarr.plan.losses import cut_strings, without_nil
+from nczarr.plan.c_strings import cut_strings, without_nil
 from nczarr.plan.plans import Loss
 from nczarr.semantics.checked import Checked
 

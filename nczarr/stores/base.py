@@ -363,12 +363,6 @@ class StoreJournal(NamedTuple):
     run: str = ""
     """Unique identifier of the run that began the store, to detect concurrent runs."""
 
-    def bytes(self) -> bytes:
-        """Return the document."""
-        import json
-
-        return (json.dumps({"nczarr_journal": JOURNAL_VERSION, **self._asdict()}, indent=1) + "\n").encode()
-
     def is_of(self, other: StoreJournal) -> bool:
         """Return whether both have the same fingerprint."""
         return self.fingerprint is not None and self.fingerprint == other.fingerprint
@@ -381,10 +375,18 @@ class StoreJournal(NamedTuple):
         try:
             document = json.loads(data)
             fingerprint, source, run = document.get("fingerprint"), document.get("source"), document.get("run", "")
-            if document.get("nczarr_journal") != JOURNAL_VERSION or not (isinstance(source, str) and isinstance(run, str)):
+            if document.get("nczarr_journal") != JOURNAL_VERSION or not (
+                isinstance(source, str) and isinstance(run, str)
+            ):
                 return cls(None)
             if not isinstance(fingerprint, str):
                 return cls(None, run=run)
             return cls(fingerprint, source, "clearing" if document.get("state") == "clearing" else "writing", run)
         except (ValueError, AttributeError, RecursionError):
             return cls(None)
+
+    def bytes(self) -> bytes:
+        """Return the document."""
+        import json
+
+        return (json.dumps({"nczarr_journal": JOURNAL_VERSION, **self._asdict()}, indent=1) + "\n").encode()

@@ -31,7 +31,7 @@ from nczarr.formats.netcdf4.fill_values import declare_fill as declared_attribut
 from nczarr.formats.netcdf4.fill_values import own_fill
 from nczarr.formats.netcdf4.header.datatypes import ATOMIC_IDS
 from nczarr.formats.netcdf4.library import Library, integers, sizes
-from nczarr.plan.losses import without_nil
+from nczarr.plan.c_strings import without_nil
 from nczarr.plan.plans import FilePlan
 from nczarr.semantics.checked import Checked
 

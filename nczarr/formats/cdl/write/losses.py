@@ -25,7 +25,7 @@ from nczarr.diagnostics.report import Span
 from nczarr.formats.cdl.write.backend import dataset_name, grown, list_printed, loses_values
 from nczarr.formats.cdl.write.declarations import drop_unspellable
 from nczarr.options import Options
-from nczarr.plan.losses import cut_strings
+from nczarr.plan.c_strings import cut_strings
 from nczarr.plan.plans import Loss
 from nczarr.semantics.checked import Checked
 
