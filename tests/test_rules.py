@@ -639,6 +639,21 @@ def test_no_class_name_stands_twice() -> None:
 
 
 @EVERY
+def test_modules_that_prose_names_exist() -> None:
+    """Each `….py` in comments, docstrings, READMEs and explanations is the end of a file's path."""
+    prose = [item for item in _committed_texts() if item[0].startswith(("nczarr/", "docs/explanation/"))]
+    tests = [path.relative_to(ROOT).as_posix() for path in (ROOT / "tests").rglob("*.py")]
+    paths = ["/" + name for name in (*tests, *(name for name, _ in _committed_texts()))]
+    named = [
+        (name, module)
+        for name, text in prose
+        for module in re.findall(r"(?<![\w./*{}-])((?:\w+/)*\w+\.py)\b(?!\.j2)", text)
+    ]
+    assert len(named) > 100
+    assert not [(name, module) for name, module in named if not any(path.endswith("/" + module) for path in paths)]
+
+
+@EVERY
 def test_types_of_the_glossary_exist() -> None:
     """Each `nczarr.…` of the glossary is a module, or a name in one."""
     names = set(re.findall(r"`(nczarr\.[\w.]+)`", GLOSSARY.read_text(encoding="utf-8")))

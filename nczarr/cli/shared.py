@@ -49,7 +49,7 @@ DISTRIBUTIONS = {"antlr4": "antlr4-python3-runtime", "google": "protobuf", "yaml
 def missing(error: ImportError) -> Diagnostic | None:
     """Return the diagnostic for a missing library; None if the import failed for another reason."""
     remedy = getattr(error, "remedy", "")
-    if remedy:  # stores/connection.py knows which protocol asked
+    if remedy:  # the plugin of a protocol knows which package it wants
         return _diagnostic(str(error), remedy)
     module = (error.name or "").partition(".")[0]
     if not isinstance(error, ModuleNotFoundError) or not module:

@@ -228,7 +228,7 @@ def _define_storage(lib: Library, group: int, variable_id: int, path: str, varia
     if storage.endian is not None:
         lib.do("nc_def_var_endian", group, variable_id, c.ENDIAN[storage.endian])
     filled = own_fill(path, plan.checked) is not None
-    if storage.no_fill and not filled and is_fixed(variable.type, plan.checked.types):  # others: no_fill.py
+    if storage.no_fill and not filled and is_fixed(variable.type, plan.checked.types):  # others: `fill_values.py`
         lib.do("nc_def_var_fill", group, variable_id, 1, None)  # 1: NC_NOFILL
     if storage.quantize is not None:
         algorithm = c.QUANTIZE[storage.quantize.algorithm]

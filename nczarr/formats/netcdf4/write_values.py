@@ -1,7 +1,7 @@
 """Writes the values of variables to a netCDF-4 file, in bounded slabs, only where needed.
 
 The library fills unwritten cells with `_FillValue`, else the type's default; in
-no-fill mode it shows zeros (no_fill.py). Cells that differ from these in the
+no-fill mode it shows zeros. Cells that differ from these in the
 source are written.
 """
 

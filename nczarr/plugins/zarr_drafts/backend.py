@@ -2,7 +2,7 @@
 
 Every group and array has one document. Our optional extension object contains
 what the draft cannot express; no node has it if the dataset needs none
-(`bare.py`). Unknown extensions of a source follow.
+(`is_bare`). Unknown extensions of a source follow.
 """
 
 from __future__ import annotations

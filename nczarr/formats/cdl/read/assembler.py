@@ -1,8 +1,8 @@
 """Collection of CDL declarations: attribute owners, name meanings, value lists.
 
-Called by `statements.py`, `simple_statements.py` and `typedefs.py`; independent
-of the parse tree. Values of atomic attributes become constants; lists that need
-type lookup remain spans.
+Called by `statements.py` and `typedefs.py`; independent of the parse tree.
+Values of atomic attributes become constants; lists that need type lookup
+remain spans.
 """
 
 from __future__ import annotations

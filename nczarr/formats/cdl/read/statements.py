@@ -1,7 +1,7 @@
 """Interpretation of CDL statements, one function per production of syntax/grammars/CDLParser.g4.
 
 Syntax errors are already reported; what precedes them counts if meaningful.
-Types: `typedefs.py`; simple statements: `simple_statements.py`.
+Types are in `typedefs.py`. Simple statements come as single tokens (`patterns.py`).
 """
 
 from __future__ import annotations

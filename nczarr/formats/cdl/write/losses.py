@@ -1,7 +1,7 @@
 """Losses of a dataset in CDL (docs/reference/formats/cdl.md, "What CDL cannot say"), found before writing.
 
-Only losses of single names and values; format features are in
-`capabilities.py`. Only requested data are examined.
+Only losses of single names and values: what the format lacks as a whole is in its
+row. Only requested data are examined.
 """
 
 from __future__ import annotations
