@@ -48,6 +48,7 @@ class Outcome(NamedTuple):
 def _apart(monkeypatch: pytest.MonkeyPatch) -> None:
     """File systems of this test alone, and no pauses."""
     monkeypatch.setattr(connections, "FIRST_PAUSE", 0.0)
+    monkeypatch.setattr("botocore.retries.standard.ExponentialBackoff.delay_amount", lambda *_: 0.0)
     monkeypatch.setattr(connections, "_shared", connections.BoundedCache(connections.SHARED))
 
 
@@ -107,7 +108,7 @@ def compare(proxy: Proxy, work: Callable[[], Any]) -> tuple[Outcome, int, int]:
     return quick, count, len(proxy.requests)
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def objects(s3: S3) -> None:
     system = fsspec.filesystem("s3", skip_instance_cache=True)
     system.pipe_file(f"{BUCKET}/quick/k", DATA)
