@@ -14,7 +14,7 @@ import sys
 import zlib
 from collections import Counter
 from collections.abc import Callable, Iterator
-from contextlib import redirect_stderr, redirect_stdout
+from contextlib import nullcontext, redirect_stderr, redirect_stdout
 from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
@@ -144,6 +144,19 @@ def run_command(*arguments: str, stdin: bytes = b"") -> Ran:
     text = err.taken().decode("utf-8", "surrogateescape")
     note_asked(text)
     return Ran(status, out.taken(), text)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _second_reader() -> Iterator[None]:
+    """Let all verifications of a session use one process of the second reader: each would import a library."""
+    if "second_reader" in ABSENT:
+        yield
+        return
+    from nczarr.plugins.second_reader import verification
+
+    with verification.share_process(), pytest.MonkeyPatch.context() as patch:
+        patch.setattr(verification, "share_process", nullcontext)  # commands share that of the session
+        yield
 
 
 @pytest.fixture

@@ -120,42 +120,44 @@ def scratch(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return root
 
 
-def _fresh(root: Path) -> dict[str, dict[str, Any]]:
+@pytest.fixture(scope="module")
+def fresh(scratch: Path) -> dict[str, dict[str, Any]]:
     """The entries as if all rows had been measured just now."""
-    found = copy.deepcopy(ENTRIES)
+    found, codes = copy.deepcopy(ENTRIES), dict[str, str]()
     for entry in found.values():
-        script = root / "benchmarks" / entry["script"]
-        entry["measured"]["code"] = harness.digest_code(script, report.read_measures(script), root)
+        name = entry["script"]
+        if name not in codes:
+            script = scratch / "benchmarks" / name
+            codes[name] = harness.digest_code(script, report.read_measures(script), scratch)
+        entry["measured"]["code"] = codes[name]
+    assert report.find_stale(found, scratch) == set()
     return found
 
 
 @pytest.mark.parametrize(
     "changed", ["stores/lock.py", "formats/netcdf4/__init__.py", "arrays/chunks/manifest.py", "sdk.py"]
 )
-def test_a_changed_source_marks_rows_that_measure_its_folder(scratch: Path, changed: str) -> None:
+def test_a_changed_source_marks_rows_that_measure_its_folder(scratch: Path, fresh: Any, changed: str) -> None:
     """One more line in a file makes the rows old whose folders have it, and no others."""
-    entries = _fresh(scratch)
-    assert report.find_stale(entries, scratch) == set()
     path = scratch / "nczarr" / changed
     text = path.read_text(encoding="utf-8")
     path.write_text(text + "\n", encoding="utf-8")
     try:
-        stale = report.find_stale(entries, scratch)
+        stale = report.find_stale(fresh, scratch)
     finally:
         path.write_text(text, encoding="utf-8")
-    wanted = {row for row, entry in entries.items() if any(changed.startswith(f"{name}/") for name in _folders(entry))}
+    wanted = {row for row, entry in fresh.items() if any(changed.startswith(f"{name}/") for name in _folders(entry))}
     assert stale == wanted
     assert bool(stale) == ("/" in changed)
 
 
-def test_a_changed_script_marks_its_rows(scratch: Path) -> None:
+def test_a_changed_script_marks_its_rows(scratch: Path, fresh: Any) -> None:
     """A row is older than its script, too."""
-    entries = _fresh(scratch)
     path = scratch / "benchmarks" / "b7_small_chunks.py"
     text = path.read_text(encoding="utf-8")
     path.write_text(text + "\n", encoding="utf-8")
     try:
-        assert report.find_stale(entries, scratch) == {"B7, deflated", "B7, plain", "B7, work"}
+        assert report.find_stale(fresh, scratch) == {"B7, deflated", "B7, plain", "B7, work"}
     finally:
         path.write_text(text, encoding="utf-8")
 

@@ -247,6 +247,7 @@ def test_heavy_packages_are_imported_inside_functions() -> None:
     assert not wrong
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("data", ["", 'data:\n  v = 5, _, 3 ;\n  w = 1, 2, 3 ;\n  s = "a", "bé" ;\n'])
 @pytest.mark.parametrize("target", ["nczarr", "zarr2", "zarr3", "nczarr3"])
 def test_a_schema_with_few_values_loads_no_numpy_and_no_pydantic(tmp_path: Path, data: str, target: str) -> None:

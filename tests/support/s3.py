@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import os
 import shutil
 import subprocess
@@ -84,8 +85,11 @@ def s3(shared: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[S3]:
             patch.setenv(name, value)
         patch.setenv("AWS_SHARED_CREDENTIALS_FILE", os.devnull)
         server = server._replace(environment=dict(os.environ), proxy=proxy)
+        import botocore.session
         import fsspec
 
+        create_loader = functools.cache(botocore.session.create_loader)  # each client would parse the same megabytes
+        patch.setattr(botocore.session, "create_loader", create_loader)
         fsspec.filesystem("s3", skip_instance_cache=True).mkdir(BUCKET)
         yield server
         proxy.close()

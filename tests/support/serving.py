@@ -109,6 +109,18 @@ class Served:
                 self.process.wait(SECONDS)
 
 
+class Shelf(NamedTuple):
+    """A folder below the root of a server that has more of them."""
+
+    folder: Path
+    served: Served
+
+    def get(self, path: str) -> Reply:
+        """Ask for a path as if the folder were the root."""
+        service, _, rest = path.removeprefix("/").partition("/")
+        return self.served.get(f"/{service}/{self.folder.name}/{rest}")
+
+
 def answer(context: ServerContext, asked: Request) -> HttpAnswer:
     """The answer of a route, without an event loop. Raises what the route and its work raise."""
     from nczarr.plugins.serve.application import ROUTES

@@ -10,7 +10,7 @@ import pytest
 
 import nczarr
 
-CYCLES = 40
+CYCLES = 10
 
 
 @pytest.mark.sampled(18)

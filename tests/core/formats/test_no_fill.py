@@ -27,6 +27,7 @@ VALUES = {
 TYPES = "types: byte enum flag {A = 0, B = 1} ; opaque(2) raw ; compound pair {int a ; float b ;} ;"
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("declared", [False, True])
 @pytest.mark.parametrize("given", [False, True])
 @pytest.mark.parametrize("type_name", VALUES)

@@ -79,6 +79,7 @@ def digest(*paths: object) -> list[str]:
 KINDS = ["w", "w:gz", "w:bz2", "w:xz", "ZIP_STORED", "ZIP_DEFLATED"]
 
 
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize("place", [".", "s.zarr", "a/b/s.zarr", "./a/s.zarr"])
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("form", FORMS)
@@ -97,6 +98,7 @@ def test_the_only_store_is_the_dataset(form: str, kind: str, place: str, tmp_pat
     assert (ran.status, "error[absent-member]" in ran.err) == (1, True)
 
 
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize("kind", ["w", "w:gz", "ZIP_DEFLATED"])
 @pytest.mark.parametrize("form", FORMS)
 def test_commands_read_it_as_the_folder(form: str, kind: str, tmp_path: Path) -> None:

@@ -14,7 +14,7 @@ from nczarr.plugins.lsp.completion import complete
 from nczarr.plugins.lsp.documents import Analysis, TextVersion, View, find_format
 from nczarr.plugins.lsp.names_index import IndexEntry
 from nczarr.registry import Format
-from tests.support.proof import PARTS, share
+from tests.support.proof import part, share
 from tests.support.written_texts import list_texts
 
 
@@ -90,5 +90,5 @@ def test_some_words_are_offered_at_their_places() -> None:
 
 @pytest.mark.slow
 def test_many_words_are_offered_at_their_places() -> None:
-    paths = [path for path in list_texts(30_000) if is_sound(path)]
-    assert try_words(paths, share(40), random.Random(1)) > 5000 // PARTS
+    paths = [path for path in part(list_texts(30_000)) if is_sound(path)]
+    assert try_words(paths, 40, random.Random(1)) > share(5000)

@@ -47,6 +47,7 @@ def block(values: np.ndarray, payload: bytes | None = None) -> bytes:
     return struct.pack(f">HH{values.ndim}I", 0, values.ndim, *values.shape[::-1]) + data
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("compression", COMPRESSIONS, ids=lambda each: "-".join(map(str, each.values())))
 @pytest.mark.parametrize("dtype", TYPES)
 def test_arrays_of_tensorstore(dtype: str, compression: dict[str, Any], tmp_path: Path) -> None:

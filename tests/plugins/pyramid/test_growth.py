@@ -23,6 +23,7 @@ def lines(first: int, count: int, columns: int = 5) -> Any:
     return nczarr.from_cdl(text)
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("boundary", ["pad", "trim"])
 @pytest.mark.parametrize("lengths", [(8, 1), (9, 1), (9, 3), (11, 1), (12, 9)])
 @pytest.mark.parametrize("nested", [False, True])

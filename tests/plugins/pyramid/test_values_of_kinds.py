@@ -36,6 +36,7 @@ def test_values_beyond_the_valid_ones_are_missing(tmp_path: Path) -> None:
     assert level["measured"][:].tolist() == [[-9, 0.75], [0, 0]]
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("dtype", ["<f2", "<f4", ">f4", ">f8", "bool", ">i2", "<u8", "<c8"])
 @pytest.mark.parametrize("dims", [("y", "x"), ("x", "band", "y"), ("time", "y", "x", "band")])
 def test_types_and_orders_of_dimensions(dims: tuple[str, ...], dtype: str, tmp_path: Path) -> None:

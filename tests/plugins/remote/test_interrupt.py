@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 from tests.conftest import ROOT
+from tests.support.signals import hear_interrupts
 
 pytest.importorskip("aiohttp")
 
@@ -64,7 +65,7 @@ def server() -> Iterator[SilentServer]:
 def test_interrupt_does_not_wait_for_chunks(server: SilentServer, tmp_path: Path) -> None:
     command = ["convert", f"http://127.0.0.1:{server.server_port}/v", str(tmp_path / "o.zarr"), "--codec", "zstd:1"]
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
-    process = subprocess.Popen([sys.executable, "-m", "nczarr", *command], env=environment)
+    process = subprocess.Popen([sys.executable, "-m", "nczarr", *command], env=environment, preexec_fn=hear_interrupts)
     try:
         assert server.asked.wait(60)
         time.sleep(0.3)  # until threads wait

@@ -48,6 +48,7 @@ class Outcome(NamedTuple):
 def _apart(monkeypatch: pytest.MonkeyPatch) -> None:
     """File systems of this test alone, and no pauses."""
     monkeypatch.setattr(connections, "FIRST_PAUSE", 0.0)
+    monkeypatch.setattr("botocore.retries.standard.ExponentialBackoff.delay_amount", lambda *_: 0.0)
     monkeypatch.setattr(connections, "_shared", connections.BoundedCache(connections.SHARED))
 
 
@@ -107,7 +108,7 @@ def compare(proxy: Proxy, work: Callable[[], Any]) -> tuple[Outcome, int, int]:
     return quick, count, len(proxy.requests)
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def objects(s3: S3) -> None:
     system = fsspec.filesystem("s3", skip_instance_cache=True)
     system.pipe_file(f"{BUCKET}/quick/k", DATA)
@@ -134,6 +135,7 @@ def test_reads_are_equal(proxy: Proxy, calls: list[str], key: str, bounds: dict[
     assert len(calls) == (1 if bounds != {"start": 3} else 3)  # s3fs made those of the last run alone
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.usefixtures("objects")
 @pytest.mark.parametrize(
     ("bucket", "key", "options"),
@@ -186,6 +188,7 @@ def test_ranges_have_equal_records(proxy: Proxy, bounds: tuple[int, int]) -> Non
         assert quick == alone == 1
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("key", ["a", "a b", "a%20b", "é", "a#b?c&d=e+f", "a~(b)'*!", "%", "a\\b", "x/y/z", "a\nb"])
 def test_keys_are_equal(proxy: Proxy, key: str) -> None:
     data = key.encode()
@@ -222,6 +225,7 @@ def alter(proxy: Proxy, change: Callable[[Any, Answer | None], Answer | None]) -
     proxy._asked = answer  # type: ignore[method-assign]
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("status", [500, 503, 429, 502])
 @pytest.mark.parametrize("faults", [1, 3])
 @pytest.mark.usefixtures("objects")

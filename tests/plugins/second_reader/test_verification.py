@@ -23,6 +23,9 @@ from tests.conftest import ROOT, run_command
 
 pytestmark = pytest.mark.peer
 
+SHARE = verification.share_process
+"""The function itself, in whose place all tests share one process."""
+
 LIBRARY = {
     "netcdf3": "libnetcdf",
     "netcdf4": "libnetcdf",
@@ -194,11 +197,12 @@ def test_the_targets_of_a_run_share_one_process(
         sources[-1].write_text(CLASSIC.replace("3, 4", f"3, {number}"))
     start = verification._start
     monkeypatch.setattr(verification, "_start", lambda: started.append(start()) or started[-1])
+    monkeypatch.setattr(verification, "share_process", SHARE)
     ran = run_command("convert", *map(str, sources), str(tmp_path / "out"), "--to", "netcdf4", "--verify")
     assert (ran.status, "3 of 3" in ran.err, "verified with libnetcdf" in ran.err) == (0, True, True)
     assert len(started) == 1
     assert started[0].poll() is not None
-    with verification.share_process():  # one that has ended is replaced
+    with SHARE():  # one that has ended is replaced
         nczarr.convert(sources[0], tmp_path / "one.nc", verify=True)
         started[-1].kill()
         started[-1].wait()

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.conftest import ROOT, missing_peer, run_command
-from tests.support.serving import Served, serving
+from tests.support.serving import Served, Shelf, serving
 
 SAMPLES = ROOT / "samples"
 
@@ -67,3 +67,19 @@ def served(datasets: Path) -> Iterator[Served]:
     """The server of that folder."""
     with serving(datasets) as found:
         yield found
+
+
+@pytest.fixture(scope="session")
+def shelves(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Shelf]:
+    """A server for all tests that need one without options: each start takes a third of a second."""
+    root = tmp_path_factory.mktemp("shelves")
+    with serving(root) as found:
+        yield Shelf(root, found)
+
+
+@pytest.fixture
+def shelf(shelves: Shelf) -> Shelf:
+    """A new folder of that server."""
+    folder = shelves.folder / f"{len(list(shelves.folder.iterdir()))}"
+    folder.mkdir()
+    return shelves._replace(folder=folder)

@@ -9,7 +9,7 @@ from urllib.parse import quote
 
 import pytest
 
-from tests.support.serving import Served, serving
+from tests.support.serving import Served, Shelf
 
 
 def test_a_file_is_sent_as_it_is(served: Served, datasets: Path) -> None:
@@ -54,31 +54,29 @@ def test_documents_of_dap4_are_compressed(served: Served) -> None:
 
 
 @pytest.mark.long
-def test_half_a_copy_is_not_sent(tmp_path: Path) -> None:
+def test_half_a_copy_is_not_sent(shelf: Shelf) -> None:
     peer = pytest.importorskip("netCDF4")
-    with peer.Dataset(tmp_path / "t.nc", "w") as file:
+    with peer.Dataset(shelf.folder / "t.nc", "w") as file:
         file.createDimension("x", 1000)
         file.createVariable("v", "f8", ("x",))[:] = 1
-    data = (tmp_path / "t.nc").read_bytes()
-    with serving(tmp_path) as served:
-        (tmp_path / "t.nc").write_bytes(data[: len(data) // 2])
-        reply = served.get("/file/t.nc")
-        assert (reply.status, reply.headers["retry-after"]) == (503, "2")
-        (tmp_path / "t.nc").write_bytes(data)
-        assert served.get("/file/t.nc").body == data
-        (tmp_path / "t.nc").write_bytes(data[: len(data) // 2])
-        os.utime(tmp_path / "t.nc", (1, 1))  # half a file of long ago is a file
-        assert served.get("/file/t.nc").body == data[: len(data) // 2]
+    data = (shelf.folder / "t.nc").read_bytes()
+    (shelf.folder / "t.nc").write_bytes(data[: len(data) // 2])
+    reply = shelf.get("/file/t.nc")
+    assert (reply.status, reply.headers["retry-after"]) == (503, "2")
+    (shelf.folder / "t.nc").write_bytes(data)
+    assert shelf.get("/file/t.nc").body == data
+    (shelf.folder / "t.nc").write_bytes(data[: len(data) // 2])
+    os.utime(shelf.folder / "t.nc", (1, 1))  # half a file of long ago is a file
+    assert shelf.get("/file/t.nc").body == data[: len(data) // 2]
 
 
-def test_archives_of_several_datasets_are_to_be_unpacked(tmp_path: Path) -> None:
+def test_archives_of_several_datasets_are_to_be_unpacked(shelf: Shelf) -> None:
     text = "netcdf a { variables: int v ; data: v = 1 ; }"
-    with zipfile.ZipFile(tmp_path / "a.zip", "w") as archive:
+    with zipfile.ZipFile(shelf.folder / "a.zip", "w") as archive:
         archive.writestr("a.cdl", text)
         archive.writestr("b.cdl", text)
-    os.utime(tmp_path / "a.zip", (1, 1))  # one of this moment may be incomplete
-    with serving(tmp_path) as served:
-        reply = served.get("/dap2/a.zip.dds")
+    os.utime(shelf.folder / "a.zip", (1, 1))  # one of this moment may be incomplete
+    reply = shelf.get("/dap2/a.zip.dds")
     assert reply.status == 422
     assert "unpack it: a server offers no members of archives" in reply.text
     assert "nczarr combine" not in reply.text

@@ -8,6 +8,7 @@ import os
 import re
 import sys
 import time
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -18,9 +19,10 @@ from nczarr.plugins.serve.pages import download
 from tests.support.serving import Served, running, serving
 
 
-@pytest.fixture
-def folder(tmp_path: Path) -> Path:
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with a file, a store, and documents of references to places inside and outside of it."""
+    tmp_path = tmp_path_factory.mktemp("offers")
     root = tmp_path / "root"
     root.mkdir()
     dataset = nczarr.from_cdl("netcdf a { dimensions: x = 2 ; variables: int v(x) ; data: v = 1, 2 ; }")
@@ -42,6 +44,12 @@ def folder(tmp_path: Path) -> Path:
     return root
 
 
+@pytest.fixture(scope="module")
+def offering(folder: Path) -> Iterator[Served]:
+    with serving(folder) as served:
+        yield served
+
+
 def links_of(entries: list[dict[str, Any]]) -> list[str]:
     return [link for entry in entries for kind, link in entry["links"].items() if kind not in ("zarr2", "zarr3")]
 
@@ -50,45 +58,43 @@ def status_of(served: Served, link: str) -> int:
     return served.get(link + "?req=header" if link.startswith("/cdmremote/") else link).status
 
 
-def test_each_link_of_a_listing_leads_somewhere(folder: Path) -> None:
-    with serving(folder) as served:
-        entries = json.loads(served.get("/?format=json").body)["entries"]
-        assert {entry["name"]: sorted(entry["links"]) for entry in entries if entry["name"] == "outside.json"} == {
-            "outside.json": ["file"]
-        }
-        links = links_of(entries)
-        assert "/browse/inside.json" in links
-        assert [link for link in links if link.startswith("/file/")] == [
-            "/file/a.nc",
-            "/file/inside.json",
-            "/file/outside.json",
-        ]
-        refused = {link: status_of(served, link) for link in links if status_of(served, link) in (403, 404)}
-        assert refused == {}
-        page = served.get("/").text
-        assert "/browse/outside.json" not in page
-        assert "needs files outside this server" in page
-        catalog = served.get("/catalog/catalog.xml").text
-        assert "inside.json" in catalog
-        assert "outside.json" not in catalog
+def test_each_link_of_a_listing_leads_somewhere(offering: Served) -> None:
+    entries = json.loads(offering.get("/?format=json").body)["entries"]
+    assert {entry["name"]: sorted(entry["links"]) for entry in entries if entry["name"] == "outside.json"} == {
+        "outside.json": ["file"]
+    }
+    links = links_of(entries)
+    assert "/browse/inside.json" in links
+    assert [link for link in links if link.startswith("/file/")] == [
+        "/file/a.nc",
+        "/file/inside.json",
+        "/file/outside.json",
+    ]
+    refused = {link: status_of(offering, link) for link in links if status_of(offering, link) in (403, 404)}
+    assert refused == {}
+    page = offering.get("/").text
+    assert "/browse/outside.json" not in page
+    assert "needs files outside this server" in page
+    catalog = offering.get("/catalog/catalog.xml").text
+    assert "inside.json" in catalog
+    assert "outside.json" not in catalog
 
 
-def test_each_link_of_a_search_leads_somewhere(folder: Path) -> None:
-    with serving(folder) as served:
-        for _ in range(100):
-            found = json.loads(served.get("/?q=o&format=json").body)  # `o` of `outside`, `store`
-            if found["complete"]:
-                break
-            time.sleep(0.1)
-        entries = found["entries"]
-        assert {"outside.json", "store.zarr"} <= {entry["path"] for entry in entries}
-        links = links_of(entries)
-        assert "/file/store.zarr" not in links
-        assert "/browse/outside.json" not in links
-        assert {link: status_of(served, link) for link in links if status_of(served, link) in (403, 404)} == {}
-        page = served.get("/?q=o").text
-        assert "/browse/store.zarr" in page
-        assert "/browse/outside.json" not in page
+def test_each_link_of_a_search_leads_somewhere(offering: Served) -> None:
+    for _ in range(100):
+        found = json.loads(offering.get("/?q=o&format=json").body)  # `o` of `outside`, `store`
+        if found["complete"]:
+            break
+        time.sleep(0.1)
+    entries = found["entries"]
+    assert {"outside.json", "store.zarr"} <= {entry["path"] for entry in entries}
+    links = links_of(entries)
+    assert "/file/store.zarr" not in links
+    assert "/browse/outside.json" not in links
+    assert {link: status_of(offering, link) for link in links if status_of(offering, link) in (403, 404)} == {}
+    page = offering.get("/?q=o").text
+    assert "/browse/store.zarr" in page
+    assert "/browse/outside.json" not in page
 
 
 def test_formats_without_their_library_are_not_offered(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -99,7 +105,7 @@ def test_formats_without_their_library_are_not_offered(monkeypatch: pytest.Monke
 
 
 @pytest.mark.parametrize("has_library", [True, False])
-def test_pages_offer_what_the_server_can_make(folder: Path, tmp_path: Path, has_library: bool) -> None:
+def test_pages_offer_what_the_server_can_make(folder: Path, has_library: bool) -> None:
     if has_library:
         pytest.importorskip("netCDF4")
     code = "import sys; from nczarr.__main__ import main; sys.exit(main())"

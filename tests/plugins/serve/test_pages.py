@@ -13,7 +13,7 @@ import pytest
 import nczarr
 from nczarr import names
 from nczarr.plugins.serve.pages.markup import STATIC_FILES, TEMPLATES
-from tests.support.serving import Served, serving
+from tests.support.serving import Served, Shelf, serving
 
 HOSTILE = """netcdf h {
 dimensions:
@@ -215,7 +215,7 @@ class Sections(HTMLParser):
             words.append(data.strip())
 
 
-def test_nothing_empty_is_shown(tmp_path: Path) -> None:
+def test_nothing_empty_is_shown(shelf: Shelf) -> None:
     members = {
         "empty": "",
         "attributes": ':title = "t" ;',
@@ -225,11 +225,10 @@ def test_nothing_empty_is_shown(tmp_path: Path) -> None:
         "unwritten": "dimensions: t = UNLIMITED ; n = 3 ; variables: float v(t) ; float w(n) ; float p(n, n) ;",
     }
     for name, text in members.items():
-        (tmp_path / f"{name}.cdl").write_text(f"netcdf d {{ {text} }}", encoding="utf-8")
+        (shelf.folder / f"{name}.cdl").write_text(f"netcdf d {{ {text} }}", encoding="utf-8")
     paths = [f"/browse/{name}.cdl" for name in members]
     paths += [f"/view/unwritten.cdl?var={name}" for name in "vwp"] + [f"/view/plain.cdl?var={name}" for name in "vw"]
-    with serving(tmp_path) as served:
-        pages = {path: served.get(path).text for path in paths}
+    pages = {path: shelf.get(path).text for path in paths}
     for path, page in pages.items():
         assert [kind for kind, words in Sections(page).texts if not words] == [], path
         words = " ".join(inert(page).words.replace("\N{NO-BREAK SPACE}", " ").split())
@@ -278,15 +277,14 @@ def test_the_policy_permits_nothing_inline(served: Served) -> None:
 
 
 @pytest.mark.long
-def test_a_coordinate_with_large_chunks_is_not_read(tmp_path: Path) -> None:
+def test_a_coordinate_with_large_chunks_is_not_read(shelf: Shelf) -> None:
     netcdf = pytest.importorskip("netCDF4")
-    with netcdf.Dataset(tmp_path / "large.nc", "w") as file:
+    with netcdf.Dataset(shelf.folder / "large.nc", "w") as file:
         file.createDimension("x", 4_000_000)
         file.createVariable("x", "f8", ("x",), zlib=True, chunksizes=(4_000_000,))[:3] = 0
         file.createDimension("y", 3_000_000)
         file.createVariable("y", "f8", ("y",), zlib=True, chunksizes=(1000,))[::2_999_999] = [1, 5]
-    with serving(tmp_path) as served:
-        told = json.loads(served.get("/browse/large.nc?format=json").body)
+    told = json.loads(shelf.get("/browse/large.nc?format=json").body)
     by_path = {each["path"]: each for each in told["coordinates"]}
     assert by_path["/x"]["step"] == "not read: its chunks are large"
     assert (by_path["/y"]["first"], by_path["/y"]["last"], by_path["/y"]["step"]) == ("1", "5", "")

@@ -30,7 +30,7 @@ from nczarr.plugins.serve.pages.markup import STATIC_FILES, number_text
 from nczarr.plugins.serve.pages.plane import BUDGET, MOST_CELLS, Scale, ShownAxis, axis_of, read, view_of
 from nczarr.plugins.serve.resources import Limits
 from nczarr.plugins.serve.value_streams import cost
-from tests.support.serving import Served, serving
+from tests.support.serving import Served, Shelf, serving
 
 PACKED = """netcdf p {
 dimensions:
@@ -139,18 +139,17 @@ def test_other_values_are_texts(looked: Served) -> None:
 
 
 @pytest.mark.long
-def test_variables_without_values_have_pages(tmp_path: Path) -> None:
+def test_variables_without_values_have_pages(shelf: Shelf) -> None:
     text = "netcdf e { dimensions: n = UNLIMITED ; m = 3 ; variables: char c(n, m) ; string s(n) ; int i(n) ; "
-    (tmp_path / "e.cdl").write_text(text + "double n(n) ; float f(m, n) ; int whole(m, m) ; }", encoding="utf-8")
-    with serving(tmp_path) as served:
-        for name in ("c", "s", "i", "n", "f"):
-            reply = served.get(f"/view/e.cdl?var={name}")
-            assert (reply.status, "There are no values" in reply.text) == (200, True), name
-            assert served.get(f"/download/e.cdl?var={name}&format=csv").status == 200
-        told = json.loads(served.get("/view/e.cdl?var=whole&format=json").body)  # fill values everywhere
-        assert told["statistics"] == {"Values": "9", "Missing": "9 (100.0%)"}
-        assert served.get("/view/e.cdl?var=whole").status == 200
-        assert "no values" in served.get("/browse/e.cdl").text
+    (shelf.folder / "e.cdl").write_text(text + "double n(n) ; float f(m, n) ; int whole(m, m) ; }", encoding="utf-8")
+    for name in ("c", "s", "i", "n", "f"):
+        reply = shelf.get(f"/view/e.cdl?var={name}")
+        assert (reply.status, "There are no values" in reply.text) == (200, True), name
+        assert shelf.get(f"/download/e.cdl?var={name}&format=csv").status == 200
+    told = json.loads(shelf.get("/view/e.cdl?var=whole&format=json").body)  # fill values everywhere
+    assert told["statistics"] == {"Values": "9", "Missing": "9 (100.0%)"}
+    assert shelf.get("/view/e.cdl?var=whole").status == 200
+    assert "no values" in shelf.get("/browse/e.cdl").text
 
 
 def test_a_new_variable_leaves_the_axes_of_the_old_one(looked: Served) -> None:
@@ -220,15 +219,15 @@ def test_ticks_are_round_and_inside(low: float, high: float) -> None:
 
 
 @pytest.mark.long
-def test_long_axes_are_decimated_and_said_to_be(tmp_path: Path) -> None:
+def test_long_axes_are_decimated_and_said_to_be(shelf: Shelf) -> None:
     netcdf = pytest.importorskip("netCDF4")
-    with netcdf.Dataset(tmp_path / "d.nc", "w") as file:
+    with netcdf.Dataset(shelf.folder / "d.nc", "w") as file:
         file.createDimension("y", 3000)
         file.createDimension("x", 2000)
         file.createVariable("v", "f4", ("y", "x"), zlib=True, chunksizes=(100, 100))[:] = np.arange(6e6).reshape(
             3000, 2000
         )
-    checked = nczarr.open(tmp_path / "d.nc").checked
+    checked = nczarr.open(shelf.folder / "d.nc").checked
     view = view_of(checked, {"var": "/v"}, Limits())
     assert [len(each) <= MOST_CELLS for each in view.ranges] == [True, True]
     assert view.decimated
@@ -237,32 +236,30 @@ def test_long_axes_are_decimated_and_said_to_be(tmp_path: Path) -> None:
     small = view_of(checked, {"var": "/v", "a0": "5", "b0": "9", "a1": "0", "b1": "99"}, Limits())
     assert (small.ranges, small.cost, small.decimated) == ((range(5, 10), range(100)), 40_000, False)
     assert axis_of(checked, small, 0).title == "y, index"
-    with serving(tmp_path) as served:
-        assert "every 7th value along <code>y</code>" in served.get("/view/d.nc?var=v").text
+    assert "every 7th value along <code>y</code>" in shelf.get("/view/d.nc?var=v").text
 
 
 @pytest.mark.long
-def test_large_chunks_are_refused_or_read_in_fewer_places(tmp_path: Path) -> None:
+def test_large_chunks_are_refused_or_read_in_fewer_places(shelf: Shelf) -> None:
     netcdf = pytest.importorskip("netCDF4")
-    with netcdf.Dataset(tmp_path / "big.nc", "w") as file:
+    with netcdf.Dataset(shelf.folder / "big.nc", "w") as file:
         for name, length in (("t", 1000), ("y", 1000), ("x", 1000)):
             file.createDimension(name, length)
         file.createVariable("slow", "f4", ("t", "y", "x"), zlib=True, chunksizes=(1, 1000, 1000))
         file.createVariable("huge", "f4", ("t", "y", "x"), zlib=True, chunksizes=(400, 1000, 1000))
         file.createVariable("plain", "f4", ("y", "x"), contiguous=True)
-    checked = nczarr.open(tmp_path / "big.nc").checked
+    checked = nczarr.open(shelf.folder / "big.nc").checked
     assert cost(checked, "/slow", (range(1000), range(1), range(1))) == 4_000_000_000
     line = view_of(checked, {"var": "/slow", "x": "0", "y": "none"}, Limits())
     assert line.cost <= 256 << 20
     assert len(line.ranges[0]) < 100
     assert view_of(checked, {"var": "/slow"}, Limits()).cost <= BUDGET
     assert cost(checked, "/plain", (range(0, 1000, 100), range(1000))) < 5_000_000
-    with serving(tmp_path) as served:
-        reply = served.get("/view/big.nc?var=/huge")
-        assert reply.status == 413
-        assert "1600000000 bytes" in reply.text
-        assert "its chunks are large" in reply.text
-        assert served.get("/view/big.nc?var=/slow&i0=3").status == 200
+    reply = shelf.get("/view/big.nc?var=/huge")
+    assert reply.status == 413
+    assert "1600000000 bytes" in reply.text
+    assert "its chunks are large" in reply.text
+    assert shelf.get("/view/big.nc?var=/slow&i0=3").status == 200
 
 
 def test_physical_of_odd_attributes() -> None:
@@ -275,7 +272,7 @@ def test_physical_of_odd_attributes() -> None:
     assert physical(made, "/c").times is None
 
 
-def download(served: Served, query: str, name: str = "p.cdl") -> Any:
+def download(served: Served | Shelf, query: str, name: str = "p.cdl") -> Any:
     reply = served.get(f"/download/{name}?{query}")
     assert reply.status == 200, reply.text
     return reply
@@ -317,16 +314,15 @@ def test_csv_has_dates_and_physical_values(looked: Served) -> None:
     assert download(looked, "var=large&format=csv").text.endswith("9007199254740993\r\n30,2\r\n20,3\r\n10,4\r\n")
 
 
-def test_times_of_csv_have_one_form(tmp_path: Path) -> None:
+def test_times_of_csv_have_one_form(shelf: Shelf) -> None:
     """Midnight has a time of day where other times have one: pandas reads the column as dates."""
     pandas = pytest.importorskip("pandas")
     text = """netcdf h { dimensions: time = 3 ; variables: double time(time) ; time:units = "%s since 1970-01-01" ;
         double seen(time) ; seen:units = "%s since 1970-01-01" ; float v(time) ; data: time = 0, 1, 2.5 ;
         seen = 0, 1, 2 ; v = 1, 2, 3 ; }"""
     for unit, form in (("hours", "%Y-%m-%d %H:%M"), ("days", "%Y-%m-%d %H:%M"), ("seconds", "%Y-%m-%d %H:%M:%S.%f")):
-        nczarr.write(nczarr.from_cdl(text % (unit, unit)), tmp_path / f"{unit}.nc")
-        with serving(tmp_path) as served:
-            answer = served.get(f"/download/{unit}.nc?var=v;seen&format=csv").text
+        nczarr.write(nczarr.from_cdl(text % (unit, unit)), shelf.folder / f"{unit}.nc")
+        answer = shelf.get(f"/download/{unit}.nc?var=v;seen&format=csv").text
         table = pandas.read_csv(io.StringIO(answer))
         times = pandas.to_datetime(table["time"], format=form)
         expected = pandas.to_timedelta([0, 1, 2.5], unit=unit) + pandas.Timestamp(0)
@@ -347,17 +343,16 @@ def test_downloads_that_are_none(query: str, looked: Served) -> None:
     assert looked.get(f"/download/p.cdl?{query}").status == 400
 
 
-def test_attributes_of_json_are_text_in_files(tmp_path: Path) -> None:
-    store = tmp_path / "j.zarr"
+def test_attributes_of_json_are_text_in_files(shelf: Shelf) -> None:
+    store = shelf.folder / "j.zarr"
     nczarr.convert(nczarr.from_cdl("netcdf j { dimensions: x = 2 ; variables: int v(x) ; data: v = 1, 2 ; }"), store)
     attributes = json.loads((store / ".zattrs").read_text()) | {"multiscales": {"a": 1}}
     (store / ".zattrs").write_text(json.dumps(attributes))
     (store / ".zmetadata").unlink(missing_ok=True)
-    with serving(tmp_path) as served:
-        for suffix, value in (("nc", {"a": 1}), ("cdl", '{"a": 1}')):  # `_nczarr_json` of files says that it is JSON
-            (tmp_path / f"got.{suffix}").write_bytes(download(served, f"var=v&format={suffix}", "j.zarr").body)
-            got = nczarr.open(tmp_path / f"got.{suffix}")
-            assert (got["v"][...].tolist(), got.attributes["multiscales"]) == ([1, 2], value)
+    for suffix, value in (("nc", {"a": 1}), ("cdl", '{"a": 1}')):  # `_nczarr_json` of files says that it is JSON
+        (shelf.folder / f"got.{suffix}").write_bytes(download(shelf, f"var=v&format={suffix}", "j.zarr").body)
+        got = nczarr.open(shelf.folder / f"got.{suffix}")
+        assert (got["v"][...].tolist(), got.attributes["multiscales"]) == ([1, 2], value)
 
 
 @pytest.mark.long
@@ -462,12 +457,11 @@ def test_ticks_of_degrees_are_parts_of_a_turn(values: Any, wanted: list[float]) 
     assert plain == [-100, 0, 100]
 
 
-def test_scripts_have_the_steps_of_degrees(tmp_path: Path) -> None:
+def test_scripts_have_the_steps_of_degrees(shelf: Shelf) -> None:
     text = 'netcdf d { dimensions: lon = 3 ; z = 2 ; variables: float lon(lon) ; lon:units = "degrees_east" ; '
     text += "float v(z, lon) ; data: lon = 0, 120, 240 ; v = 1, 2, 3, 4, 5, 6 ; }"
-    (tmp_path / "d.cdl").write_text(text, encoding="utf-8")
-    with serving(tmp_path) as served:
-        told = json.loads(served.get("/view/d.cdl?var=v&format=json").body)
+    (shelf.folder / "d.cdl").write_text(text, encoding="utf-8")
+    told = json.loads(shelf.get("/view/d.cdl?var=v&format=json").body)
     assert told["x"]["steps"] == list(chart.DEGREES)
     assert "steps" not in told["y"]
 
@@ -533,11 +527,10 @@ def test_calls_for_round_times_are_bounded(monkeypatch: pytest.MonkeyPatch) -> N
 
 
 @pytest.mark.parametrize(("var", "wanted"), [("packed", ["X axis", "Y axis"]), ("words2", ["Axis"])])
-def test_axes_have_their_usual_names(var: str, wanted: list[str], tmp_path: Path) -> None:
+def test_axes_have_their_usual_names(var: str, wanted: list[str], shelf: Shelf) -> None:
     text = PACKED.replace("string words(n)", "string words2(y, x) ; string words(n)")
-    (tmp_path / "p.cdl").write_text(text, encoding="utf-8")
-    with serving(tmp_path) as served:
-        page = served.get(f"/view/p.cdl?var={var}").text
+    (shelf.folder / "p.cdl").write_text(text, encoding="utf-8")
+    page = shelf.get(f"/view/p.cdl?var={var}").text
     assert re.findall(r'<label for="[xy]">([^<]+)</label>', page) == wanted
 
 
@@ -576,11 +569,10 @@ def test_missing_cells_differ_from_palettes_and_pages() -> None:
             assert (lighter + 0.05) / (darker + 0.05) >= 1.5, (grey, other)
 
 
-def test_dates_and_missing_values_have_no_units(tmp_path: Path) -> None:
+def test_dates_and_missing_values_have_no_units(shelf: Shelf) -> None:
     text = 'netcdf d { variables: int t ; t:units = "days since 2000-01-01" ; float gone ; gone:units = "m" ; '
-    (tmp_path / "d.cdl").write_text(text + 'float part ; part:units = "1" ; data: t = 31 ; part = 0.5 ; }', "utf-8")
-    with serving(tmp_path) as served:
-        pages = [served.get(f"/view/d.cdl?var={name}").text for name in ("t", "gone", "part")]
+    (shelf.folder / "d.cdl").write_text(text + 'float part ; part:units = "1" ; data: t = 31 ; part = 0.5 ; }', "utf-8")
+    pages = [shelf.get(f"/view/d.cdl?var={name}").text for name in ("t", "gone", "part")]
     found = [re.findall(r'<p class="value">([^<]*)</p>', page) for page in pages]
     assert found == [["2000-02-01"], ["missing"], ["0.5"]]
 

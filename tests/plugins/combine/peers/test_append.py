@@ -256,7 +256,7 @@ def test_many_writers_at_once(tmp_path: Path) -> None:
     icechunk()
     text = """netcdf d { dimensions: t = UNLIMITED ; variables: int who(t) ; int number(t) ;
         data: who = %s ; number = %s ; }"""
-    place, writers, records = f"icechunk:{tmp_path / 'repo'}", 5, 3
+    place, writers, records = f"icechunk:{tmp_path / 'repo'}", 3, 3
     nczarr.write(nczarr.from_cdl(text % ("-1", "0")), place)
     commands = []
     for who in range(writers):

@@ -14,7 +14,7 @@ import pytest
 
 import nczarr
 from nczarr.__main__ import main
-from tests.support.serving import Served, serving
+from tests.support.serving import Served, Shelf, serving
 
 pytestmark = [pytest.mark.peer, pytest.mark.usefixtures("plain_http")]
 
@@ -126,9 +126,8 @@ def test_our_client_restores_what_is_stored(
     assert odd == []
 
 
-def test_64_bits_beyond_doubles_are_refused(tmp_path: Path) -> None:
-    (tmp_path / "a.cdl").write_text('netcdf a { variables: int64 v ; v:_Unsigned = "true" ; data: v = -1 ; }')
-    with serving(tmp_path) as found:
-        replies = [found.get(f"/dap2/a.cdl.{form}?v") for form in ("dods", "ascii")]
+def test_64_bits_beyond_doubles_are_refused(shelf: Shelf) -> None:
+    (shelf.folder / "a.cdl").write_text('netcdf a { variables: int64 v ; v:_Unsigned = "true" ; data: v = -1 ; }')
+    replies = [shelf.get(f"/dap2/a.cdl.{form}?v") for form in ("dods", "ascii")]
     told = [(reply.status, "the uint64 value 18446744073709551615" in reply.text) for reply in replies]
     assert told == [(400, True)] * 2

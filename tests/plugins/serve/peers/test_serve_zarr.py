@@ -155,8 +155,9 @@ def test_all_values(path: Path, served: Served, zarrita: Node) -> None:
     check_zarrita(path, served, zarrita)
 
 
-@pytest.mark.parametrize("version", ["zarr2", "zarr3"])
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("lost", ["root", "dataset", "emptied"])
+@pytest.mark.parametrize("version", ["zarr2", "zarr3"])
 def test_chunks_of_a_lost_dataset_are_no_fill_values(lost: str, version: str, tmp_path: Path, peer: Any) -> None:
     """A client takes 404 for a chunk that was never written."""
     zarr = peer("zarr")

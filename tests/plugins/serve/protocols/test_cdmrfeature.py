@@ -17,7 +17,7 @@ import nczarr
 from nczarr import ncstream
 from tests.support import sampled_files
 from tests.support.sampled_files import ALTITUDES, FORMS, LATITUDES, LONGITUDES, NAMES, Row
-from tests.support.serving import Reply, Served, serving
+from tests.support.serving import Reply, Served, Shelf, serving
 
 GRID = """netcdf grid {
 dimensions: time = 4 ; lev = 3 ; lat = 3 ; lon = 8 ;
@@ -66,11 +66,11 @@ def features(folder: Path) -> Iterator[Served]:
         yield served
 
 
-def ask(served: Served, name: str, query: str) -> Reply:
+def ask(served: Served | Shelf, name: str, query: str) -> Reply:
     return served.get(f"/cdmrfeature/{name}?{query}")
 
 
-def points(served: Served, name: str, query: str = "req=data") -> list[Row]:
+def points(served: Served | Shelf, name: str, query: str = "req=data") -> list[Row]:
     reply = ask(served, name, query)
     assert reply.status == 200, reply.text
     assert reply.headers["content-type"] == "application/octet-stream"
@@ -167,9 +167,9 @@ def test_streams_are_datasets(features: Served, tmp_path: Path) -> None:
         assert found["/obs"][:]["temp"].tolist() == [10, 11, 12, 13]
 
 
-def test_rows_have_every_type(tmp_path: Path) -> None:
+def test_rows_have_every_type(shelf: Shelf) -> None:
     """Packed numbers are unpacked, missing floats are NaN; enums, texts and small arrays keep their values."""
-    (tmp_path / "a.cdl").write_text(
+    (shelf.folder / "a.cdl").write_text(
         """netcdf a {
 types: byte enum e_t {no = 0, yes = 1} ;
 dimensions: obs = 2 ; w = 2 ;
@@ -188,28 +188,26 @@ data: time = 1, 2 ; lat = 1, 2 ; lon = 3, 4 ; p = 3, -1 ; f = 1, -9, 2, 3 ; u = 
   big = 18446744073709551615, 1 ;
 }"""
     )
-    with serving(tmp_path) as served:
-        _, (one, two) = sampled_files.decode_points(ask(served, "a.cdl", "req=data").body)
-        assert ask(served, "a.cdl", "time_start=2020-01-01").status == 400
+    _, (one, two) = sampled_files.decode_points(ask(shelf, "a.cdl", "req=data").body)
+    assert ask(shelf, "a.cdl", "time_start=2020-01-01").status == 400
     assert (one["=p"], one["=u"], one["=e"], one["=x"], one["=big"]) == (1.5, 255, 1, "é", 2**64 - 1)
     assert one["=f"].tolist()[0] == 1
     assert np.isnan([one["=f"][1], two["=p"]]).all()
     assert (two["=x"], two["=f"].tolist()) == ("", [2, 3])
 
 
-def test_large_files_are_read_in_blocks(tmp_path: Path) -> None:
+def test_large_files_are_read_in_blocks(shelf: Shelf) -> None:
     """Chunks are decoded once, and blocks end within rows of an orthogonal array."""
     import netCDF4
 
-    with netCDF4.Dataset(tmp_path / "a.nc", "w") as file:
+    with netCDF4.Dataset(shelf.folder / "a.nc", "w") as file:
         file.featureType = "timeSeries"
         sampled_files.declare_stations(file)
         file.createDimension("time", 300_001)
         sampled_files.declare_times(file, ("time",), np.arange(300_001))
         sampled_files.declare_data(file, ("station", "time"), np.arange(900_003).reshape(3, -1))
-    with serving(tmp_path) as served:
-        rows = points(served, "a.nc", "req=data&stn=gamma&time_start=2054-03-23")
-        assert [row.value for row in rows] == list(range(600_002 + rows_before(2054), 900_003))
+    rows = points(shelf, "a.nc", "req=data&stn=gamma&time_start=2054-03-23")
+    assert [row.value for row in rows] == list(range(600_002 + rows_before(2054), 900_003))
 
 
 def rows_before(year: int) -> int:
@@ -217,7 +215,7 @@ def rows_before(year: int) -> int:
     return int((np.datetime64(f"{year}-03-23") - np.datetime64("2020-01-01")) / np.timedelta64(1, "h"))
 
 
-def test_counts_and_indices_are_not_trusted(tmp_path: Path) -> None:
+def test_counts_and_indices_are_not_trusted(shelf: Shelf) -> None:
     """Samples of instances that are not there are left out, whatever counts and indices say."""
     text = """netcdf a {
 dimensions: n = 3 ; obs = 4 ;
@@ -231,18 +229,17 @@ variables:
   :featureType = "trajectory" ;
 data: %s ; name = 1, 2, 3 ; time = 0, 1, NaN, 3 ; lat = 1, 2, 3 ; lon = 1, 2, _ ; v = 0, 1, 2, 3 ;
 }"""
-    (tmp_path / "counts.cdl").write_text(
+    (shelf.folder / "counts.cdl").write_text(
         text % ('size(n) ; size:sample_dimension = "obs"', "size = -5, 9223372036854775807, 9223372036854775807")
     )
-    (tmp_path / "indices.cdl").write_text(
+    (shelf.folder / "indices.cdl").write_text(
         text % ('at(obs) ; at:instance_dimension = "n"', "at = 9223372036854775807, -9223372036854775807, 0, 1")
     )
-    with serving(tmp_path) as served:
-        for name, values in (("counts.cdl", []), ("indices.cdl", [3])):
-            _, found = sampled_files.decode_points(ask(served, name, "req=data").body)
-            assert [one["=v"] for one in found if name == "indices.cdl"] == values
-            assert len(found) <= 4
-            assert ask(served, name, "req=data&stn=1,2").status == 200
+    for name, values in (("counts.cdl", []), ("indices.cdl", [3])):
+        _, found = sampled_files.decode_points(ask(shelf, name, "req=data").body)
+        assert [one["=v"] for one in found if name == "indices.cdl"] == values
+        assert len(found) <= 4
+        assert ask(shelf, name, "req=data&stn=1,2").status == 200
 
 
 @pytest.mark.long
