@@ -13,6 +13,7 @@ from nczarr.arrays.sources.source import itemsize as width
 from nczarr.arrays.values.elements import (
     choose_kept_dtype,
     convert_to_stored,
+    find_element,
     is_element,
     is_nat,
     is_odd_nan,
@@ -23,7 +24,7 @@ from nczarr.arrays.values.elements import (
 )
 from nczarr.arrays.values.parts import POINTER, Part, Types, descr, parts, size
 from nczarr.ast import Dataset, Storage, Variable
-from nczarr.ast.dataset import SHUFFLE
+from nczarr.ast.dataset import SHUFFLE, Element
 from nczarr.ast.plain_json import is_finite
 from nczarr.ast.rectilinear import volume
 from nczarr.names.records import NamedTuple
@@ -39,10 +40,29 @@ from nczarr.plan.chunk_lengths import (
     shard_shape,
     survey,
 )
-from nczarr.plan.kept_elements import find_kept_element
 from nczarr.plan.plans import PartTarget
 from nczarr.registry import Arrays
 from nczarr.semantics.checked import Checked
+
+
+def find_kept_element(fqn: str, variable: Variable, checked: Checked) -> Element | None:
+    """Return the element type in which stores of elements keep a variable; None for a type of the model.
+
+    libnetcdf fills enums with the default of their base, which is no boolean: an
+    enum of FALSE and TRUE with such cells stays one.
+    """
+    element = find_element(variable, checked.types)
+    if element != "bool" or variable.storage.element is not None:
+        return element
+    source = checked.parts.get(fqn, {}).get("")
+    declared = [attribute.value.data for attribute in variable.attributes if attribute.name == "_FillValue"]
+    fill = None if source is None else fill_of(source)
+    if fill is None:
+        fill = dict(patterns(checked.fills[fqn], variable.type, checked.types))[""][0]
+    is_seen = 0 not in checked.shapes[fqn] and (source is None or not is_complete(source))
+    seen = [*declared, fill] if is_seen else declared
+    return element if all(isinstance(one, bytes) and is_element(one, "|b1") for one in seen) else None
+
 
 WHOLE = 16 << 20
 """Maximum size of arrays without fill value that are written whole; else only occupied chunks are."""
