@@ -162,7 +162,8 @@ def _dispatch(arguments: list[str]) -> int:
         return misuse(name, f"`{target}`: memory ends with the command; write a file or folder")
     call = import_module(place.partition(":")[0]).run
     for wrapper in import_module("nczarr.cli.parser").list_wrappers(name, "*"):
-        call = partial(lambda run, inner, given: run(given, inner, arguments), wrapper.run, call)
+        if not wrapper.if_given or any(getattr(options, row.name) for row in wrapper.options):
+            call = partial(lambda run, inner, given: run(given, inner, arguments), wrapper.run, call)
     status = call(options)
     return status
 

@@ -43,6 +43,8 @@ class RunWrapper(NamedTuple):
     options: tuple[Option, ...]
     run: Callable[[argparse.Namespace, Callable[[argparse.Namespace], int], Sequence[str]], int]
     """Function of the arguments, the run of the command, and the words of the command line; returns the status."""
+    if_given: bool = False
+    """True if it is called only where one of its options is given."""
 
 
 class Command(argparse.ArgumentParser):
@@ -53,7 +55,7 @@ class Command(argparse.ArgumentParser):
             prog=f"nczarr {name}",
             usage=f"nczarr {name} {usage}",
             description=description,
-            epilog=_epilog(examples),
+            epilog=EXAMPLES + "\n".join(f"  {text}:\n    nczarr {call}" for text, call in examples),
             formatter_class=Formatter,
             add_help=False,
             allow_abbrev=False,
@@ -150,11 +152,6 @@ def list_wrappers(*commands: str) -> list[RunWrapper]:
 
     offered = [name for name in list_offered("wrapper") if name.partition(":")[0] in commands]
     return [load_part(list_own("wrapper")[name]) for name in offered]
-
-
-def _epilog(examples: tuple[Example, ...]) -> str:
-    """Return the examples of a command as they are shown."""
-    return EXAMPLES + "\n".join(f"  {text}:\n    nczarr {call}" for text, call in examples)
 
 
 class Help(argparse.Action):

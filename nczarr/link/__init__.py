@@ -7,7 +7,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import nullcontext
 from typing import TYPE_CHECKING
 
 from nczarr.diagnostics import secrets
@@ -44,7 +44,11 @@ def write(
     if isinstance(plan, StorePlan):
         if not _fits_memory(plan, report):
             return False
-        with _cluster(plan) as cluster:
+        if plan.options.run.dask is None:
+            return _write_store(plan, path, report, counts, inspect, lock, None)
+        from nczarr.link.executor import connect
+
+        with connect(plan.options.run.dask) as cluster:
             return _write_store(plan, path, report, counts, inspect, lock, cluster)
     from nczarr.link import files
 
@@ -56,15 +60,6 @@ def pieces(plan: Plan, report: Report) -> Iterator[bytes]:
     from nczarr.link import files
 
     return files.pieces(plan, report)
-
-
-def _cluster(plan: StorePlan) -> AbstractContextManager[Executor | None]:
-    """Return the cluster that runs the tasks; None: this process does. Raises OSError."""
-    if plan.options.run.dask is None:
-        return nullcontext()
-    from nczarr.link.executor import connect
-
-    return connect(plan.options.run.dask)
 
 
 def _write_store(

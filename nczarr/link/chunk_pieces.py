@@ -58,7 +58,9 @@ def make_chunk(array: WrittenPart, index: Index) -> EncodedChunk | None:
 
 def _copy_chunk(array: WrittenPart, source: ArraySource, index: Index) -> Piece | None:
     """Return the source's encoded bytes; None if they are absent or encoded by another chain."""
-    size = _measure_copied(array, index)
+    layout, size = array.target.layout, None
+    if not layout.codecs and layout.dtype != "|O":  # all bytes: some readers accept fewer, others do not
+        size = math.prod(array.shape(index)) * array.element
     place = source.place(index)
     if place is not None:
         return None if place.mask or (size is not None and place.length != size) else Range(*place[:3])
@@ -66,18 +68,8 @@ def _copy_chunk(array: WrittenPart, source: ArraySource, index: Index) -> Piece 
     return None if data is None or (size is not None and len(data) != size) else data
 
 
-def _measure_copied(array: WrittenPart, index: Index) -> int | None:
-    """Return the bytes of an uncompressed chunk, all of which a copy must have; None of others.
-
-    Some readers accept fewer, others do not.
-    """
-    if array.target.layout.codecs or array.target.layout.dtype == "|O":
-        return None
-    return math.prod(array.shape(index)) * array.element
-
-
 def _measure_copied_chunks(array: WrittenPart, chunks: NDArray[np.int64]) -> NDArray[np.int64] | int | None:
-    """Return `_measure_copied` of many chunks: one number, or int64, shape (chunks,).
+    """Return the bytes that copies of uncompressed chunks must have: one number, or int64, shape (chunks,); else None.
 
     `chunks`: int64, shape (chunks, dimensions).
     """

@@ -332,15 +332,12 @@ class PlanRun(NamedTuple):
         """Count what was put; put and count results."""
         items = chain.from_iterable(outcome if isinstance(outcome, list) else (outcome,) for outcome in results)
         for key, group in groupby(items, lambda item: item.key if isinstance(item, KeyChunks) else None):
-            if key is None:
-                self._count(group)
-            else:
+            if key is not None:
                 self._put(key, group)
-
-    def _count(self, group: Iterator[Any]) -> None:
-        for counts in group:
-            if counts is not None:
-                self.counts.update(counts)
+                continue
+            for counts in group:
+                if isinstance(counts, Counts):
+                    self.counts.update(counts)
 
     def _put(self, key: str, group: Iterator[Any]) -> None:
         first: KeyChunks = next(group)

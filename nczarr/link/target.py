@@ -293,7 +293,9 @@ def _folder(path: str, plan: StorePlan) -> Begun:
         return Begun(store, path)
     from nczarr.stores.directory import DirectoryTarget
 
-    journal_of_run = journal(plan) if options.run.resume or data_size(plan) >= RESUMABLE else None
+    layouts = (target.layout for targets in plan.targets.values() for target in targets.values())
+    size = sum(math.prod(layout.shape) * itemsize(layout.dtype) for layout in layouts)  # texts count as zero
+    journal_of_run = journal(plan) if options.run.resume or size >= RESUMABLE else None
     folder = DirectoryTarget(path, overwrite=overwrite, journal=journal_of_run, resume=options.run.resume)
     return Begun(folder, folder.path)
 
@@ -345,9 +347,3 @@ def fingerprint(plan: StorePlan, identity: str) -> str:
         data = text.encode("utf-8", "surrogateescape")
         text_hash.update(len(data).to_bytes(8, "little") + data)
     return text_hash.hexdigest()
-
-
-def data_size(plan: StorePlan) -> int:
-    """Return the decoded size of all target arrays; texts count as zero."""
-    layouts = (target.layout for targets in plan.targets.values() for target in targets.values())
-    return sum(math.prod(layout.shape) * itemsize(layout.dtype) for layout in layouts)

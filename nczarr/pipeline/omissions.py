@@ -55,6 +55,8 @@ def refuse(checked: Checked, run: RunOptions, report: Report, codes: frozenset[s
 
     `codes`: reasons that need to be accepted: all for a run that writes, `DAMAGE` for one that reads values.
     """
+    if not checked.omitted:
+        return
     refused = {one.code for one in checked.omitted if one.code in codes and not run.accepts(one.code)}
     if codes is DAMAGE and not refused:
         return

@@ -20,8 +20,6 @@ from nczarr.diagnostics.secrets import show
 from nczarr.names import plugin_index
 from nczarr.options import Options
 from nczarr.pipeline import endpoints, omissions
-from nczarr.pipeline.declaration import find_declaration
-from nczarr.pipeline.plugin_readers import check_arrays
 from nczarr.registry import Format
 from nczarr.semantics import check
 from nczarr.semantics.checked import Checked, Observer, open_fragments
@@ -94,8 +92,7 @@ def read(
         source = settled
     form = form or endpoints.detect_format(source)
     if form is not None and form.store.opens is not None:
-        opened = registry.load(form.store.opens)(source, report, options)
-        if opened is None:
+        if (opened := registry.load(form.store.opens)(source, report, options)) is None:
             return None
         source, form = opened, registry.detect_store(opened, opened=True)
         options = options.change(masking_fill=False)
@@ -116,7 +113,10 @@ def read(
         )
     if checked is None:
         return None
-    check_arrays(checked, form)
+    if not form.read.startswith("nczarr."):
+        from nczarr.pipeline.plugin_parts import check_arrays  # few readers are of other distributions
+
+        check_arrays(checked, form.read)
     if any(attribute.name == ORIGINAL_NAMES for attribute in checked.dataset.attributes):
         from nczarr.pipeline.legal_names import restore_names
 
@@ -210,7 +210,11 @@ def plan(
         if (fitted := fit(checked, form, options, report)) is None:
             return None
         checked = fitted
-    declaration = find_declaration(form, options.target, report)
+    declaration = None
+    if options.target.declare is not None:
+        from nczarr.pipeline.plugin_parts import find_declaration
+
+        declaration = find_declaration(options.target.declare, form, report)
     if declaration is not None and declaration.list_declarations is not None:
         options = options.change(declarations=declaration.list_declarations(checked, report))
     lost = registry.load(form.losses)(checked, options) if form.losses else ()
@@ -457,8 +461,7 @@ def prepare(
     if options.target.passes:
         from nczarr.pipeline.passes import name_of, run_passes
 
-        changed = run_passes(checked, options.target.passes, report)
-        if changed is None:
+        if (changed := run_passes(checked, options.target.passes, report)) is None:
             return None
         checked, options = changed, options.change(passes=tuple(map(name_of, options.target.passes)))
     layout, source_name = options.layout, source.name if source.portable else None

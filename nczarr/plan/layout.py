@@ -13,6 +13,7 @@ from nczarr.arrays.sources.source import itemsize as width
 from nczarr.arrays.values.elements import (
     choose_kept_dtype,
     convert_to_stored,
+    find_element,
     is_element,
     is_nat,
     is_odd_nan,
@@ -23,7 +24,7 @@ from nczarr.arrays.values.elements import (
 )
 from nczarr.arrays.values.parts import POINTER, Part, Types, descr, parts, size
 from nczarr.ast import Dataset, Storage, Variable
-from nczarr.ast.dataset import SHUFFLE
+from nczarr.ast.dataset import SHUFFLE, Element
 from nczarr.ast.plain_json import is_finite
 from nczarr.ast.rectilinear import volume
 from nczarr.names.records import NamedTuple
@@ -39,10 +40,29 @@ from nczarr.plan.chunk_lengths import (
     shard_shape,
     survey,
 )
-from nczarr.plan.kept_elements import find_kept_element
 from nczarr.plan.plans import PartTarget
 from nczarr.registry import Arrays
 from nczarr.semantics.checked import Checked
+
+
+def find_kept_element(fqn: str, variable: Variable, checked: Checked) -> Element | None:
+    """Return the element type in which stores of elements keep a variable; None for a type of the model.
+
+    libnetcdf fills enums with the default of their base, which is no boolean: an
+    enum of FALSE and TRUE with such cells stays one.
+    """
+    element = find_element(variable, checked.types)
+    if element != "bool" or variable.storage.element is not None:
+        return element
+    source = checked.parts.get(fqn, {}).get("")
+    declared = [attribute.value.data for attribute in variable.attributes if attribute.name == "_FillValue"]
+    fill = None if source is None else fill_of(source)
+    if fill is None:
+        fill = dict(patterns(checked.fills[fqn], variable.type, checked.types))[""][0]
+    is_seen = 0 not in checked.shapes[fqn] and (source is None or not is_complete(source))
+    seen = [*declared, fill] if is_seen else declared
+    return element if all(isinstance(one, bytes) and is_element(one, "|b1") for one in seen) else None
+
 
 WHOLE = 16 << 20
 """Maximum size of arrays without fill value that are written whole; else only occupied chunks are."""
@@ -213,9 +233,10 @@ def _target(
     if dtype == "|O" or (type_name == "string" and width(dtype) != POINTER):
         codecs = tuple(codec for codec in codecs if codec.id != SHUFFLE)  # texts have no fixed width
     no_mode = arrays.undefined_fill and storage.no_fill and _is_undefined(one, dtype, itemsize)
-    masks = not (arrays.fill_needed or arrays.by_reference)  # xarray does, whatever the attribute `_FillValue` says
+    masks = not (arrays.fill_needed or arrays.by_reference)  # xarray does what equals it, whatever `_FillValue` says
     mask = one.mask if masks and is_number(dtype) else None
-    if no_mode or (masks and _would_mask(one, dtype) and _has_all_chunks(one, dtype, chunks, itemsize)):
+    would_mask = masks and (is_number(dtype) or dtype == "|b1") and not one.states_fill
+    if no_mode or (would_mask and _has_all_chunks(one, dtype, chunks, itemsize)):
         fill, sparse = None, False
     elif mask is not None and _has_all_chunks(one, dtype, chunks, itemsize):
         fill, sparse = convert_to_stored(mask, dtype), False
@@ -278,11 +299,6 @@ def _hides_fill(part: Part, source: ArraySource, types: Types) -> bool:
     """Return whether no cell of an array of numbers is the fill value of missing chunks."""
     number = part.path == "" and part.type != "string" and is_number(descr(part.type, types))
     return number and is_complete(source)
-
-
-def _would_mask(one: _One, dtype: Descr) -> bool:
-    """Return whether xarray would mask values of an array of numbers if it declared its fill value."""
-    return (is_number(dtype) or dtype == "|b1") and not one.states_fill
 
 
 def _has_all_chunks(one: _One, dtype: Descr, chunks: tuple[int, ...], itemsize: int) -> bool:
@@ -412,7 +428,7 @@ def _fill(one: _One, dtype: Descr, itemsize: int, strings: Strings) -> tuple[byt
     the netCDF library the text. Other fills of texts, opaques and records are
     written out or, in too large arrays, declared in base64, which the library
     ignores. xarray takes any fill value for a `_FillValue`, masks what equals
-    it, and makes floats of integers (`_would_mask`).
+    it, and makes floats of integers.
     """
     small = math.prod(one.shape) * itemsize <= WHOLE
     zero = not one.pad.strip(b"\0")

@@ -16,24 +16,13 @@ from nczarr import names
 from nczarr.arrays.sources.source import Descr, fill_of
 from nczarr.arrays.values.elements import choose_kept_dtype, find_booleans, is_boolean, is_odd_nan
 from nczarr.arrays.values.parts import Types, descr, inner_types, is_fixed
-from nczarr.ast import ATOMIC, Attribute, CompoundType, Constant, EnumType, Group, Variable
+from nczarr.ast import ATOMIC, Attribute, CompoundType, Constant, EnumType, Group, Variable, plain_json
 from nczarr.ast.dataset import VERSION, groups
-from nczarr.ast.plain_json import (
-    CARRIED,
-    HIDDEN,
-    Real,
-    describe_json,
-    guess_constant,
-    is_finite,
-    is_strict,
-    narrow,
-    plain,
-    show_untyped,
-)
+from nczarr.ast.plain_json import HIDDEN, is_finite, is_strict, narrow, plain
 from nczarr.ast.types import is_number
 from nczarr.diagnostics.report import NOWHERE, Diagnostic, Label, Report, Severity
 from nczarr.options import RunOptions
-from nczarr.plan.kept_elements import find_kept_element
+from nczarr.plan.layout import find_kept_element
 from nczarr.plan.plans import Loss
 from nczarr.registry import PLAIN_STORE, Arrays, Format
 from nczarr.semantics.check_types import default_fill
@@ -161,7 +150,7 @@ def json_losses(checked: Checked, form: Format) -> Iterator[Loss]:
     owners: list[tuple[str, Group | Variable]] = [*checked.groups.items(), *checked.variables.items()]
     for path, owner in owners:
         for attribute in () if path in checked.noted else owner.attributes:
-            what = describe_json(attribute)
+            what = plain_json.describe_json(attribute)
             if form.capabilities.json_attributes == "strict":
                 what = None if what is None or is_strict(attribute) else f"{what} with NaN or infinities"
             if what is not None:
@@ -277,10 +266,10 @@ def _attributes(path: str, attributes: tuple[Attribute, ...], types: Types, *, s
         name, value = attribute.name, attribute.value
         where = f"attribute `{name}` of `{path}`"
         shown = plain(value)
-        if name == CARRIED:
+        if name == plain_json.CARRIED:
             continue
         has_json = attribute.json is not None and (not strict or is_strict(attribute))
-        told = guess_constant(shown.value if strict else show_untyped(value))
+        told = plain_json.guess_constant(shown.value if strict else plain_json.show_untyped(value))
         if name in HIDDEN:
             text = f"{where} has a name that Zarr stores reserve: it would be left out"
             yield Loss("lost-attribute", "value", path, text, attribute.span)
@@ -324,7 +313,7 @@ def _list_user_typed(path: str, attributes: Iterable[Attribute]) -> Iterator[Los
 def _states_value(attribute: Attribute) -> bool:
     """Return whether the JSON of an attribute reads as its value without a type."""
     text = attribute.json
-    return text is not None and narrow(json.loads(text, parse_float=Real.of)) == attribute.value
+    return text is not None and narrow(json.loads(text, parse_float=plain_json.Real.of)) == attribute.value
 
 
 def _same_numbers(one: Constant, other: Constant | None) -> bool:

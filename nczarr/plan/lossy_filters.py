@@ -35,7 +35,8 @@ def drop_from_file(checked: Checked, storage: Mapping[str, Storage], report: Rep
                 dropped[path] = lossy
                 codecs = tuple(codec for codec in request.codecs if not table.is_lossy_filter(codec))
                 kept[path] = request.model_copy(update={"codecs": codecs})
-    report_dropped(dropped, report)
+    if dropped:
+        report_dropped(dropped, report)
     if rounded:
         text = f"values of {names.list_first(rounded, NAMED)} are rounded: the source asks for quantization"
         report.warning("lossy-filter", text)
@@ -66,7 +67,8 @@ def report_dropped_from_store(
         lossy = _list_lossy(storage[path].codecs, parts) if parts else frozenset[str]()
         if lossy:
             dropped[path] = lossy
-    report_dropped(dropped, report)
+    if dropped:
+        report_dropped(dropped, report)
 
 
 def _list_lossy(codecs: Collection[Codec], parts: Parts) -> frozenset[str]:
@@ -76,8 +78,6 @@ def _list_lossy(codecs: Collection[Codec], parts: Parts) -> frozenset[str]:
 
 def report_dropped(dropped: Mapping[str, frozenset[str]], report: Report) -> None:
     """Report the lossy filters that variables lose, by variable."""
-    if not dropped:
-        return
     filters = ", ".join(sorted(frozenset().union(*dropped.values())))
     text = f"chunks of {names.list_first(list(dropped), NAMED)} are encoded anew without the lossy filter {filters}"
     helps = ["a second application would change the values again; chunks that are copied keep the filter"]

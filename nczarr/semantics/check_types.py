@@ -8,8 +8,12 @@ value-range, duplicate-enum-value, empty-type, bad-constant, fill-value-count,
 type-mismatch, oversized-type.
 
 Sizes have limits because short texts can declare values of exabytes, and a
-fill value is a whole value. Fill values are the values of unwritten cells.
+fill value is a whole value. Fill values are the values of unwritten cells; a
+marked value is what `_` stands for in lists of values, and what a list lacks,
+as ncgen 4.9.0 makes it.
 """
+
+from __future__ import annotations
 
 import functools
 import math
@@ -277,3 +281,30 @@ def library_default(type_name: str, types: Types) -> bytes:
     """Return the default of a type as one packed element; empty for texts and lists."""
     data = default_fill(type_name, types).data
     return data if isinstance(data, bytes) else b""
+
+
+def find_marked_value(type_name: str, types: Types, count: int = 1) -> Constant | None:
+    """Return `count` values of a type; None for an enum without a constant of value 0.
+
+    Enum: the constant 0; compound: by field, unlike cells that were never written; others: the default fill value.
+    """
+    declared = types.get(type_name)
+    if isinstance(declared, EnumType):
+        if not any(constant.value == 0 for constant in declared.constants):
+            return None
+        return Constant(type=type_name, count=count, data=bytes(ATOMIC[declared.base].size * count))
+    if not isinstance(declared, CompoundType):
+        return default_fill(type_name, types, count)
+    fields = [find_marked_value(field.type, types, math.prod(field.shape)) for field in declared.fields]
+    known = [field for field in fields if field is not None]
+    if len(known) < len(fields):
+        return None
+    if is_fixed(type_name, types):
+        data = b"".join(field.data for field in known if isinstance(field.data, bytes)) * count
+        return Constant(type=type_name, count=count, data=data)
+    return Constant(type=type_name, count=count, data=tuple(known) * count)
+
+
+def mark_of(variable: Variable, types: Types) -> Constant | None:
+    """Return what `_` stands for in the values of a variable: its `_FillValue`, else that of its type."""
+    return find_fill_value(variable) or find_marked_value(variable.type, types)

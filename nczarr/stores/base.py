@@ -363,30 +363,29 @@ class StoreJournal(NamedTuple):
     run: str = ""
     """Unique identifier of the run that began the store, to detect concurrent runs."""
 
-    def is_of(self, other: StoreJournal) -> bool:
-        """Return whether both have the same fingerprint."""
-        return self.fingerprint is not None and self.fingerprint == other.fingerprint
-
-    @classmethod
-    def parse(cls, data: bytes) -> StoreJournal:
-        """Parse a journal; other versions or damaged ones have no fingerprint."""
-        import json
-
-        try:
-            document = json.loads(data)
-            fingerprint, source, run = document.get("fingerprint"), document.get("source"), document.get("run", "")
-            if document.get("nczarr_journal") != JOURNAL_VERSION or not (
-                isinstance(source, str) and isinstance(run, str)
-            ):
-                return cls(None)
-            if not isinstance(fingerprint, str):
-                return cls(None, run=run)
-            return cls(fingerprint, source, "clearing" if document.get("state") == "clearing" else "writing", run)
-        except (ValueError, AttributeError, RecursionError):
-            return cls(None)
-
     def bytes(self) -> bytes:
         """Return the document."""
         import json
 
         return (json.dumps({"nczarr_journal": JOURNAL_VERSION, **self._asdict()}, indent=1) + "\n").encode()
+
+    def is_of(self, other: StoreJournal) -> bool:
+        """Return whether both have the same fingerprint."""
+        return self.fingerprint is not None and self.fingerprint == other.fingerprint
+
+
+def parse_journal(data: bytes) -> StoreJournal:
+    """Parse a journal; other versions or damaged ones have no fingerprint."""
+    import json
+
+    try:
+        document = json.loads(data)
+        fingerprint, source, run = document.get("fingerprint"), document.get("source"), document.get("run", "")
+        version = document.get("nczarr_journal")
+        if version != JOURNAL_VERSION or not (isinstance(source, str) and isinstance(run, str)):
+            return StoreJournal(None)
+        if not isinstance(fingerprint, str):
+            return StoreJournal(None, run=run)
+        return StoreJournal(fingerprint, source, "clearing" if document.get("state") == "clearing" else "writing", run)
+    except (ValueError, AttributeError, RecursionError):
+        return StoreJournal(None)

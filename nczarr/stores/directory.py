@@ -17,7 +17,7 @@ from contextlib import suppress
 from typing import Any
 
 from nczarr.stores import local_paths, ranges
-from nczarr.stores.base import JOURNAL, NO_SEGMENTS, Store, StoreJournal, safe_key
+from nczarr.stores.base import JOURNAL, NO_SEGMENTS, Store, StoreJournal, parse_journal, safe_key
 from nczarr.stores.commitment import CommittedError
 from nczarr.stores.finish import delay_signals, leftovers, partial, put_in_place, unfinished
 from nczarr.stores.ranges import Range
@@ -307,6 +307,6 @@ def _find_unfinished(path: str, journal: StoreJournal) -> str | None:
     """Return an unfinished sibling folder of the same run, or None. Raises OSError."""
     for word, place in leftovers(path):
         data = DirectoryStore(place).get(JOURNAL) if word == "partial" else None
-        if data is not None and StoreJournal.parse(data).is_of(journal):
+        if data is not None and parse_journal(data).is_of(journal):
             return place
     return None

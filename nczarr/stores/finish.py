@@ -327,7 +327,10 @@ def lock_target(
         while lock is None:
             try:
                 with steps():
-                    lock = _take_lock(path, storage, replaces=replaces)
+                    if is_remote(path):
+                        lock = find_places(path).lock(path, storage.of("target"), checks=replaces)
+                    else:
+                        lock = lock_file(path)
             except BusyTargetError as error:
                 if time.monotonic() >= deadline:
                     report.add(busy(path, error.holder, error.remedy))
@@ -353,12 +356,6 @@ def lock_target(
             if lock is not None:
                 lock.release()
             raise
-
-
-def _take_lock(path: str, storage: StorageOptions, *, replaces: bool) -> Lock:
-    if is_remote(path):
-        return find_places(path).lock(path, storage.of("target"), checks=replaces)
-    return lock_file(path)
 
 
 def _report_leftovers(path: str, report: Report) -> None:

@@ -12,11 +12,8 @@ _BEFORE, _BETWEEN, _AFTER = b'{"metadata": {', b", ", b'}, "zarr_consolidated_fo
 
 def join_documents(documents: Iterable[tuple[str, bytes]]) -> bytes:
     """Join encoded documents, by key, as the members of a JSON object, without re-encoding."""
-    return _BETWEEN.join(_encode(key) + b": " + document for key, document in documents)
-
-
-def _encode(key: str) -> bytes:
-    return json.dumps(key, ensure_ascii=False).encode("utf-8", "surrogateescape")
+    members = ((json.dumps(key, ensure_ascii=False), document) for key, document in documents)
+    return _BETWEEN.join(key.encode("utf-8", "surrogateescape") + b": " + document for key, document in members)
 
 
 def consolidate(documents: Iterable[tuple[str, bytes]]) -> bytes:

@@ -114,4 +114,4 @@ def _list_sources(arguments: argparse.Namespace) -> list[str]:
     return [source for source in every if source != "-" and ("://" not in source or source.startswith("file://"))]
 
 
-WRAPPER = RunWrapper(OPTIONS, run)
+WRAPPER = RunWrapper(OPTIONS, run, if_given=True)

@@ -14,7 +14,7 @@ from typing import Any
 from nczarr import names
 from nczarr.arrays.lazy_numpy import np
 from nczarr.diagnostics.report import Report
-from nczarr.pipeline.declaration import ConventionDeclaration
+from nczarr.pipeline.plugin_parts import ConventionDeclaration
 from nczarr.pipeline.select.indexing import read_outer
 from nczarr.pipeline.select.physical import physical
 from nczarr.plugins.cf.axes import axis_of

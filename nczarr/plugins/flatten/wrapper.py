@@ -38,4 +38,4 @@ def run(arguments: argparse.Namespace, call: Callable[[argparse.Namespace], int]
     return call(argparse.Namespace(**{**vars(arguments), "passes": passes}))
 
 
-WRAPPER = RunWrapper(OPTIONS, run)
+WRAPPER = RunWrapper(OPTIONS, run, if_given=True)

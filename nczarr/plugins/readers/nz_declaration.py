@@ -9,7 +9,7 @@ from nczarr.ast import ATOMIC, Attribute, Variable
 from nczarr.ast.dataset import groups
 from nczarr.ast.plain_json import describe_json, is_finite
 from nczarr.diagnostics.report import Report, Span
-from nczarr.pipeline.declaration import ConventionDeclaration
+from nczarr.pipeline.plugin_parts import ConventionDeclaration
 from nczarr.plan.plans import Plan, StorePlan
 
 _TITLE = "NZ-1.0"

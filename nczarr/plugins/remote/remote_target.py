@@ -27,7 +27,7 @@ from nczarr.plugins.remote.connection import FileConnection
 from nczarr.plugins.remote.remote_store import TRIES, ObjectFacts, RemoteStore, md5, md5_of
 from nczarr.plugins.remote.transfer import send
 from nczarr.stores import ranges
-from nczarr.stores.base import HELD, JOURNAL, StoreJournal, is_metadata, safe_key
+from nczarr.stores.base import HELD, JOURNAL, StoreJournal, is_metadata, parse_journal, safe_key
 from nczarr.stores.commitment import note_commit
 from nczarr.stores.lock import report_changed
 from nczarr.stores.ranges import Range
@@ -55,7 +55,7 @@ class RemoteTarget(RemoteStore):
         self._journal = journal
         self._open = True
         listed = self._list()
-        begun = StoreJournal.parse(self._fetch(JOURNAL, None) or b"") if JOURNAL in listed else None
+        begun = parse_journal(self._fetch(JOURNAL, None) or b"") if JOURNAL in listed else None
         old = {key for key in listed if key != JOURNAL}
         if begun is not None and resume and begun.is_of(journal):
             self._journal = journal = journal._replace(run=begun.run)
@@ -90,7 +90,7 @@ class RemoteTarget(RemoteStore):
         with suppress(OSError):  # not all know how to create; what is there then tells
             self.connection.call("pipe_file", JOURNAL, data, mode="create")
         stored = self._fetch(JOURNAL, None)
-        other = StoreJournal.parse(stored or b"")
+        other = parse_journal(stored or b"")
         if stored != data and (other.fingerprint is not None or other.run):
             raise CompileError([report_changed(f"`{self.path}`")])
         if stored != data:
@@ -185,7 +185,7 @@ class RemoteTarget(RemoteStore):
         if facts is not None and facts.md5 == md5(self._journal.bytes()):
             return True
         stored = self._fetch(JOURNAL, None) if facts is not None else None
-        return stored is not None and StoreJournal.parse(stored).run == self._journal.run
+        return stored is not None and parse_journal(stored).run == self._journal.run
 
     def seal(self) -> None:
         """Check that all sent keys exist. Raises OSError, CompileError with busy-target if another run interfered."""

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from nczarr.plugins.common.store_changes import texts_of, turn
-from nczarr.stores.base import JOURNAL, StoreJournal
+from nczarr.stores.base import JOURNAL, parse_journal
 from nczarr.stores.extension import STAGED, ExtendJournal, parse, view
 from nczarr.stores.memory import MemoryStore
 
@@ -23,7 +23,7 @@ def test_it_comes_back() -> None:
 
 
 def test_readers_of_the_first_version_refuse_it() -> None:
-    assert StoreJournal.parse(OPEN.bytes()).fingerprint is None
+    assert parse_journal(OPEN.bytes()).fingerprint is None
 
 
 @pytest.mark.parametrize(

@@ -19,7 +19,7 @@ from nczarr.plugins.common.secret_texts import scrub
 from nczarr.plugins.remote import connection
 from nczarr.plugins.remote.remote_store import RemoteStore
 from nczarr.plugins.remote.remote_target import RemoteTarget
-from nczarr.stores.base import StoreJournal
+from nczarr.stores.base import StoreJournal, parse_journal
 from tests.conftest import run_command
 from tests.support.flaky import FAULTS, Fault, FlakyFileSystem
 from tests.support.library import library
@@ -161,7 +161,7 @@ def _journal_of(source: Path) -> StoreJournal:
         patch.setattr("nczarr.link.target.put_metadata", _out_of_reach)
         with pytest.raises(OSError, match="out of reach"):
             nczarr.convert(source, "flaky://bucket/journal.zarr")
-    found = StoreJournal.parse(content()["/bucket/journal.zarr/.nczarr-journal"])
+    found = parse_journal(content()["/bucket/journal.zarr/.nczarr-journal"])
     FlakyFileSystem.store.clear()
     FlakyFileSystem.store.update(kept)
     return found
@@ -182,7 +182,7 @@ def _written(source: Path, right: dict[str, bytes]) -> str:
         there = content()
         if there:
             assert "/bucket/t.zarr/.nczarr-journal" in there
-            damaged = not StoreJournal.parse(there["/bucket/t.zarr/.nczarr-journal"]).is_of(_journal_of(source))
+            damaged = not parse_journal(there["/bucket/t.zarr/.nczarr-journal"]).is_of(_journal_of(source))
             nczarr.convert(source, URL, resume=not damaged, overwrite=damaged)
         else:
             nczarr.convert(source, URL)
@@ -290,7 +290,7 @@ def test_another_run_does_not_go_on_with_it(source: Path) -> None:
     with pytest.raises(OSError, match="internal error"):
         nczarr.convert(source, URL, storage_options=QUICK)
     FlakyFileSystem.faults = staticmethod(lambda *request: None)
-    journal = StoreJournal.parse(content()["/bucket/t.zarr/.nczarr-journal"])
+    journal = parse_journal(content()["/bucket/t.zarr/.nczarr-journal"])
     assert journal.fingerprint is not None
     assert journal.source == str(source)
     for other in ({"chunks": {"x": 20}}, {"variables": ["v"]}, {"sections": ["v(0:9)"]}, {"format": "zarr2"}):
@@ -474,8 +474,8 @@ def test_options_as_they_are_written(text: str, name: str, value: Any) -> None:
     "data", [b"", b"[]", b"[" * 100_000, b"{", b'{"nczarr_journal": 2}', json.dumps({"nczarr_journal": 1}).encode()]
 )
 def test_a_damaged_journal_is_of_no_run(data: bytes) -> None:
-    assert StoreJournal.parse(data) == StoreJournal(None)
-    assert not StoreJournal.parse(data).is_of(StoreJournal(None))
+    assert parse_journal(data) == StoreJournal(None)
+    assert not parse_journal(data).is_of(StoreJournal(None))
 
 
 def test_a_target_in_another_process_puts_and_does_not_finish() -> None:
@@ -498,7 +498,7 @@ def test_of_two_runs_that_begin_at_once_one_gets_the_place() -> None:
     FlakyFileSystem.faults = staticmethod(other)
     with pytest.raises(nczarr.CompileError, match="busy-target"):
         RemoteTarget(URL, journal=StoreJournal("mine"))
-    assert StoreJournal.parse(content()["/bucket/t.zarr/.nczarr-journal"]) == StoreJournal("other")
+    assert parse_journal(content()["/bucket/t.zarr/.nczarr-journal"]) == StoreJournal("other")
 
 
 @pytest.mark.parametrize("journal", [StoreJournal("same", run="other"), StoreJournal(None, run="other")])
@@ -691,4 +691,4 @@ def test_a_run_that_was_killed_when_all_was_cleared_writes_from_then_on(source: 
     FlakyFileSystem.faults = staticmethod(lambda n, method, path: "error" if path.endswith(".zgroup") else None)
     with pytest.raises(OSError, match="internal error"):
         nczarr.convert(source, URL, resume=True, storage_options=QUICK)
-    assert StoreJournal.parse(content()["/bucket/t.zarr/.nczarr-journal"]).state == "writing"
+    assert parse_journal(content()["/bucket/t.zarr/.nczarr-journal"]).state == "writing"

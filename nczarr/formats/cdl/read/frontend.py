@@ -23,7 +23,6 @@ from nczarr.ast.dataset import building
 from nczarr.diagnostics.report import Report, Source, Span
 from nczarr.formats.cdl.read import statements
 from nczarr.formats.cdl.read.assembler import Assembler
-from nczarr.formats.cdl.read.explainer import CdlExplainer
 from nczarr.formats.cdl.read.scope import GroupScope
 from nczarr.formats.cdl.read.tokens import FastTokens
 from nczarr.formats.cdl.values.read_lists import read_lists
@@ -214,10 +213,16 @@ def _parse_tokens(
     source: Source, tokens: list[Token], report: Report, sound: int | None, refused: Sequence[int]
 ) -> tuple[Any, set[str]]:
     """Return the parse tree, and the names in faulty statements."""
-    stream = ListStream(tokens)
+
+    def explain(fault: SyntaxFault) -> FaultAnswer:
+        from nczarr.formats.cdl.read.explainer import CdlExplainer  # few texts have faults
+
+        return CdlExplainer(source, opened)(fault)
+
+    stream, opened = ListStream(tokens), tokens[2].start
     parser = P(stream)
     parser.removeErrorListeners()
-    parser._errHandler = strategy = CdlRecovery(source, report, CdlExplainer(source, tokens[2].start), sound, refused)
+    parser._errHandler = strategy = CdlRecovery(source, report, explain, sound, refused)
     return parser.ncdesc(), strategy.finish(stream)
 
 

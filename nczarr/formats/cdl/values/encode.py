@@ -12,10 +12,10 @@ from nczarr.arrays.values.parts import Types, is_fixed
 from nczarr.arrays.values.value_lists import join
 from nczarr.ast import ATOMIC, CompoundType, Constant, EnumType, Field, OpaqueType, TypeName, VlenType
 from nczarr.diagnostics.report import suggest
-from nczarr.formats.cdl.values.fill_mark import find_marked_value
 from nczarr.formats.cdl.values.literal_values import Converter, pack
 from nczarr.formats.cdl.values.literals import Literal
 from nczarr.names.records import NamedTuple
+from nczarr.semantics.check_types import find_marked_value
 
 Data = list[bytes] | list["bytes | None"] | list[Constant]
 

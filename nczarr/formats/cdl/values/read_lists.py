@@ -24,9 +24,9 @@ from nczarr.ast import ATOMIC, Attribute, Constant, Dataset, Dimension, Group, V
 from nczarr.ast.dataset import map_owners
 from nczarr.diagnostics.report import Report, Source, Span
 from nczarr.formats.cdl.values.encode import LiteralEncoder, ValueSlot, describe_surplus, strings
-from nczarr.formats.cdl.values.fill_mark import mark_of
 from nczarr.formats.cdl.values.literal_values import Converter
 from nczarr.formats.cdl.values.literals import ListReader, Literal
+from nczarr.semantics.check_types import mark_of
 from nczarr.semantics.checked import Tables, Unchecked, tables_of
 
 if TYPE_CHECKING:

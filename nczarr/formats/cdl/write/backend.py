@@ -19,12 +19,11 @@ from nczarr.arrays.values.parts import Types, is_fixed, part_tree
 from nczarr.ast import CompoundType, Constant, Group, VlenType
 from nczarr.diagnostics.report import Report
 from nczarr.formats.cdl.spelling import identifier, quote
-from nczarr.formats.cdl.values.fill_mark import mark_of
 from nczarr.formats.cdl.write.declarations import DeclarationPrinter, drop_unspellable
 from nczarr.formats.cdl.write.value_texts import Stream, column, fold, is_word
 from nczarr.options import Options, TextOptions
 from nczarr.plan.plans import StreamPlan
-from nczarr.semantics.check_types import default_fill
+from nczarr.semantics.check_types import default_fill, mark_of
 from nczarr.semantics.checked import Checked, whole_parts
 from nczarr.semantics.infer_shapes import Anonymous
 

@@ -135,7 +135,9 @@ class Writer:
         targets = self.plan.targets[path]
         whole = targets.get("")
         if whole is not None:
-            shown = without_times(shown, whole.layout.dtype, whole.layout.fill)
+            dtype = whole.layout.dtype
+            if isinstance(dtype, str) and dtype[1] in "Mm":
+                shown = without_times(shown, dtype, whole.layout.fill)
             yield from self.array(prefix, whole, self.plan.axes[path], self.finish(path, shown, hidden))
             return
         yield from self._write_parts(path, targets)

@@ -54,8 +54,38 @@ class Zarr2Writer(Writer):
         yield f"{prefix}.zattrs", encode({"_ARRAY_DIMENSIONS": axes})
 
     def _array_document(self, target: PartTarget, scalar_shape: tuple[int, ...] = ()) -> bytes:
-        arrays = self.plan.form.capabilities.arrays
-        return array_document(target, scalar_shape, compressor=arrays is None or not arrays.by_reference)
+        """Return `.zarray` of an array. A scalar gets `scalar_shape`, for readers that drop `[]`.
+
+        ::
+
+            {"zarr_format": 2, "shape": [4, 3], "dtype": "<f4", "chunks": [4, 3], "fill_value": "NaN", "order": "C",
+             "compressor": {"id": "zlib", "level": 5}, "filters": [{"id": "shuffle", "elementsize": 4}]}
+
+        The last codec is the compressor, the others are filters; in references all
+        are filters, as in kerchunk's. `filters` is null
+        if empty: netCDF-C crashes on an empty list. Texts with invalid UTF-8 use
+        `vlen-bytes`, encoded like `vlen-utf8`, so that zarr-python can read the
+        bytes.
+        """
+        layout, arrays = target.layout, self.plan.form.capabilities.arrays
+        by_reference = arrays is not None and arrays.by_reference
+        configs = to_configs(layout.codecs, itemsize(layout.dtype))
+        last = configs.pop() if configs and not by_reference else None
+        if layout.dtype == "|O":
+            configs.insert(0, {"id": "vlen-utf8" if target.utf8 else "vlen-bytes"})
+        return encode(
+            {
+                "zarr_format": 2,
+                "shape": layout.shape or scalar_shape,
+                "dtype": _name_dtype(layout.dtype),
+                "chunks": layout.chunks or scalar_shape,
+                "fill_value": _show_fill(layout.dtype, layout.fill),
+                "order": layout.order,  # netCDF-C does not honour `F`, and crashes without the member
+                "compressor": last,
+                "filters": configs or None,
+                **({} if target.separator in (None, ".") else {"dimension_separator": target.separator}),
+            }
+        )
 
     def consolidate(self, documents: Iterator[Entry]) -> Iterator[Entry]:
         """Yield the documents, and `.zmetadata` before those of the root.
@@ -77,40 +107,6 @@ class Zarr2Writer(Writer):
 
     def fill_form(self, constant: Constant) -> JsonConstant:
         return plain(constant) if is_finite(constant) else JsonConstant(None, False)
-
-
-def array_document(target: PartTarget, scalar_shape: tuple[int, ...] = (), *, compressor: bool = True) -> bytes:
-    """Return `.zarray` of an array. A scalar gets `scalar_shape`, for readers that drop `[]`.
-
-    ::
-
-        {"zarr_format": 2, "shape": [4, 3], "dtype": "<f4", "chunks": [4, 3], "fill_value": "NaN", "order": "C",
-         "compressor": {"id": "zlib", "level": 5}, "filters": [{"id": "shuffle", "elementsize": 4}]}
-
-    The last codec is the compressor, the others are filters; without
-    `compressor` all are filters, as in kerchunk's references. `filters` is null
-    if empty: netCDF-C crashes on an empty list. Texts with invalid UTF-8 use
-    `vlen-bytes`, encoded like `vlen-utf8`, so that zarr-python can read the
-    bytes.
-    """
-    layout = target.layout
-    configs = to_configs(layout.codecs, itemsize(layout.dtype))
-    last = configs.pop() if configs and compressor else None
-    if layout.dtype == "|O":
-        configs.insert(0, {"id": "vlen-utf8" if target.utf8 else "vlen-bytes"})
-    return encode(
-        {
-            "zarr_format": 2,
-            "shape": layout.shape or scalar_shape,
-            "dtype": _name_dtype(layout.dtype),
-            "chunks": layout.chunks or scalar_shape,
-            "fill_value": _show_fill(layout.dtype, layout.fill),
-            "order": layout.order,  # netCDF-C does not honour `F`, and crashes without the member
-            "compressor": last,
-            "filters": configs or None,
-            **({} if target.separator in (None, ".") else {"dimension_separator": target.separator}),
-        }
-    )
 
 
 def _name_dtype(descr: Descr) -> str | list[list[str]]:

@@ -49,10 +49,10 @@ def test_of_two_threads_one_appends(target: str, monkeypatch: pytest.MonkeyPatch
     make(target)
     codes: list[str] = []
     taken, refused = threading.Event(), threading.Event()
-    original = finish._take_lock
+    original = finish.lock_file
 
-    def first(*arguments: object, **options: bool) -> lock.Lock:
-        made = original(*arguments, **options)  # type: ignore[arg-type]
+    def first(target: str) -> lock.Lock:
+        made = original(target)
         if not taken.is_set():
             taken.set()
             assert refused.wait(60)
@@ -67,7 +67,7 @@ def test_of_two_threads_one_appends(target: str, monkeypatch: pytest.MonkeyPatch
         finally:
             refused.set()
 
-    monkeypatch.setattr(finish, "_take_lock", first)
+    monkeypatch.setattr(finish, "lock_file", first)
     thread = threading.Thread(target=other)
     thread.start()
     append(target, "b.nc")
