@@ -64,7 +64,7 @@ DOORS = {
 
 BUILT_ON = {
     "nczarr.plugins.zarr_drafts": "nczarr.formats.zarr",
-    "nczarr.plugins.common.external_links": "nczarr.formats.netcdf4",
+    "nczarr.plugins.common.linked_files": "nczarr.formats.netcdf4",
     "nczarr.plugins.edit.netcdf3": "nczarr.formats.netcdf3",
     "nczarr.plugins.edit.netcdf4": "nczarr.formats.netcdf4",
     "nczarr.plugins.edit.patches.reference_text": "nczarr.formats.reference",

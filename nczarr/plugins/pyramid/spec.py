@@ -12,9 +12,9 @@ from nczarr.ast import EnumType
 from nczarr.diagnostics.report import Report, hint
 from nczarr.pipeline.select.physical import is_numeric
 from nczarr.pipeline.select.sections import list_mentioned
-from nczarr.plugins.cf.axes import axis_of
+from nczarr.plugins.cf.coordinates import axis_of
 from nczarr.plugins.cf.view import CFDataset
-from nczarr.plugins.common.python_values import python_value
+from nczarr.plugins.common.nodes import python_value
 from nczarr.plugins.pyramid.reduce import METHODS, Method
 from nczarr.semantics.checked import Checked, whole_parts
 

@@ -9,7 +9,7 @@ from typing import Any
 from nczarr import names
 from nczarr.ast import Attribute, CompoundType, Dimension, Group, OpaqueType, Variable, VlenType
 from nczarr.ast.dataset import MISSING_MARKS
-from nczarr.plugins.common.python_values import python_value
+from nczarr.plugins.common.nodes import python_value
 from nczarr.plugins.readers.coordinate_order import find_unsorted
 from nczarr.plugins.readers.rule import Finding, faults
 from nczarr.semantics.checked import Checked

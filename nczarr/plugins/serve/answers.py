@@ -16,7 +16,7 @@ from types import MappingProxyType
 from typing import Any, NamedTuple
 from urllib.parse import quote
 
-from nczarr.plugins.common.pieces import length_of, part_of
+from nczarr.plugins.common.store_view import length_of, part_of
 from nczarr.plugins.serve.resources import Spool
 from nczarr.stores.local_file import Identity
 from nczarr.stores.ranges import Range

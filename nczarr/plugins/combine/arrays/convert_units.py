@@ -10,7 +10,7 @@ from nczarr.arrays.regions import Index, Region, all_of, cut_along, repeat_chunk
 from nczarr.arrays.sources.source import ArraySource, DerivedSource, Layout, numpy_dtype
 from nczarr.ast.frozen import frozen
 from nczarr.ast.rectilinear import largest
-from nczarr.plugins.cf.unit_conversion import LinearConversion
+from nczarr.plugins.cf.udunits import LinearConversion
 from nczarr.plugins.combine.arrays.repack import PIECE, NumberPacking
 
 

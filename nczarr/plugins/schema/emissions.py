@@ -1,4 +1,4 @@
-"""`compile --emit plan` and `--emit keys`: how variables are stored, and each key of a store with its node."""
+"""Phases of a compilation as JSON Lines: `compile --emit` of tokens, trees, what follows from them, plans and keys."""
 
 from __future__ import annotations
 
@@ -6,11 +6,112 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from nczarr import link
+from nczarr.ast import Constant, walk
+from nczarr.ast.json import dump
 from nczarr.link.tasks import arrays
 from nczarr.pipeline.emission import Emission
-from nczarr.plugins.schema.records import make_record, show_span
-from nczarr.sdk import FilePlan, Storage, StorePlan
+from nczarr.plugins.languages.language import find_language
+from nczarr.plugins.schema.analysis import Analysed, analyse
+from nczarr.sdk import (
+    Attribute,
+    CompoundType,
+    Dimension,
+    EnumType,
+    FilePlan,
+    Group,
+    Node,
+    OpaqueType,
+    Span,
+    Storage,
+    StorePlan,
+    Variable,
+    VlenType,
+    detect_format,
+)
 from nczarr.stores.memory import MeasuringStore
+
+
+def make_record(**members: Any) -> dict[str, Any]:
+    """Return the members that have a value, as a record."""
+    return {name: value for name, value in members.items() if value is not None and value not in ((), [], {}, "")}
+
+
+def show_span(span: Span) -> dict[str, Any] | None:
+    """Return a place in a source: its name, and where it begins and ends; None without a source."""
+    if span.source is None:
+        return None
+    source = span.source
+    shown: dict[str, Any] = {"source": source.name} | ({"key": source.key} if source.key else {})
+    if source.has_lines and source.data:
+        for name, offset in (("start", span.start), ("end", max(span.start, span.end))):
+            line, column = source.position(offset)
+            shown[name] = {"line": line, "column": column}
+    return shown | {"bytes": [span.start, span.end]}
+
+
+def list_tokens(emission: Emission) -> Iterator[dict[str, Any]]:
+    """Yield a record for each lexeme of a text in a language that people write: kind, text, span."""
+    source = emission.open_text()
+    if source is None:
+        return
+    form = detect_format(source)
+    language = None if form is None else find_language(form.name)
+    if language is None:
+        emission.report.error("unknown-target", f"`{source.name}` is not a text in a language with tokens")
+        return
+    for lexeme in language.split(bytes(source.data)):
+        span = Span(source, lexeme.start, lexeme.end)
+        yield make_record(kind=lexeme.kind, text=source.text(lexeme.start, lexeme.end), span=show_span(span))
+
+
+def list_documents(emission: Emission) -> Iterator[dict[str, Any]]:
+    """Yield one record, the AST document of the tree, which `compile` reads again."""
+    checked = emission.read()
+    if checked is not None:
+        yield dump(checked.dataset)
+
+
+def list_declarations(emission: Emission) -> Iterator[dict[str, Any]]:
+    """Yield a record for each node with its path, place, and what follows from the tree."""
+    checked = emission.read()
+    if checked is None:
+        return
+    found = analyse(checked.dataset)
+    for path, node in walk(found.tree):
+        yield make_record(
+            path=path, node=type(node).__name__, **_describe(path, node, found), span=show_span(node.span)
+        )
+
+
+def _describe(path: str, node: Node, found: Analysed) -> dict[str, Any]:
+    """Return what the analysis found out about a node, for its record."""
+    match node:
+        case Group():
+            return {"dimensions": [dimension.name for dimension in node.dimensions]}
+        case Variable():
+            return {
+                "type": node.type,
+                "dimensions": list(node.dimensions),
+                "shape": list(found.shapes[path]) or None,
+                "fill": _show(found.fills[path]),
+            }
+        case Dimension():
+            return {"length": node.size, "unlimited": node.unlimited or None, "uses": list(found.uses[path])}
+        case Attribute():
+            return {"value": _show(node.value)}
+        case EnumType():
+            return {"base": node.base, "uses": list(found.uses[path])}
+        case VlenType():
+            return {"base": node.base, "uses": list(found.uses[path])}
+        case OpaqueType():
+            return {"bytes": node.size, "uses": list(found.uses[path])}
+        case CompoundType():
+            return {"uses": list(found.uses[path])}
+    return {name: value for name in ("type", "shape", "value") if (value := getattr(node, name, None)) is not None}
+
+
+def _show(constant: Constant | None) -> Any:
+    return None if constant is None else constant.model_dump(mode="json")
 
 
 def list_arrays(emission: Emission) -> Iterator[dict[str, Any]]:
