@@ -23,8 +23,7 @@ from nczarr.diagnostics.report import CompileError
 from nczarr.plugins.common.part_arrays import select_parts
 from nczarr.plugins.opendap.common.words import EXACT, WIDE, xdr_padding
 from nczarr.plugins.opendap.dap2.declarations import DdsNode, Mapping, dds, mapping, size_of
-from nczarr.plugins.opendap.dap2.identifiers import quote
-from nczarr.plugins.opendap.dap2.signs import OTHER_SIGN, RecastIntegers, find_stored_type
+from nczarr.plugins.opendap.dap2.dialect import OTHER_SIGN, RecastIntegers, find_stored_type, quote
 from nczarr.semantics.checked import Checked
 
 PIECE = 4 << 20
