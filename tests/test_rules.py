@@ -64,17 +64,16 @@ DOORS = {
 
 BUILT_ON = {
     "nczarr.plugins.zarr_drafts": "nczarr.formats.zarr",
-    "nczarr.plugins.common.external_links": "nczarr.formats.netcdf4",
+    "nczarr.plugins.common.linked_files": "nczarr.formats.netcdf4",
     "nczarr.plugins.edit.netcdf3": "nczarr.formats.netcdf3",
     "nczarr.plugins.edit.netcdf4": "nczarr.formats.netcdf4",
     "nczarr.plugins.edit.patches.reference_text": "nczarr.formats.reference",
     "nczarr.plugins.edit.zarr": "nczarr.formats.zarr",
-    **dict.fromkeys(("nczarr.plugins.fmt.cdl", "nczarr.plugins.fmt.cdl_values"), "nczarr.formats.cdl"),
+    **dict.fromkeys(("nczarr.plugins.fmt.cdl", "nczarr.plugins.fmt.cdl"), "nczarr.formats.cdl"),
     "nczarr.plugins.fmt.notation": "nczarr.formats.notation",
     "nczarr.plugins.matlab.references": "nczarr.formats.netcdf4",
-    **dict.fromkeys(("nczarr.plugins.languages.cdl", "nczarr.plugins.languages.cdl_mentions"), "nczarr.formats.cdl"),
+    "nczarr.plugins.languages.cdl": "nczarr.formats.cdl",
     "nczarr.plugins.languages.notation": "nczarr.formats.notation",
-    "nczarr.plugins.languages.notation_mentions": "nczarr.formats.notation",
     "nczarr.plugins.refs": "nczarr.formats.reference",
 }
 """Plugins, or parts of them, that are a variety of a format or change its files."""

@@ -10,11 +10,11 @@ from urllib.parse import quote
 from nczarr.diagnostics.report import CompileError
 from nczarr.diagnostics.secrets import NO_OPTIONS
 from nczarr.options import Following
+from nczarr.plugins.serve.answers import RefusedRequestError
 from nczarr.plugins.serve.context import ServerContext
 from nczarr.plugins.serve.dataset_cache import Shelf
 from nczarr.plugins.serve.delivery import DeliveredBody
 from nczarr.plugins.serve.places import Root
-from nczarr.plugins.serve.refusals import RefusedRequestError
 from nczarr.plugins.serve.request import request
 from nczarr.plugins.serve.resources import Disk, Limits
 from nczarr.plugins.serve.search_index import SearchIndex

@@ -13,10 +13,9 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple
 
-from nczarr.plugins.serve.answers import HttpAnswer
+from nczarr.plugins.serve.answers import HttpAnswer, RefusedRequestError
 from nczarr.plugins.serve.context import HeavyWork, ServerContext
 from nczarr.plugins.serve.dataset_cache import CachedDataset
-from nczarr.plugins.serve.refusals import RefusedRequestError
 from nczarr.plugins.serve.request import Request
 from tests.conftest import ROOT
 

@@ -13,7 +13,7 @@ from nczarr.sdk import RUN, Option, RunWrapper, complain, misuse
 from nczarr.stores import local_paths
 
 if TYPE_CHECKING:
-    from nczarr.plugins.builds.inputs import State
+    from nczarr.plugins.builds.fingerprint import State
 
 PAUSE = 0.3
 """Seconds between two looks at the inputs."""
@@ -57,7 +57,7 @@ def run(arguments: argparse.Namespace, call: Callable[[argparse.Namespace], int]
         return misuse(arguments.command, f"the folder of `{arguments.depfile}` does not exist")
     if not arguments.watch:
         return _run_once(arguments, call, words, target)[0]
-    from nczarr.plugins.builds.inputs import look_at
+    from nczarr.plugins.builds.fingerprint import look_at
 
     while True:
         status, inputs = _run_once(arguments, call, words, target)
@@ -74,8 +74,15 @@ def _run_once(
     arguments: argparse.Namespace, call: Callable[[argparse.Namespace], int], words: Sequence[str], target: str
 ) -> tuple[int, dict[str, State]]:
     """Return the status of a run, and its inputs as they were before it: they may change while it runs."""
-    from nczarr.plugins.builds.fingerprint import is_current, write_fingerprint
-    from nczarr.plugins.builds.inputs import list_files, list_inputs, look_at, recording, write_depfile
+    from nczarr.plugins.builds.fingerprint import (
+        is_current,
+        list_files,
+        list_inputs,
+        look_at,
+        recording,
+        write_depfile,
+        write_fingerprint,
+    )
 
     asked = [word for word in words if word != "--watch"]
     sources = _list_sources(arguments)

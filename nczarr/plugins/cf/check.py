@@ -1,16 +1,40 @@
-"""Check of a dataset against the rules of CF."""
+"""Check of a dataset against the rules of CF: its breaches as diagnostics, each at its word."""
 
 from __future__ import annotations
 
-from nczarr.diagnostics.report import CompileError, Diagnostic, Report, Severity
+import re
+
+from nczarr.ast import Attribute
+from nczarr.ast.node import Node
+from nczarr.diagnostics.report import CompileError, Diagnostic, Label, Report, Severity, Span
 from nczarr.plugins.cf.rule import OLDEST, Breach, Rule, show_version
 from nczarr.plugins.cf.rules import load_topics
 from nczarr.plugins.cf.rules.netcdf_files import list_conventions
 from nczarr.plugins.cf.udunits import load_units
 from nczarr.plugins.cf.view import NEWEST, CFDataset, Version
-from nczarr.plugins.cf.word_label import label_word
-from nczarr.plugins.common.python_values import python_value
+from nczarr.plugins.common.nodes import label_of, python_value
 from nczarr.semantics.checked import Checked
+
+_VALUE = re.compile(rb'\s*=\s*((?:"(?:[^"\\]|\\.)*"|/(?!/)|[^";/])*)', re.DOTALL)
+"""Value of an attribute in CDL or the notation, behind its name."""
+
+
+def label_word(node: Node, word: str = "") -> Label:
+    """Return the place of a word in the value of an attribute of a text, or of the whole value; else of the node."""
+    source = node.span.source
+    if not isinstance(node, Attribute) or source is None or source.binary or source.key is not None:
+        return label_of(node)
+    match = _VALUE.match(source.data, node.span.end)
+    if match is None:
+        return label_of(node)
+    start, end = match.span(1)
+    if word:
+        pattern = rb"(?<![A-Za-z0-9_])" + re.escape(word.encode("utf-8", "surrogateescape")) + rb"(?![A-Za-z0-9_])"
+        place = re.compile(pattern).search(source.data, start, end)
+        if place is not None:
+            return Label(Span(source, *place.span()))
+    return Label(Span(source, start, start + len(match[1].rstrip())))
+
 
 LONGEST = 1000
 """Maximum characters of a message: texts of attributes may be long."""

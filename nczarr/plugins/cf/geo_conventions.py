@@ -17,7 +17,7 @@ from nczarr.diagnostics.report import Report
 from nczarr.pipeline.plugin_parts import ConventionDeclaration
 from nczarr.pipeline.select.indexing import read_outer
 from nczarr.pipeline.select.physical import physical
-from nczarr.plugins.cf.axes import axis_of
+from nczarr.plugins.cf.coordinates import axis_of
 from nczarr.plugins.cf.view import CFDataset, CFVariable
 from nczarr.semantics.checked import Checked
 

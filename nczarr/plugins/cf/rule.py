@@ -2,19 +2,22 @@
 
 A topic is a TOML file of `rules/` and a function in the module of its chapter:
 the file has the rules, which share one code, and the function finds their breaches.
+
+Breaches that several sections have in common are found here too: attributes that are no texts, and names of
+variables and dimensions that do not exist.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
 
 from nczarr.ast.node import Node
 from nczarr.diagnostics.report import Severity
-from nczarr.plugins.cf.view import NEWEST, Version
+from nczarr.plugins.cf.view import NEWEST, CFDataset, CFVariable, Version
 
 OLDEST: Version = (1, 6)
 VERSIONS: tuple[Version, ...] = tuple((1, minor) for minor in range(OLDEST[1], NEWEST[1] + 1))
@@ -141,3 +144,36 @@ def parse_version(text: str) -> Version:
 def show_version(version: Version) -> str:
     """Return a version as text: `1.8`."""
     return ".".join(map(str, version))
+
+
+def find_no_text(variable: CFVariable, attribute: str, rule: str = "text") -> Iterator[Breach]:
+    """Find an attribute that is not a single text."""
+    node = variable.attributes.get(attribute)
+    if node is not None and not isinstance(variable.value(attribute), str):
+        yield Breach(rule, f"`{attribute}` of `{variable.path}` is not a text", node)
+
+
+def find_missing(
+    dataset: CFDataset, variable: CFVariable, attribute: str, words: Iterable[str], rule: str = "exists"
+) -> Iterator[Breach]:
+    """Find names of variables that do not exist."""
+    for name in words:
+        if dataset.resolve(name, variable.group) is None:
+            what = f"`{attribute}` of `{variable.path}` names `{name}`, which does not exist"
+            yield Breach(rule, what, variable.attributes[attribute], name, dataset.suggest(name, variable.group))
+
+
+def find_missing_dimensions(
+    dataset: CFDataset, variable: CFVariable, attribute: str, words: Iterable[str], rule: str = "exists"
+) -> Iterator[Breach]:
+    """Find names of dimensions that do not exist."""
+    for name in words:
+        if dataset.resolve_dimension(name, variable.group) is None:
+            what = f"`{attribute}` of `{variable.path}` names the dimension `{name}`, which does not exist"
+            helps = dataset.suggest_dimension(name, variable.group)
+            yield Breach(rule, what, variable.attributes[attribute], name, helps)
+
+
+def name_dimensions(dataset: CFDataset, dimensions: Iterable[object]) -> str:
+    """Return dimensions for messages: `(time, lat)`."""
+    return f"({', '.join(map(dataset.label, dimensions))})"

@@ -13,7 +13,7 @@ from nczarr.ast.values import SPECIAL_FLOATS
 from nczarr.diagnostics.report import suggest
 from nczarr.plugins.cf import references
 from nczarr.plugins.cf.udunits import UnitSystem
-from nczarr.plugins.common.python_values import python_value
+from nczarr.plugins.common.nodes import python_value
 from nczarr.semantics.checked import Checked
 from nczarr.semantics.resolve import find_in_scope, list_scopes
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from nczarr.api.inputs import Dataset
     from nczarr.plan.plans import Conversion
     from nczarr.plugins.combine.join.agreement import Join
-    from nczarr.plugins.combine.join.axis_order import Duplicates
+    from nczarr.plugins.combine.join.coordinate_order import Duplicates
 
 
 @overload

@@ -21,7 +21,7 @@ from nczarr.pipeline.select.physical import is_numeric
 from nczarr.pipeline.select.sections import ranges_of
 from nczarr.pipeline.select.selection import Subset, place_of
 from nczarr.pipeline.select.subset import dimension_ranges
-from nczarr.plugins.common.node_label import label_of
+from nczarr.plugins.common.nodes import label_of
 from nczarr.plugins.damage.chunk_reader import ChunkBox, DamagedChunk, ReadArray, list_tasks
 from nczarr.plugins.damage.values import UnfitValues, find_disorder, find_gaps, find_judge
 from nczarr.sdk import (

@@ -19,13 +19,20 @@ from threading import get_ident
 from typing import TYPE_CHECKING, NamedTuple, cast
 
 from nczarr import registry
-from nczarr.plugins.downloads.archives import ArchiveMember, StoreMember, list_archive, list_tar, list_zip
+from nczarr.plugins.downloads.archives import (
+    ArchiveMember,
+    MemberConnection,
+    MemberFile,
+    StoreMember,
+    copy_member,
+    list_archive,
+    list_tar,
+    list_zip,
+)
 from nczarr.plugins.downloads.faults import AGAIN, fault
 from nczarr.plugins.downloads.kinds import ARCHIVES, HEAD, SUFFIXES, Kind, find_kind
-from nczarr.plugins.downloads.member_file import MemberConnection, MemberFile, copy_member
 from nczarr.plugins.downloads.streams import check_size, open_stream, read_piece, refuse_in_servers, unpack
-from nczarr.plugins.downloads.tar_directory import open_bytes
-from nczarr.plugins.downloads.tar_store import TarStore
+from nczarr.plugins.downloads.tar_archive import TarStore, open_bytes
 from nczarr.sdk import CompileError, Source, Store, show
 from nczarr.stores import local_paths
 from nczarr.stores.base import ROOT_KEYS

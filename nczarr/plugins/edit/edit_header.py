@@ -17,11 +17,9 @@ from nczarr.diagnostics.secrets import show, word
 from nczarr.options import Options
 from nczarr.pipeline import endpoints, phases
 from nczarr.pipeline.compare.diff import model
-from nczarr.plugins.edit.apply_changes import apply_changes, free_layout, list_growing
-from nczarr.plugins.edit.carry_out import carry_out
 from nczarr.plugins.edit.compare_headers import HeaderComparison, RewriteNeed, compare_headers
-from nczarr.plugins.edit.edit_rows import find_row
-from nczarr.plugins.edit.header_cdl import compile_header, print_header, read_value
+from nczarr.plugins.edit.document_change import carry_out
+from nczarr.plugins.edit.header_cdl import compile_header, patch_lines, print_header, read_value
 from nczarr.plugins.edit.header_changes import (
     AttributeOrder,
     DimensionChange,
@@ -29,16 +27,20 @@ from nczarr.plugins.edit.header_changes import (
     HeaderEdit,
     NodeRemoval,
     PreparedEdit,
+    apply_changes,
+    free_layout,
+    list_growing,
 )
+from nczarr.plugins.edit.in_place import find_row
 from nczarr.plugins.edit.instructions import (
     AttributeAssignment,
+    EditRequest,
+    EditResult,
     Instruction,
     parse_instruction,
 )
 from nczarr.plugins.edit.merge_headers import merge_headers
-from nczarr.plugins.edit.patch_text import patch_lines
 from nczarr.plugins.edit.patches.zip_patch import find_wrapping
-from nczarr.plugins.edit.request import EditRequest, EditResult
 from nczarr.plugins.edit.resolve_instructions import (
     NodeInstructions,
     change_attributes_as_instructed,

@@ -1,4 +1,4 @@
-r"""Instructions of an edit: `--set`, `--delete` and `--rename`, as texts and as values of Python.
+"""Instructions of an edit: `--set`, `--delete` and `--rename`, as texts and as values of Python; request and result.
 
     --set     [TYPE ]PATH@NAME=VALUES   values as CDL writes them: "K"   0.f, 100.f   1b
     --delete  PATH@NAME   PATH   var:PATH   dim:PATH   type:PATH
@@ -18,6 +18,8 @@ from nczarr import names
 from nczarr.ast import ATOMIC, Constant
 from nczarr.ast.renaming import NodeKind
 from nczarr.diagnostics.report import Diagnostic, Label, Report, Source, Span
+from nczarr.options import Options
+from nczarr.plugins.edit.header_changes import HeaderChange
 
 
 class AttributeAssignment(NamedTuple):
@@ -187,3 +189,40 @@ def report_moved_diagnostics(
     for diagnostic in diagnostics:
         others = tuple(map(move, diagnostic.others))
         report.add(diagnostic._replace(primary=move(diagnostic.primary), others=others))
+
+
+class EditRequest(NamedTuple):
+    """Changes of the header of a dataset in its place."""
+
+    target: str
+    """Path or URL."""
+    instructions: tuple[Instruction, ...] = ()
+    """Attributes to set, names to change, things to remove."""
+    header: Source | None = None
+    """CDL text of the new header; None: the present one with the instructions."""
+    merge: tuple[str, str] | None = None
+    """Paths of the common base and of another state, whose changes of the header are applied; excludes the others."""
+    base: str | None = None
+    """Fingerprint of the header from which `header` was made; None: not compared."""
+    undo: bytes | None = None
+    """Content of an undo file, whose edit is reversed; excludes the others."""
+    undo_file: str | None = None
+    """Path of the undo file to write; None: a new one beside the target."""
+    rehearsal: bool = False
+    """Only show the changes."""
+    options: Options = Options()
+
+
+class EditResult(NamedTuple):
+    """Result of an edit."""
+
+    target: str
+    """Path or URL."""
+    changes: tuple[HeaderChange, ...]
+    """Changes of the header; empty for a reversed edit."""
+    lines: tuple[str, ...]
+    """Changes, and what is written for them, for people."""
+    undo_file: str | None = None
+    """Path of the undo file; None: nothing was written, or an edit was reversed."""
+    recovered: bool = False
+    """True if an interrupted edit was reversed before."""

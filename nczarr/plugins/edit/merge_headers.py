@@ -17,7 +17,6 @@ from nczarr.ast.renaming import NODE_KINDS, NodeKind, Renames, complete_renames
 from nczarr.diagnostics.report import Report
 from nczarr.pipeline.compare.difference import show_constant
 from nczarr.pipeline.compare.values import values
-from nczarr.plugins.edit.apply_changes import apply_changes
 from nczarr.plugins.edit.compare_headers import ORDER, HeaderComparison, compare_headers
 from nczarr.plugins.edit.header_changes import (
     AttributeChange,
@@ -27,6 +26,7 @@ from nczarr.plugins.edit.header_changes import (
     NodeAddition,
     NodeRemoval,
     NodeRename,
+    apply_changes,
 )
 from nczarr.semantics import check
 from nczarr.semantics.checked import Checked, rename_arrays

@@ -16,9 +16,18 @@ from nczarr.ast.dataset import groups, map_owners
 from nczarr.ast.renaming import NODE_KINDS, NodeKind, rename_tree
 from nczarr.diagnostics.report import Report
 from nczarr.plugins.flatten.group_map import KINDS, OWN, GroupMap, References, write_map
-from nczarr.plugins.flatten.references import GRAMMARS, METHODS, Grammar, Kind, list_texts, replace_words, set_texts
+from nczarr.plugins.flatten.references import (
+    GRAMMARS,
+    METHODS,
+    Grammar,
+    Kind,
+    Scope,
+    list_texts,
+    replace_words,
+    set_texts,
+    spell_path,
+)
 from nczarr.plugins.flatten.restoring import restore_texts
-from nczarr.plugins.flatten.scope import Scope, spell_path
 
 SEPARATOR = "__"
 """Characters between the names of groups and that of the node."""

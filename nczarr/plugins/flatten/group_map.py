@@ -18,8 +18,7 @@ from typing import Any, NamedTuple
 
 from nczarr import names
 from nczarr.ast import Attribute, Constant, Dataset
-from nczarr.plugins.flatten.references import list_texts
-from nczarr.plugins.flatten.scope import spell_path
+from nczarr.plugins.flatten.references import list_texts, spell_path
 
 LISTS: Mapping[str, tuple[str, ...]] = {
     "attribute": ("__flattener_name_mapping_attributes", "_flattener_attribute_map"),

@@ -10,8 +10,7 @@ from nczarr.ast.dataset import map_owners
 from nczarr.ast.renaming import NODE_KINDS, NodeKind, rename_tree
 from nczarr.diagnostics.report import Report
 from nczarr.plugins.flatten.group_map import KINDS, OWN, GroupMap, read_map
-from nczarr.plugins.flatten.references import GRAMMARS, Kind, list_texts, replace_words, set_texts
-from nczarr.plugins.flatten.scope import Scope, spell_path
+from nczarr.plugins.flatten.references import GRAMMARS, Kind, Scope, list_texts, replace_words, set_texts, spell_path
 from nczarr.semantics.resolve import list_scopes
 
 UNFOUND = "REF_NOT_FOUND_"

@@ -13,7 +13,7 @@ from typing import Any
 from nczarr.diagnostics.report import Report, Source
 from nczarr.formats.notation.frontend import parse
 from nczarr.formats.notation.tokens import scan
-from nczarr.plugins.fmt.text_layout import TextComposer, TextLayout, TokenPlace
+from nczarr.plugins.fmt.reformat import TextComposer, TextLayout, TokenPlace
 from nczarr.syntax._generated.NCZarrParser import NCZarrParser as P
 from nczarr.syntax.tokens import Token
 

@@ -6,7 +6,7 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from nczarr.plugins.generate.document_rules import DocumentRules, list_rules
+from nczarr.plugins.generate.documents import DocumentRules, list_rules
 from nczarr.plugins.generate.model import Schema
 from nczarr.sdk import Checked, Report, names
 

@@ -9,8 +9,7 @@ from typing import Any
 
 from nczarr.plugins.generate.growth import LastRecord, find_unrecorded, list_last_records
 from nczarr.plugins.generate.model import Schema, SchemaAttribute, SchemaDimension, SchemaVariable
-from nczarr.plugins.generate.python_values import array_of, literal
-from nczarr.plugins.generate.render import render
+from nczarr.plugins.generate.render import array_of, literal, render
 from nczarr.sdk import ATOMIC, Checked, Report, names, np
 
 RESERVED = frozenset({*keyword.kwlist, *dir(builtins), "np", "sys", "netCDF4", "create", "write", "dataset", "main"})

@@ -7,11 +7,10 @@ import keyword
 from collections.abc import Mapping
 from typing import Any
 
-from nczarr.plugins.generate.document_rules import DocumentRules, list_rules
+from nczarr.plugins.generate.documents import DocumentRules, list_rules
 from nczarr.plugins.generate.identifiers import UniqueIdentifiers, write_camel
 from nczarr.plugins.generate.model import Schema, SchemaGroup, SchemaVariable
-from nczarr.plugins.generate.python_values import literal
-from nczarr.plugins.generate.render import render
+from nczarr.plugins.generate.render import literal, render
 from nczarr.sdk import Checked, Report
 
 IMPORTED = (

@@ -27,8 +27,7 @@ from nczarr.plugins.generate.python_netcdf4 import (
     list_layout_obstacles,
     list_string_obstacles,
 )
-from nczarr.plugins.generate.python_values import array_of, literal
-from nczarr.plugins.generate.render import render
+from nczarr.plugins.generate.render import array_of, literal, render
 from nczarr.sdk import ATOMIC, CLASSIC_ATOMIC, Checked, Report, names
 
 BOUNDARY_ATTRIBUTES = frozenset(

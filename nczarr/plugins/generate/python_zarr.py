@@ -10,8 +10,7 @@ from typing import Any
 from nczarr.plugins.generate.documents import PlannedDocuments, find_absent, read_documents
 from nczarr.plugins.generate.model import Schema, SchemaVariable
 from nczarr.plugins.generate.python_netcdf4 import list_string_obstacles
-from nczarr.plugins.generate.python_values import array_of, literal
-from nczarr.plugins.generate.render import render
+from nczarr.plugins.generate.render import array_of, literal, render
 from nczarr.sdk import ATOMIC, NUMPY, Checked, Report, names
 
 WORDS = "base64 json struct np numcodecs sys zarr declare add_array create write main"

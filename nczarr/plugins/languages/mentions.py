@@ -16,7 +16,7 @@ from nczarr.diagnostics.report import Source
 from nczarr.plugins.languages.language import Mention, Role, SectionStart, TextMap
 from nczarr.syntax.tokens import Token
 
-ATOMIC = "a"
+ATOMIC_LETTER = "a"
 """Letter of atomic types."""
 
 
@@ -165,6 +165,6 @@ class MentionReader:
 
     def _read(self, at: int, group: str) -> tuple[Role, str]:
         """Return the role and the name of a token in a group."""
-        is_atomic = group == "use_type" and self.letters[at] == ATOMIC
+        is_atomic = group == "use_type" and self.letters[at] == ATOMIC_LETTER
         role = "atomic" if is_atomic else cast("Role", group.removeprefix("use_"))
         return role, self.read_name(self.tokens[at], role)

@@ -24,17 +24,7 @@ from nczarr import __version__
 from nczarr.ast.dataset import building
 from nczarr.diagnostics.report import Diagnostic as Finding
 from nczarr.diagnostics.report import Label, Severity
-from nczarr.plugins.lsp import (
-    code_actions,
-    completion,
-    formatting,
-    hover,
-    inlay_hints,
-    navigation,
-    rename,
-    semantic_tokens,
-    symbols,
-)
+from nczarr.plugins.lsp import appearance, code_actions, completion, hover, navigation, symbols
 from nczarr.plugins.lsp.diagnostic_list import list_diagnostics
 from nczarr.plugins.lsp.documents import Analysis, TextVersion, View, analyze, find_format, to_bytes
 
@@ -68,19 +58,19 @@ FEATURES = (
     Feature(types.TEXT_DOCUMENT_DEFINITION, navigation.define),
     Feature(types.TEXT_DOCUMENT_REFERENCES, navigation.list_references),
     Feature(types.TEXT_DOCUMENT_DOCUMENT_HIGHLIGHT, navigation.highlight),
-    Feature(types.TEXT_DOCUMENT_PREPARE_RENAME, rename.prepare),
-    Feature(types.TEXT_DOCUMENT_RENAME, rename.rename, types.RenameOptions(prepare_provider=True)),
+    Feature(types.TEXT_DOCUMENT_PREPARE_RENAME, navigation.prepare),
+    Feature(types.TEXT_DOCUMENT_RENAME, navigation.rename, types.RenameOptions(prepare_provider=True)),
     Feature(types.TEXT_DOCUMENT_DOCUMENT_SYMBOL, symbols.list_symbols),
     Feature(types.TEXT_DOCUMENT_FOLDING_RANGE, symbols.list_folds),
-    Feature(types.TEXT_DOCUMENT_SEMANTIC_TOKENS_FULL, semantic_tokens.list_tokens, semantic_tokens.LEGEND),
-    Feature(types.TEXT_DOCUMENT_SEMANTIC_TOKENS_RANGE, semantic_tokens.list_tokens_in_range, semantic_tokens.LEGEND),
+    Feature(types.TEXT_DOCUMENT_SEMANTIC_TOKENS_FULL, appearance.list_tokens, appearance.LEGEND),
+    Feature(types.TEXT_DOCUMENT_SEMANTIC_TOKENS_RANGE, appearance.list_tokens_in_range, appearance.LEGEND),
     Feature(
         types.TEXT_DOCUMENT_CODE_ACTION,
         code_actions.list_actions,
         types.CodeActionOptions(code_action_kinds=[types.CodeActionKind.QuickFix]),
     ),
-    Feature(types.TEXT_DOCUMENT_INLAY_HINT, inlay_hints.list_hints),
-    Feature(types.TEXT_DOCUMENT_FORMATTING, formatting.format_text),
+    Feature(types.TEXT_DOCUMENT_INLAY_HINT, appearance.list_hints),
+    Feature(types.TEXT_DOCUMENT_FORMATTING, appearance.format_text),
 )
 """All requests about a document."""
 

@@ -1,4 +1,4 @@
-"""Objects of a MATLAB file, and the references to them, which its cells are.
+"""Objects of a MATLAB file: their attributes, and the references to them, which its cells are.
 
 A reference of HDF5 has the address of an object, relative to the user block. MATLAB puts the objects into `/#refs#`.
 """
@@ -6,15 +6,17 @@ A reference of HDF5 has the address of an object, relative to the user block. MA
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 from nczarr import names
 from nczarr.arrays.sources.strided import FileBytes
+from nczarr.ast.plain_json import plain
 from nczarr.formats.netcdf4.header.datatypes import REFERENCE
 from nczarr.formats.netcdf4.header.file_objects import FileObject, LinkedFiles
 from nczarr.formats.netcdf4.header_model import DEEPEST, ask_library
 from nczarr.formats.netcdf4.stored_variable import StoredVariable, sources
-from nczarr.sdk import CompileError, Diagnostic, NDArray, OpaqueType, Severity, np
+from nczarr.sdk import Attribute, CompileError, Constant, Diagnostic, NDArray, OpaqueType, Severity, np
 
 _REFERENCE = "/reference"
 """Type of references in place of their own, which the tree does not have."""
@@ -95,3 +97,43 @@ class FileObjects:
         values = sources(stored, info)[""].read(tuple(slice(0, length) for length in extent))
         addresses: NDArray[Any] = np.ascontiguousarray(values).view("<u8")
         return ReferenceArray(extent[::-1], [self._paths.get(address) for address in addresses.reshape(-1).tolist()])
+
+
+def text_attribute(name: str, text: str) -> Attribute:
+    """Return an attribute with a text."""
+    return Attribute(name=name, value=Constant.text(text.encode()))
+
+
+def find_text(attributes: Iterable[Attribute], name: str) -> str | None:
+    """Return the text of an attribute; None without one."""
+    value = next((plain(one.value).value for one in attributes if one.name == name), None)
+    return value if isinstance(value, str) else None
+
+
+def find_number(attributes: Iterable[Attribute], name: str) -> int:
+    """Return the number of an attribute; 0 without one."""
+    value = next((plain(one.value).value for one in attributes if one.name == name), 0)
+    return value if isinstance(value, int) else 0
+
+
+def list_fields(attributes: Iterable[Attribute]) -> list[str]:
+    """Return the names of the fields of a struct, in MATLAB's order; empty if the file does not have them."""
+    constant = next((one.value for one in attributes if one.name == "MATLAB_fields"), None)
+    items = constant.data if constant is not None and isinstance(constant.data, tuple) else ()
+    return [
+        item.data.decode("utf-8", "replace")
+        for item in items
+        if isinstance(item, Constant) and isinstance(item.data, bytes)
+    ]
+
+
+def fields_attribute(fields: list[str]) -> list[Attribute]:
+    """Return the attribute with the names of fields, in their order."""
+    return (
+        [Attribute(name="MATLAB_fields", value=Constant.strings(field.encode() for field in fields))] if fields else []
+    )
+
+
+def size_attribute(shape: Iterable[int]) -> Attribute:
+    """Return the attribute with the size of an array of cells or structs."""
+    return Attribute(name="MATLAB_size", value=Constant.numbers("int64", shape))

@@ -15,7 +15,8 @@ from typing import Any
 
 from nczarr.arrays.values.elements import declare_type
 from nczarr.plugins.matlab.arrays import GatheredCells, ReversedArray, TextRows
-from nczarr.plugins.matlab.attributes import (
+from nczarr.plugins.matlab.references import (
+    FileObjects,
     fields_attribute,
     find_number,
     find_text,
@@ -23,7 +24,6 @@ from nczarr.plugins.matlab.attributes import (
     size_attribute,
     text_attribute,
 )
-from nczarr.plugins.matlab.references import FileObjects
 from nczarr.sdk import (
     ArraySource,
     Attribute,

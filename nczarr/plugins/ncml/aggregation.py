@@ -20,9 +20,8 @@ from nczarr.plugins.combine.join.conflicts import SAME_UNITS
 from nczarr.plugins.combine.join.recode import FINER_UNITS, units_of
 from nczarr.plugins.combine.join.sources import every_opened
 from nczarr.plugins.common.xml_reader import XmlElement
-from nczarr.plugins.ncml.file_dates import write_date
-from nczarr.plugins.ncml.members import AggregatedMember, list_members
-from nczarr.plugins.ncml.merge import TreeUnion, put_joined
+from nczarr.plugins.ncml.members import AggregatedMember, list_members, write_date
+from nczarr.plugins.ncml.trees import TreeUnion, put_joined
 from nczarr.plugins.ncml.values import StatedValueError, are_numbers, count_dates, parse_numbers, parts_of
 from nczarr.plugins.ncml.vocabulary import NcmlDocument, is_true
 from nczarr.semantics.checked import Checked, Unchecked

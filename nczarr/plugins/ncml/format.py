@@ -5,8 +5,8 @@ A document names sources of any format, and needs the combination of datasets.
     document ─ elements ─> sources ─ union, joins ─> Unchecked ─ modifications ─> Unchecked
 
 `frontend.py` reads a document, `vocabulary.py` checks its words, `members.py` finds and opens what it names,
-`aggregation.py` combines, `merge.py` unites trees, `modifications.py` and `renames.py` change a tree, `values.py` and
-`file_dates.py` read values. Chunks stay where they are.
+`aggregation.py` combines, `modifications.py` changes a tree, `trees.py` renames its nodes and unites trees, `values.py`
+reads values. Chunks stay where they are.
 """
 
 from __future__ import annotations

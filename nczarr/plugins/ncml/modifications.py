@@ -15,7 +15,7 @@ from nczarr.ast.types import IntegerName, is_number
 from nczarr.diagnostics.report import suggest
 from nczarr.plugins.combine.join.recode import units_of
 from nczarr.plugins.common.xml_reader import XmlElement
-from nczarr.plugins.ncml.renames import rename_nodes
+from nczarr.plugins.ncml.trees import rename_nodes
 from nczarr.plugins.ncml.values import (
     ENUM_BASES,
     MOST_OF_DOCUMENT,

@@ -112,7 +112,7 @@ def read_messages(
     ('Start', 'Header', 'End')
     """
     from nczarr.plugins.ncstream import messages
-    from nczarr.plugins.ncstream.wire.definitions import Definitions
+    from nczarr.plugins.ncstream.wire.element_types import Definitions
 
     declared = Definitions() if definitions is None else Definitions(definitions)
     try:

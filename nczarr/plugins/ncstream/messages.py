@@ -21,8 +21,16 @@ from nczarr.plugins.ncstream.read.decode import column_tree, inflate
 from nczarr.plugins.ncstream.read.header_tree import HeaderContext
 from nczarr.plugins.ncstream.read.scan import StreamEntry, entries
 from nczarr.plugins.ncstream.wire import framing
-from nczarr.plugins.ncstream.wire.definitions import Definitions
-from nczarr.plugins.ncstream.wire.element_types import NAMES, NUMPY, Section, check_shape, dtype_of, name_of, shape_of
+from nczarr.plugins.ncstream.wire.element_types import (
+    NAMES,
+    NUMPY,
+    Definitions,
+    Section,
+    check_shape,
+    dtype_of,
+    name_of,
+    shape_of,
+)
 from nczarr.plugins.ncstream.wire.framing import Incoming, Stream
 from nczarr.plugins.ncstream.wire.limits import DEFAULT, Limits, bad, contradictory
 from nczarr.plugins.ncstream.wire.trees import RaggedLists, Tree, element_type, tree_of, values

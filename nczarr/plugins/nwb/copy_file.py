@@ -1,4 +1,4 @@
-"""Copy of a file between HDF5 and Zarr: reading, losses, writing, verification, publication."""
+"""Copy of a file between HDF5 and Zarr: reading, losses, writing, verification by comparison, publication."""
 
 from __future__ import annotations
 
@@ -6,12 +6,11 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING, Any
 
+from nczarr.arrays.lazy_numpy import NDArray
 from nczarr.diagnostics.report import Source
 from nczarr.diagnostics.secrets import show
-from nczarr.plugins.nwb.compare import list_differences
-from nczarr.plugins.nwb.hdf5_reader import read_hdf5
-from nczarr.plugins.nwb.hdf5_writer import write_hdf5
-from nczarr.plugins.nwb.tree import Lose, NwbGroup, NwbTree, UnkeptError
+from nczarr.plugins.nwb.hdf5_file import read_hdf5, write_hdf5
+from nczarr.plugins.nwb.tree import Lose, NwbArray, NwbGroup, NwbTree, UnkeptError
 from nczarr.plugins.nwb.zarr_reader import DocumentError, read_zarr
 from nczarr.plugins.nwb.zarr_writer import SUFFIX, write_zarr
 from nczarr.stores.directory import DirectoryStore, DirectoryTarget
@@ -20,6 +19,37 @@ if TYPE_CHECKING:
     from nczarr.diagnostics.report import Report
     from nczarr.options import Options
     from nczarr.stores.base import Store
+
+
+def list_differences(one: NwbTree, other: NwbTree) -> Iterator[tuple[str, str]]:
+    """Yield the path of what differs, and a sentence about it. Arrays of a path have the same chunks."""
+    for path in dict.fromkeys((*one.nodes, *other.nodes)):
+        left, right = one.nodes.get(path), other.nodes.get(path)
+        if left is None or right is None:
+            yield path, f"it is missing in the {'target' if right is None else 'source'}"
+            continue
+        for name in dict.fromkeys((*left.attributes, *right.attributes)):
+            if repr(left.attributes.get(name)) != repr(right.attributes.get(name)):  # NaN equals NaN
+                yield f"{path}@{name}", "the attribute differs"
+        if _outline(left) != _outline(right):
+            yield path, "the links, types or shapes differ"
+        elif not isinstance(left, NwbGroup) and not isinstance(right, NwbGroup):
+            indices = {*left.list_stored(), *right.list_stored()}
+            if not all(_are_equal(left.read(index), right.read(index)) for index in indices):
+                yield path, "the values differ"
+
+
+def _outline(node: NwbGroup | NwbArray) -> Any:
+    return node.links if isinstance(node, NwbGroup) else (node.type, node.shape, node.limits)
+
+
+def _are_equal(one: NDArray[Any], other: NDArray[Any]) -> bool:
+    if one.dtype.hasobject:
+        return bool(one.tolist() == other.tolist())
+    if one.dtype.names is not None:  # whose bytes between members may differ
+        return all(_are_equal(one[name], other[name]) for name in one.dtype.names)
+    return one.shape == other.shape and one.tobytes() == other.tobytes()
+
 
 BAD, LOSS, DIFFERENCE, EXTERNAL = "bad-nwb", "nwb-loss", "nwb-difference", "nwb-external-link"
 
@@ -128,7 +158,7 @@ def _fail(path: str, reason: str) -> None:
 
 def _verify(source: NwbTree, target: NwbTree, report: Report) -> None:
     """Compare a target with its source; report what differs."""
-    from nczarr.plugins.nwb.hdf5_reader import Hdf5Array
+    from nczarr.plugins.nwb.hdf5_file import Hdf5Array
 
     for path, node in source.nodes.items():
         pair: list[Any] = [node, target.nodes.get(path)]

@@ -92,8 +92,7 @@ def pyramid(
     [[3.5, 5.5]]
     """
     from nczarr.pipeline.phases import Input
-    from nczarr.plugins.pyramid.request import PyramidRequest
-    from nczarr.plugins.pyramid.spec import PyramidSpec
+    from nczarr.plugins.pyramid.spec import PyramidRequest, PyramidSpec
     from nczarr.plugins.pyramid.write import write_pyramid
     from nczarr.stores.spool import remove_fetched_files
 

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from nczarr.plugins.readers.documents import StoreNode, ZarrView
-from nczarr.plugins.readers.multiscales import FAULT, find_node, fits, is_numbers
+from nczarr.plugins.readers.geo import FAULT, find_node, fits, is_numbers
 from nczarr.plugins.readers.peer import Peer
 from nczarr.plugins.readers.rule import Finding, faults
 

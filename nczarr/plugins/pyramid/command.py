@@ -97,7 +97,7 @@ def _run(arguments: argparse.Namespace, spec: object, options: Options, messages
     """Read, compute, write. Raises OSError, CompileError."""
     from contextlib import ExitStack
 
-    from nczarr.plugins.pyramid.request import PyramidRequest
+    from nczarr.plugins.pyramid.spec import PyramidRequest
     from nczarr.plugins.pyramid.write import write_pyramid
 
     report = messages.report

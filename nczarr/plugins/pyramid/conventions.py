@@ -19,11 +19,11 @@ from nczarr.ast.plain_json import find_json, narrow
 from nczarr.diagnostics.report import Report
 from nczarr.pipeline.select.indexing import read_outer
 from nczarr.pipeline.select.physical import is_numeric, physical
-from nczarr.plugins.cf.axes import axis_of
+from nczarr.plugins.cf.coordinates import axis_of
 from nczarr.plugins.cf.geo_attributes import ENTRIES, LIST
 from nczarr.plugins.cf.geo_conventions import EVEN, list_declarations
 from nczarr.plugins.cf.view import CFDataset
-from nczarr.plugins.common.python_values import python_value
+from nczarr.plugins.common.nodes import python_value
 from nczarr.plugins.pyramid.spec import RECORD, PyramidPlan
 from nczarr.semantics.checked import Checked
 

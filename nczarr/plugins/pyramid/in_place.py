@@ -36,8 +36,7 @@ from nczarr.plugins.edit.header_changes import HeaderEdit
 from nczarr.plugins.edit.zarr.edit import StoreEditor
 from nczarr.plugins.pyramid.build import PyramidBuilder
 from nczarr.plugins.pyramid.conventions import without_metadata
-from nczarr.plugins.pyramid.request import PyramidRequest, PyramidResult
-from nczarr.plugins.pyramid.spec import CODE, PyramidPlan, find_record, plan_pyramid
+from nczarr.plugins.pyramid.spec import CODE, PyramidPlan, PyramidRequest, PyramidResult, find_record, plan_pyramid
 from nczarr.semantics import check
 from nczarr.semantics.checked import Checked, Unchecked
 from nczarr.stores.lock import Lock, NoLock

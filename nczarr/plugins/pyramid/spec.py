@@ -1,4 +1,4 @@
-"""Request for a pyramid, and its plan for a dataset: reduced dimensions, lengths of levels, methods of variables."""
+"""Request for a pyramid, its result, and its plan for a dataset: reduced dimensions, lengths of levels, methods."""
 
 from __future__ import annotations
 
@@ -8,15 +8,21 @@ from types import MappingProxyType
 from typing import Literal, NamedTuple, get_args
 
 from nczarr import names
+from nczarr.arrays.execution.counts import Step
 from nczarr.ast import EnumType
 from nczarr.diagnostics.report import Report, hint
+from nczarr.options import Options
+from nczarr.pipeline.phases import Input
 from nczarr.pipeline.select.physical import is_numeric
 from nczarr.pipeline.select.sections import list_mentioned
-from nczarr.plugins.cf.axes import axis_of
+from nczarr.pipeline.select.selection import Subset
+from nczarr.plan.plans import Conversion
+from nczarr.plugins.cf.coordinates import axis_of
 from nczarr.plugins.cf.view import CFDataset
-from nczarr.plugins.common.python_values import python_value
+from nczarr.plugins.common.nodes import python_value
 from nczarr.plugins.pyramid.reduce import METHODS, Method
 from nczarr.semantics.checked import Checked, whole_parts
+from nczarr.stores.url import is_remote, real, trim
 
 CODE = "unsuited-pyramid"
 """Code of datasets and requests of which no pyramid is made."""
@@ -255,3 +261,37 @@ def find_record(checked: Checked) -> PyramidPlan | None:
     except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
         return None
     return PyramidPlan(spec, spec.levels or 1, lengths, dict.fromkeys(variables, "mean")) if is_valid else None
+
+
+class PyramidRequest(NamedTuple):
+    """Request for a pyramid."""
+
+    source: Input
+    """The dataset; that of the target, if it is the same store."""
+    target: str
+    """Path or URL."""
+    spec: PyramidSpec
+    form: str | None = None
+    """Name of the target's format; None: by its suffix."""
+    subset: Subset = Subset()
+    """Requested part of the source."""
+    options: Options = Options()
+    update: bool = False
+    """Bring the levels of the target up to date."""
+
+    @property
+    def in_place(self) -> bool:
+        """True if the source is the target."""
+        one, other = trim(self.source.name), trim(self.target)
+        return one == other or (not is_remote(one) and not is_remote(other) and real(one) == real(other))
+
+
+class PyramidResult(NamedTuple):
+    """Result of a run: the conversion, or the planned work of a rehearsal."""
+
+    conversion: Conversion | None = None
+    """None for a rehearsal."""
+    steps: tuple[Step, ...] = ()
+    """Planned work of a rehearsal."""
+    rewritten: int = 0
+    """Keys of an existing store that were replaced."""

@@ -11,8 +11,7 @@ from nczarr.pipeline import phases
 from nczarr.pipeline.phases import ReadyConversion
 from nczarr.plan.chunk_lengths import fill_whole
 from nczarr.plugins.pyramid.build import PyramidBuilder
-from nczarr.plugins.pyramid.request import PyramidRequest, PyramidResult
-from nczarr.plugins.pyramid.spec import CODE, find_record, plan_pyramid
+from nczarr.plugins.pyramid.spec import CODE, PyramidRequest, PyramidResult, find_record, plan_pyramid
 from nczarr.semantics.checked import Checked
 from nczarr.stores.local_paths import folder_of
 from nczarr.stores.url import is_remote

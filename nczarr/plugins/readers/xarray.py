@@ -16,11 +16,11 @@ from typing import Any
 from nczarr.ast.dataset import MISSING_MARKS
 from nczarr.ast.plain_json import CARRIED
 from nczarr.plugins.readers import xarray_files, zarr_python, zarr_types
-from nczarr.plugins.readers.coordinate_order import find_unsorted
 from nczarr.plugins.readers.documents import StoreNode, ZarrView
 from nczarr.plugins.readers.documents import document as parse_document
 from nczarr.plugins.readers.peer import Peer
 from nczarr.plugins.readers.rule import Finding, faults, of_arrays
+from nczarr.plugins.readers.xarray_files import find_unsorted
 
 SEEN = "2026.9.0"
 REFUSED = "cannot open its group"

@@ -7,12 +7,44 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from nczarr import names
+from nczarr.arrays.lazy_numpy import np
 from nczarr.ast import Attribute, CompoundType, Dimension, Group, OpaqueType, Variable, VlenType
 from nczarr.ast.dataset import MISSING_MARKS
-from nczarr.plugins.common.python_values import python_value
-from nczarr.plugins.readers.coordinate_order import find_unsorted
+from nczarr.diagnostics.report import CompileError
+from nczarr.pipeline.select.indexing import read_outer
+from nczarr.pipeline.select.physical import is_numeric
+from nczarr.plugins.common.nodes import python_value
 from nczarr.plugins.readers.rule import Finding, faults
 from nczarr.semantics.checked import Checked
+
+MOST = 1 << 20
+"""Values of a coordinate that are read at most."""
+
+
+def find_unsorted(checked: Checked) -> Iterator[Finding]:
+    """Find coordinates that neither increase nor decrease throughout. Raises OSError."""
+    for path, variable in checked.variables.items():
+        shape = checked.shapes[path]
+        if variable.dimensions != (path,) or not 1 < shape[0] <= MOST or not is_numeric(checked, path):
+            continue
+        try:
+            values = read_outer(checked, path, [slice(0, shape[0], 1)])
+        except CompileError:  # chunks that cannot be decoded are found by other rules, and by `--data`
+            continue
+        up, down = values[1:] > values[:-1], values[1:] < values[:-1]
+        if up.all() or down.all():
+            continue
+        rises = up.sum() >= down.sum()
+        place = int(np.argmin(up if rises else down)) + 1
+        text = f"the values of `{path}` do not {'increase' if rises else 'decrease'}: "
+        text += f"{values[place]!s} after {values[place - 1]!s}"
+        is_ordered = not down.any() or not up.any()
+        does = "finds several cells for one value, and refuses to align by it (`reindex`)" if is_ordered else ""
+        remedy = f"sort all cells: `nczarr combine SRC DST --along {path[1:]} --sort`"
+        if len(np.unique(values)) < len(values):
+            remedy += ", with `--duplicates first` or `last` for equal values"
+        yield Finding("unsorted-coordinate", "", "", text, does, remedy, variable.span)
+
 
 UNITS = frozenset(  # cftime's, and xarray's nanoseconds
     "nanosecond nanoseconds microsecond microseconds microsec microsecs millisecond milliseconds millisec millisecs "

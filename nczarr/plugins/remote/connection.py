@@ -38,8 +38,7 @@ from nczarr.plugins.remote.range_request import (
     execute_request,
     is_interrupted,
 )
-from nczarr.plugins.remote.request_errors import find_reason, may_pass, number_of, scrub
-from nczarr.plugins.remote.waiting import Waiting
+from nczarr.plugins.remote.request_errors import Waiting, find_reason, may_pass, number_of, scrub
 from nczarr.stores.places import Connection
 from nczarr.stores.ranges import BoundedCache
 from nczarr.stores.url import WEB, BadURLError, Location, MissingProtocolError, location

@@ -47,20 +47,20 @@ class UrlPlaces(RemotePlaces):
 
     def is_store(self, url: str, storage: StorageOptions) -> bool:
         """Return whether a folder is at a URL; else it is one object. Raises OSError if it is missing."""
-        from nczarr.plugins.remote.probe import is_folder
+        from nczarr.plugins.remote.open import is_folder
         from nczarr.plugins.remote.remote_store import RemoteStore
 
         return is_folder(RemoteStore(url, storage))
 
     def find_obstacle(self, url: str, storage: StorageOptions, *, store: bool) -> Obstacle | None:
         """Return the existing content at the URL of a new store or file, or None. Raises OSError."""
-        from nczarr.plugins.remote.probe import obstacle
+        from nczarr.plugins.remote.open import obstacle
 
         return obstacle(url, storage, store=store)
 
     def identify(self, url: str, storage: StorageOptions) -> str | None:
         """Return a text that changes with the content; None if changes are not detectable. Raises OSError."""
-        from nczarr.plugins.remote.probe import identify
+        from nczarr.plugins.remote.open import identify
 
         return identify(url, storage)
 
@@ -92,7 +92,7 @@ class UrlPlaces(RemotePlaces):
 
     def extend(self, url: str, storage: StorageOptions) -> Extensible:
         """Return an existing store for changes. Raises OSError if the protocol does not replace objects at once."""
-        from nczarr.plugins.remote.extensible_objects import ExtensibleObjects
+        from nczarr.plugins.remote.remote_target import ExtensibleObjects
 
         return ExtensibleObjects(url, storage)
 

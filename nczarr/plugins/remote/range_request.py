@@ -13,13 +13,21 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from nczarr.plugins.common.raw_file import ChangedError
-from nczarr.plugins.remote.object_record import describe_object
 from nczarr.stores.places import at_interrupt
 
 if TYPE_CHECKING:
     import asyncio
 
     from fsspec import AbstractFileSystem
+
+_TELLING = ("ETag", "etag", "md5Hash", "content_settings", "version_id", "VersionId", "generation", "mtime",
+            "LastModified", "last_modified", "updated", "created")  # fmt: skip
+"""Members of libraries' records that change with the object."""
+
+
+def describe_object(info: dict[str, Any]) -> str:
+    """Return the properties in a library's record that change with an object."""
+    return " ".join([str(info.get("size")), *(str(info[name]) for name in _TELLING if name in info)])
 
 
 T = TypeVar("T")

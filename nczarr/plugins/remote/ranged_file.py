@@ -18,7 +18,7 @@ from threading import Lock
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from nczarr.plugins.common.raw_file import ChangedError, SeekableFile
-from nczarr.plugins.remote.object_record import describe_object
+from nczarr.plugins.remote.range_request import describe_object
 from nczarr.stores.places import AT_ONCE, BLOCK, HEAD, LEAST, MOST, TAIL, Hdf5Driver, RemoteFile, find_remote_file
 from nczarr.stores.ranges import (
     GAP,

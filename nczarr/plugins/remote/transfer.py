@@ -12,7 +12,7 @@ from contextlib import suppress
 from typing import Any
 
 from nczarr.plugins.remote.connection import FileConnection
-from nczarr.plugins.remote.object_record import describe_object
+from nczarr.plugins.remote.range_request import describe_object
 from nczarr.plugins.remote.remote_store import TRIES, md5_of
 from nczarr.stores.places import HEAD, RemoteFile
 from nczarr.stores.spool import add_folder, note_origin

@@ -16,8 +16,8 @@ from typing import Any, NamedTuple
 from nczarr import link, registry
 from nczarr.diagnostics.render import place, visible
 from nczarr.pipeline import endpoints
-from nczarr.plugins.common.node_label import label_of
-from nczarr.plugins.schema.plans import find_node, place_nodes
+from nczarr.plugins.common.nodes import label_of
+from nczarr.plugins.schema.emissions import find_node, place_nodes
 from nczarr.sdk import Checked, Options, Report, Source, Store, StorePlan, hint, phases
 from nczarr.stores.memory import MeasuringStore
 

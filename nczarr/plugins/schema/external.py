@@ -29,8 +29,8 @@ from nczarr.ast import walk
 from nczarr.ast.json import dump
 from nczarr.pipeline.emission import Emission
 from nczarr.plugins.common.folder import write_files
-from nczarr.plugins.common.node_label import label_of
-from nczarr.plugins.schema.trees import list_declarations
+from nczarr.plugins.common.nodes import label_of
+from nczarr.plugins.schema.emissions import list_declarations
 from nczarr.sdk import Checked, Diagnostic, Label, Severity, show
 
 PROTOCOL = 1

@@ -18,7 +18,7 @@ from nczarr.ast import walk
 from nczarr.ast.dataset import DEFAULT_STORAGE
 from nczarr.diagnostics.catalog import CODES
 from nczarr.pipeline.compare.difference import show_pair
-from nczarr.plugins.common.node_label import label_of
+from nczarr.plugins.common.nodes import label_of
 from nczarr.sdk import (
     Attribute,
     Checked,

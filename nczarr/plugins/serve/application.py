@@ -19,7 +19,16 @@ from http import HTTPStatus
 from typing import TYPE_CHECKING, Any
 
 from nczarr.diagnostics.report import CompileError
-from nczarr.plugins.serve.answers import HTML, HttpAnswer, compress_answer, text
+from nczarr.plugins.serve.answers import (
+    HTML,
+    UNREADABLE,
+    HttpAnswer,
+    RefusedRequestError,
+    compress_answer,
+    describe_refusal,
+    text,
+    without_home,
+)
 from nczarr.plugins.serve.context import Answer, Handler, HeavyWork, ServerContext, ServerRoute
 from nczarr.plugins.serve.dataset_cache import CachedDataset
 from nczarr.plugins.serve.delivery import Client, CutError, Delivery, Receive, Send, weight
@@ -28,7 +37,6 @@ from nczarr.plugins.serve.pages import dataset, download, folder, markup, view
 from nczarr.plugins.serve.places import ServedPlace
 from nczarr.plugins.serve.protocols import added, cdmremote, cdmrfeature, opendap, zarr
 from nczarr.plugins.serve.protocols.erddap import answers as erddap
-from nczarr.plugins.serve.refusals import UNREADABLE, RefusedRequestError, describe_refusal, without_home
 from nczarr.plugins.serve.request import Request, Sites, below_base, direct, first_segment, header, request
 from nczarr.plugins.serve.resources import BusyServerError, Limits, Share, Workers
 

@@ -7,10 +7,9 @@ from collections.abc import Callable, Iterator
 from functools import wraps
 from typing import Any, NamedTuple, TypeAlias
 
-from nczarr.plugins.serve.answers import HTML, HttpAnswer, conditional, document
+from nczarr.plugins.serve.answers import HTML, HttpAnswer, RefusedRequestError, conditional, document
 from nczarr.plugins.serve.dataset_cache import CachedDataset, Shelf, refuse_if_replaced
 from nczarr.plugins.serve.places import Root, ServedPlace
-from nczarr.plugins.serve.refusals import RefusedRequestError
 from nczarr.plugins.serve.request import Request
 from nczarr.plugins.serve.resources import Disk, Limits
 from nczarr.plugins.serve.search_index import SearchIndex

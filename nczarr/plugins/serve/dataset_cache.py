@@ -21,8 +21,7 @@ from typing import TYPE_CHECKING, Any
 from nczarr import names
 from nczarr.diagnostics.report import HEAD, UNREAD, CompileError, Diagnostic, Report, Source
 from nczarr.options import FOLLOWING, Following, Options
-from nczarr.plugins.serve.places import ServedPlace
-from nczarr.plugins.serve.refusals import (
+from nczarr.plugins.serve.answers import (
     ALLOW,
     BUSY,
     FORBIDDEN,
@@ -33,6 +32,7 @@ from nczarr.plugins.serve.refusals import (
     describe_refusal,
     without_home,
 )
+from nczarr.plugins.serve.places import ServedPlace
 from nczarr.plugins.serve.resources import Disk, FullError, Limits
 from nczarr.plugins.serve.tree_size import estimate
 from nczarr.registry import detect, load

@@ -17,7 +17,7 @@ from ipaddress import ip_address
 from typing import Any, NamedTuple
 from urllib.parse import parse_qsl, quote, unquote, urlsplit
 
-from nczarr.plugins.serve.refusals import RefusedRequestError
+from nczarr.plugins.serve.answers import RefusedRequestError
 
 LONGEST = 8192
 """Maximum bytes of a path, of a query, and of all headers."""

@@ -17,9 +17,9 @@ from threading import Event, Lock, Thread, get_native_id
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from nczarr.diagnostics.report import CompileError
+from nczarr.plugins.serve.answers import BUSY, UNKNOWN, RefusedRequestError
 from nczarr.plugins.serve.dataset_cache import CachedDataset, Stamp, stamp_of
 from nczarr.plugins.serve.places import Root, ServedPlace
-from nczarr.plugins.serve.refusals import BUSY, UNKNOWN, RefusedRequestError
 from nczarr.stores import local_paths
 
 if TYPE_CHECKING:

@@ -15,8 +15,8 @@ from nczarr.arrays.values.parts import is_fixed, size
 from nczarr.ast import VlenType
 from nczarr.ast.rectilinear import largest
 from nczarr.diagnostics.report import CompileError
+from nczarr.plugins.serve.answers import RETRY, RefusedRequestError
 from nczarr.plugins.serve.dataset_cache import CachedDataset, refuse_if_replaced
-from nczarr.plugins.serve.refusals import RETRY, RefusedRequestError
 from nczarr.plugins.serve.resources import PIECE, Disk, FullError, Limits, Spool
 from nczarr.semantics.checked import Checked
 

@@ -21,11 +21,10 @@ from nczarr.formats.zarr.core.reader import BadDocumentError, NodeReader, adapt
 from nczarr.options import Options, RunOptions
 from nczarr.plugins.zarr_drafts import dtypes, keys, wire
 from nczarr.plugins.zarr_drafts import protocol_extension as extension
-from nczarr.plugins.zarr_drafts.keys import Kind
+from nczarr.plugins.zarr_drafts.keys import Kind, problem, suits
 from nczarr.plugins.zarr_drafts.keyvalue import operations
 from nczarr.plugins.zarr_drafts.protocol import Hierarchy, Nodes, nodes_of
 from nczarr.plugins.zarr_drafts.protocol_extension import ExtensionObject
-from nczarr.plugins.zarr_drafts.segments import problem, suits
 from nczarr.plugins.zarr_drafts.strict_json import StrictDocuments
 from nczarr.registry import ChunkKeys
 from nczarr.semantics.checked import Foreign, Unchecked

@@ -14,9 +14,8 @@ import pytest
 
 import nczarr
 from nczarr.diagnostics.report import Diagnostic
-from nczarr.plugins.cf import values
-from nczarr.plugins.cf.check import find_version
-from nczarr.plugins.cf.word_label import label_word
+from nczarr.plugins.cf import coordinates
+from nczarr.plugins.cf.check import find_version, label_word
 from tests.conftest import run_command
 
 TEXT = """netcdf t {
@@ -91,19 +90,21 @@ def test_numbers_without_types(text: Path, tmp_path: Path) -> None:
 
 def test_only_values_that_rules_are_about_are_read(text: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     read_paths = []
-    opened = values.reader_of
-    monkeypatch.setattr(values, "reader_of", lambda checked, path: read_paths.append(path) or opened(checked, path))
+    opened = coordinates.reader_of
+    monkeypatch.setattr(
+        coordinates, "reader_of", lambda checked, path: read_paths.append(path) or opened(checked, path)
+    )
     check(text)
     assert read_paths == ["/x"]
 
 
 def test_long_arrays_are_not_read(text: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(values, "LARGEST", 2)
+    monkeypatch.setattr(coordinates, "LARGEST", 2)
     assert "is not monotonic" not in str([one.message for one in check(text)])
 
 
 def test_pieces_are_compared_across_their_ends(text: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(values, "BLOCK", 1)
+    monkeypatch.setattr(coordinates, "BLOCK", 1)
     assert any("2 at index 1, 2 at 2" in one.message for one in check(text))
     text.write_text(TEXT.replace("x = 1, 2, 2", "x = 3, 2, 1"))
     assert not any("monotonic" in one.message for one in check(text))

@@ -20,8 +20,8 @@ import numpy as np
 import pytest
 
 import nczarr
-from nczarr.plugins.downloads import tar_directory
-from nczarr.plugins.downloads.tar_store import TarStore
+from nczarr.plugins.downloads import tar_archive
+from nczarr.plugins.downloads.tar_archive import TarStore
 from nczarr.stores import open as opening
 from nczarr.stores import spool
 from nczarr.stores.directory import DirectoryStore
@@ -295,7 +295,7 @@ def test_damage_of_headers_loses_no_chunk_in_silence(tmp_path: Path) -> None:
 
 def test_limits_of_headers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     archive = pack(tmp_path / "t.tar", {"s.zarr": write(tmp_path / "s.zarr", "zarr2")})
-    monkeypatch.setattr(tar_directory, "MOST_MEMBERS", 3)
+    monkeypatch.setattr(tar_archive, "MOST_MEMBERS", 3)
     assert fail(archive) == "oversized-content"
     monkeypatch.undo()
     with tarfile.open(tmp_path / "long.tar", "w", format=tarfile.PAX_FORMAT) as tar:

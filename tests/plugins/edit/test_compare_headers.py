@@ -5,9 +5,8 @@ from __future__ import annotations
 import nczarr
 from nczarr.ast import Dataset
 from nczarr.diagnostics.report import Report
-from nczarr.plugins.edit.apply_changes import apply_changes
 from nczarr.plugins.edit.compare_headers import HeaderComparison, compare_headers
-from nczarr.plugins.edit.header_changes import NodeKind, NodeRename
+from nczarr.plugins.edit.header_changes import NodeKind, NodeRename, apply_changes
 
 
 def tree(body: str) -> Dataset:

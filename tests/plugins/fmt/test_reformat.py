@@ -19,7 +19,7 @@ from nczarr.formats.cdl.write import backend
 from nczarr.formats.notation import backend as notation
 from nczarr.options import TextOptions
 from nczarr.plugins.fmt import reformat as operation
-from nczarr.plugins.fmt.text_layout import TextLayout
+from nczarr.plugins.fmt.reformat import TextLayout
 from nczarr.plugins.testing.strategies import datasets, datasets_with_data
 from nczarr.semantics import check
 from nczarr.semantics.checked import Unchecked

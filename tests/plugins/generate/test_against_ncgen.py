@@ -80,7 +80,7 @@ def test_programs_of_a_sample(number: str, shared: Path, tmp_path: Path) -> None
 
 
 def test_identifiers_are_no_macros_of_headers(tmp_path: Path, tool: Callable[[str], str]) -> None:
-    from nczarr.plugins.generate.c_words import MACROS, RESERVED
+    from nczarr.plugins.generate.c import MACROS, RESERVED
 
     if not Path("/usr/include/netcdf.h").exists():
         missing_peer("libnetcdf-dev")

@@ -16,10 +16,10 @@ from nczarr.diagnostics.report import Report, Source
 from nczarr.options import Options
 from nczarr.pipeline import phases
 from nczarr.plugins.fmt.reformat import reformat
+from nczarr.plugins.lsp.appearance import list_edits
 from nczarr.plugins.lsp.diagnostic_list import list_diagnostics
 from nczarr.plugins.lsp.documents import TextVersion, View, analyze, find_format, to_bytes
-from nczarr.plugins.lsp.formatting import list_edits
-from nczarr.plugins.lsp.rename import apply_edits, rename
+from nczarr.plugins.lsp.navigation import apply_edits, rename
 from nczarr.plugins.lsp.server import FEATURES
 from nczarr.semantics.checked import Checked
 from tests.support.proof import WHOLE

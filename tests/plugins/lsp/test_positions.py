@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from lsprotocol.types import Position
 
-from nczarr.plugins.lsp.positions import Lines
+from nczarr.plugins.lsp.documents import Lines
 
 TEXTS = st.text(st.sampled_from("ab;\r\n\té𝒳\u2028\x0c\x85"), max_size=30)
 UNITS = {

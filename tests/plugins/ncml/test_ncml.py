@@ -16,8 +16,8 @@ from nczarr.diagnostics.report import CompileError, Diagnostic, Report, Severity
 from nczarr.options import Following, Options
 from nczarr.pipeline import phases
 from nczarr.plugins.common.ncml_writer import text as write_document
-from nczarr.plugins.ncml.file_dates import read_date, write_date
 from nczarr.plugins.ncml.frontend import list_watched
+from nczarr.plugins.ncml.members import read_date, write_date
 from tests.support.blocks import block_ids, blocks, check_each
 from tests.support.mutants import corpus, mutate
 from tests.support.ncml_files import write_ncml

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nczarr import names
-from nczarr.plugins.ncstream.wire.full_names import cdm_full_name
+from nczarr.plugins.ncstream.wire.element_types import cdm_full_name
 
 NAME = st.one_of(
     st.text("ab:[]{}é \\/().,;-0\t\u3000", min_size=1, max_size=8),

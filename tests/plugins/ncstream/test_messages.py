@@ -20,7 +20,7 @@ from nczarr.plugins.ncstream._generated import ncstream_pb2 as pb
 from nczarr.plugins.ncstream._generated import pointstream_pb2 as points_pb
 from nczarr.plugins.ncstream.read.decode import column_tree
 from nczarr.plugins.ncstream.read.scan import scan
-from nczarr.plugins.ncstream.wire.definitions import Definitions
+from nczarr.plugins.ncstream.wire.element_types import Definitions
 from nczarr.plugins.ncstream.wire.trees import values as tree_values
 from tests.support import ncstream_streams as make
 from tests.support.ncstream_messages import OBS, lists, obs_rows, read, rewritten, same

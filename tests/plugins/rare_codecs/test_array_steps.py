@@ -11,8 +11,7 @@ import pytest
 
 from nczarr.arrays.codecs.chain import DECODING_ERRORS, decode, dtypes_of, in_order_of, with_fill
 from nczarr.arrays.codecs.sharding_indexed import ABSENT, shard_step
-from nczarr.plugins.rare_codecs.cast_value import ROUNDINGS, CastValue, cast_step
-from nczarr.plugins.rare_codecs.scale_offset import scale_step
+from nczarr.plugins.rare_codecs.arithmetic import ROUNDINGS, CastValue, cast_step, scale_step
 
 
 def shard(*table: int, data: bytes = bytes(range(8))) -> bytes:

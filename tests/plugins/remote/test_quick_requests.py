@@ -22,7 +22,7 @@ from nczarr.diagnostics.secrets import StorageOptions
 from nczarr.plugins.remote import connection as connections
 from nczarr.plugins.remote import quick_requests, range_request
 from nczarr.plugins.remote.connection import FileConnection
-from nczarr.plugins.remote.object_record import describe_object
+from nczarr.plugins.remote.range_request import describe_object
 from nczarr.plugins.remote.remote_store import RemoteStore, md5_of
 from nczarr.plugins.remote.remote_target import RemoteTarget
 from tests.conftest import ROOT

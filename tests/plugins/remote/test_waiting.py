@@ -12,8 +12,8 @@ import pytest
 
 from nczarr.cli.shared import Messages
 from nczarr.diagnostics.secrets import NO_OPTIONS
-from nczarr.plugins.remote import connection, lock_object, waiting
-from nczarr.plugins.remote.waiting import Waiting
+from nczarr.plugins.remote import connection, lock_object, request_errors
+from nczarr.plugins.remote.request_errors import Waiting
 from tests.conftest import _Stream as Stream
 from tests.conftest import run_command
 from tests.support.flaky import FlakyFileSystem
@@ -26,7 +26,7 @@ CALL = ("dump", "http://127.0.0.1:9/t.nc")
 def lines(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     heard: list[str] = []
     monkeypatch.setattr(Messages, "watcher", heard.append)
-    monkeypatch.setattr(waiting, "PATIENT", 0.05)
+    monkeypatch.setattr(request_errors, "PATIENT", 0.05)
     monkeypatch.setattr(Waiting, "_next_line", 0.0)
     return heard
 
@@ -47,7 +47,7 @@ def test_a_request_that_is_answered_is_not(lines: list[str]) -> None:
 
 
 def test_many_requests_print_one_line(lines: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(waiting, "PATIENT", 0.2)
+    monkeypatch.setattr(request_errors, "PATIENT", 0.2)
 
     def ask() -> None:
         with Waiting("s3://b/t.nc", 5):
@@ -74,7 +74,7 @@ def test_lines_are_for_people(
     words: list[str], terminal: int, heard: int, lines: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     pytest.importorskip("aiohttp")
-    monkeypatch.setattr(waiting, "PATIENT", 0.0)
+    monkeypatch.setattr(request_errors, "PATIENT", 0.0)
     monkeypatch.setattr(connection, "FIRST_PAUSE", 0.01)
     monkeypatch.setattr(Stream, "isatty", lambda stream: bool(terminal))
     done = run_command(*CALL, *words)

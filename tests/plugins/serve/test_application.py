@@ -10,11 +10,10 @@ from pathlib import Path
 import pytest
 
 from nczarr.plugins.serve import application
-from nczarr.plugins.serve.answers import HttpAnswer
+from nczarr.plugins.serve.answers import HttpAnswer, RefusedRequestError, describe_refusal
 from nczarr.plugins.serve.application import ROUTES
 from nczarr.plugins.serve.context import Answer, ServerContext, ServerRoute
 from nczarr.plugins.serve.dataset_cache import CachedDataset
-from nczarr.plugins.serve.refusals import RefusedRequestError, describe_refusal
 from nczarr.plugins.serve.request import Request
 from tests.support.served_client import client
 

@@ -19,10 +19,10 @@ from nczarr.diagnostics.report import CompileError
 from nczarr.diagnostics.secrets import NO_OPTIONS
 from nczarr.options import Following
 from nczarr.plugins.ncstream import format as ncstream
-from nczarr.plugins.serve import dataset_cache, refusals
+from nczarr.plugins.serve import answers, dataset_cache
+from nczarr.plugins.serve.answers import RefusedRequestError
 from nczarr.plugins.serve.dataset_cache import Shelf
 from nczarr.plugins.serve.places import Root, ServedPlace, is_visible
-from nczarr.plugins.serve.refusals import RefusedRequestError
 from nczarr.plugins.serve.resources import Disk, Limits
 from nczarr.stores.open import MAPS_NO_FILES
 from tests.support.serving import Served, serving
@@ -241,7 +241,7 @@ def test_a_half_copied_file_is_asked_for_again(part: int, tmp_path: Path) -> Non
     os.utime(path, (1, 1))
     with pytest.raises(CompileError) as later:
         kept.open(found(root, "t.cdl"))
-    assert refusals.describe_refusal(later.value, root.home).status == 422
+    assert answers.describe_refusal(later.value, root.home).status == 422
     path.write_text(TEXT, encoding="utf-8")
     assert kept.open(found(root, "t.cdl")).checked.shapes == {"/v": (2,)}
 

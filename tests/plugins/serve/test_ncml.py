@@ -13,9 +13,9 @@ from nczarr.diagnostics.report import CompileError
 from nczarr.diagnostics.secrets import NO_OPTIONS
 from nczarr.options import Following
 from nczarr.plugins.serve import dataset_cache
+from nczarr.plugins.serve.answers import RefusedRequestError
 from nczarr.plugins.serve.dataset_cache import Shelf
 from nczarr.plugins.serve.places import Root, ServedPlace
-from nczarr.plugins.serve.refusals import RefusedRequestError
 from nczarr.plugins.serve.resources import Limits
 from tests.support.ncml_files import write_ncml
 

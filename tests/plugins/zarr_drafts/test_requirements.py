@@ -14,7 +14,7 @@ import pytest
 from nczarr import zarr3_2019
 from nczarr.diagnostics.report import CompileError
 from nczarr.plugins.zarr_drafts.api import Hierarchy, MemoryKeys
-from nczarr.plugins.zarr_drafts.segments import problem
+from nczarr.plugins.zarr_drafts.keys import problem
 from tests.support.draft_2019 import ARRAY_EXAMPLE, FORMAT, GZIP, URI, Required, array, content, group, opened, said
 
 

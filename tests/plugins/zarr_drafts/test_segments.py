@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from nczarr.plugins.zarr_drafts.segments import problem, suits
+from nczarr.plugins.zarr_drafts.keys import problem, suits
 
 
 @pytest.mark.parametrize(

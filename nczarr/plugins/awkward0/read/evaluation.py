@@ -14,9 +14,16 @@ from typing import Any, NamedTuple
 from nczarr.diagnostics.report import CompileError, Report, Source
 from nczarr.plugins.awkward0.columns.nodes import BackReference, Column
 from nczarr.plugins.awkward0.read import constructors as make
-from nczarr.plugins.awkward0.read.arguments import Argument, Arguments, FunctionOfDocument, Workspace
+from nczarr.plugins.awkward0.read.arguments import (
+    Argument,
+    Arguments,
+    FunctionOfDocument,
+    Functions,
+    Workspace,
+    call_function,
+    check_functions,
+)
 from nczarr.plugins.awkward0.read.array_values import ValueCost
-from nczarr.plugins.awkward0.read.caller_functions import Functions, call_function, check_functions
 from nczarr.plugins.awkward0.wire import documents, dtypes
 from nczarr.plugins.awkward0.wire.blobs import DECOMPRESSORS, Blobs, PackedBlob, StoredBlob, lookup
 from nczarr.plugins.awkward0.wire.documents import AwkwardDocument, Expression

@@ -40,7 +40,6 @@ from nczarr.plugins.awkward0.wire.limits import LostPartsWarning as LostPartsWar
 from nczarr.plugins.awkward0.wire.limits import say
 from nczarr.plugins.awkward0.write.compression import DEFAULT, CompressionRule, Policy, rules_of_policy
 from nczarr.plugins.awkward0.write.encoder import ExpressionEncoder
-from nczarr.plugins.awkward0.write.levels import count_levels
 from nczarr.stores import finish, local_paths
 from nczarr.stores.base import is_safe, safe_key
 from nczarr.stores.finish import put_in_place
@@ -48,6 +47,27 @@ from nczarr.stores.zip import entry_name, new_entry
 
 if TYPE_CHECKING:
     from zipfile import ZipFile
+
+
+def count_levels(expression: Expression) -> int:
+    """Return the number of expression levels; 1 without inner expressions."""
+    levels, here = 0, [expression]
+    while here:
+        levels += 1
+        here = [inner for each in here for inner in _inner(each)]
+    return levels
+
+
+def _inner(expression: Expression) -> list[Expression]:
+    """Return the direct subexpressions."""
+    found: list[Expression] = [
+        *expression.get("args", ()),
+        *expression.get("kwargs", {}).values(),
+        *expression.get("list", ()),
+        *expression.get("tuple", ()),
+        *expression.get("dict", {}).values(),
+    ]
+    return found + [inner for _, inner in expression.get("pairs", ())]
 
 
 Member: TypeAlias = tuple[str, Callable[[], bytes]]

@@ -6,10 +6,9 @@ import re
 from collections.abc import Iterator
 
 from nczarr.arrays.lazy_numpy import np
-from nczarr.plugins.cf.breaches import find_missing, find_missing_dimensions, find_no_text
+from nczarr.plugins.cf.coordinates import has_values, read_numbers, read_texts
 from nczarr.plugins.cf.references import parse_pairs
-from nczarr.plugins.cf.rule import Breach
-from nczarr.plugins.cf.values import has_values, read_numbers, read_texts
+from nczarr.plugins.cf.rule import Breach, find_missing, find_missing_dimensions, find_no_text
 from nczarr.plugins.cf.view import INTEGERS, TEXTS, CFDataset, CFVariable
 
 FEATURES = ({"map", "uris", "identifiers"}, {"map", "unique_values"})

@@ -8,10 +8,9 @@ from typing import NamedTuple
 
 from nczarr.ast.dataset import MISSING_MARKS
 from nczarr.diagnostics.report import suggest
-from nczarr.plugins.cf.axes import is_time_coordinate, is_time_reference
-from nczarr.plugins.cf.breaches import find_missing, find_no_text
+from nczarr.plugins.cf.coordinates import is_time_coordinate, is_time_reference
 from nczarr.plugins.cf.references import match_all
-from nczarr.plugins.cf.rule import Breach, load_table
+from nczarr.plugins.cf.rule import Breach, find_missing, find_no_text, load_table
 from nczarr.plugins.cf.standard_name_table import area_types, find_standard_name
 from nczarr.plugins.cf.view import CFDataset, CFVariable
 

@@ -8,10 +8,9 @@ from nczarr.arrays.lazy_numpy import np
 from nczarr.ast.dataset import MISSING_MARKS
 from nczarr.diagnostics.report import suggest
 from nczarr.pipeline.select.physical import LONGITUDE_UNITS
-from nczarr.plugins.cf.breaches import find_missing, find_no_text, name_dimensions
+from nczarr.plugins.cf.coordinates import has_values, read_numbers
 from nczarr.plugins.cf.references import parse_pairs
-from nczarr.plugins.cf.rule import Breach
-from nczarr.plugins.cf.values import has_values, read_numbers
+from nczarr.plugins.cf.rule import Breach, find_missing, find_no_text, name_dimensions
 from nczarr.plugins.cf.view import CFDataset, CFVariable
 
 # ---- 7.1 Cell boundaries ----------------------------------------------------------------------------------------

@@ -7,11 +7,16 @@ from collections.abc import Iterator
 from nczarr.arrays.lazy_numpy import np
 from nczarr.ast.dataset import MISSING_MARKS
 from nczarr.diagnostics.report import suggest
-from nczarr.plugins.cf.axes import axis_of, units_axis
-from nczarr.plugins.cf.breaches import find_missing, find_missing_dimensions, find_no_text, name_dimensions
+from nczarr.plugins.cf.coordinates import axis_of, has_values, read_pieces, units_axis
 from nczarr.plugins.cf.references import parse_grid_mapping
-from nczarr.plugins.cf.rule import Breach, load_table
-from nczarr.plugins.cf.values import has_values, read_pieces
+from nczarr.plugins.cf.rule import (
+    Breach,
+    find_missing,
+    find_missing_dimensions,
+    find_no_text,
+    load_table,
+    name_dimensions,
+)
 from nczarr.plugins.cf.view import INTEGERS, CFDataset, CFVariable
 
 

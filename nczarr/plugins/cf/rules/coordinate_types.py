@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from nczarr.pipeline.select.physical import LONGITUDE_UNITS
-from nczarr.plugins.cf.axes import LATITUDE_UNITS, PRESSURE_UNITS, axis_of, units_axis
-from nczarr.plugins.cf.breaches import find_no_text
-from nczarr.plugins.cf.rule import Breach
+from nczarr.plugins.cf.coordinates import LATITUDE_UNITS, PRESSURE_UNITS, axis_of, units_axis
+from nczarr.plugins.cf.rule import Breach, find_no_text
 from nczarr.plugins.cf.udunits import UNJUDGED
 from nczarr.plugins.cf.view import CFDataset
 

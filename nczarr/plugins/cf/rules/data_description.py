@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 
 from nczarr.diagnostics.report import suggest
-from nczarr.plugins.cf.axes import is_time_reference
+from nczarr.plugins.cf.coordinates import has_values, is_time_reference, read_texts
 from nczarr.plugins.cf.rule import Breach, load_table
 from nczarr.plugins.cf.standard_name_table import (
     area_types,
@@ -16,7 +16,6 @@ from nczarr.plugins.cf.standard_name_table import (
     suggest_standard_name,
 )
 from nczarr.plugins.cf.udunits import UNJUDGED, UnitSystem, unit_of
-from nczarr.plugins.cf.values import has_values, read_texts
 from nczarr.plugins.cf.view import INTEGERS, REALS, CFDataset, CFVariable
 
 # ---- 3.1 Units --------------------------------------------------------------------------------------------------

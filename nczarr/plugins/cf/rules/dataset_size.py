@@ -9,10 +9,9 @@ from collections.abc import Iterator, Sequence
 from nczarr.arrays.lazy_numpy import np
 from nczarr.ast.dataset import MISSING_MARKS
 from nczarr.diagnostics.report import suggest
-from nczarr.plugins.cf.breaches import find_missing, find_missing_dimensions, find_no_text
+from nczarr.plugins.cf.coordinates import has_values, read_numbers, read_pieces
 from nczarr.plugins.cf.references import match_all, parse_pairs
-from nczarr.plugins.cf.rule import Breach
-from nczarr.plugins.cf.values import has_values, read_numbers, read_pieces
+from nczarr.plugins.cf.rule import Breach, find_missing, find_missing_dimensions, find_no_text
 from nczarr.plugins.cf.view import INTEGERS, REALS, CFDataset, CFVariable
 
 # ---- 8.1 Packed data --------------------------------------------------------------------------------------------

@@ -6,10 +6,9 @@ from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
 from nczarr.diagnostics.report import suggest
-from nczarr.plugins.cf.breaches import find_missing
+from nczarr.plugins.cf.coordinates import has_values, read_numbers
 from nczarr.plugins.cf.references import parse_pairs
-from nczarr.plugins.cf.rule import Breach, load_table
-from nczarr.plugins.cf.values import has_values, read_numbers
+from nczarr.plugins.cf.rule import Breach, find_missing, load_table
 from nczarr.plugins.cf.view import CFDataset, CFVariable
 
 

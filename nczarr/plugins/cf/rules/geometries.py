@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from nczarr.arrays.lazy_numpy import NDArray, np
-from nczarr.plugins.cf.breaches import find_missing, find_no_text
-from nczarr.plugins.cf.rule import Breach
-from nczarr.plugins.cf.values import has_values, read_numbers
+from nczarr.plugins.cf.coordinates import has_values, read_numbers
+from nczarr.plugins.cf.rule import Breach, find_missing, find_no_text
 from nczarr.plugins.cf.view import CFDataset, CFVariable
 
 LEAST = {"point": 1, "line": 2, "polygon": 3}

@@ -12,9 +12,8 @@ from nczarr.ast import Attribute
 from nczarr.ast.dataset import MISSING_MARKS
 from nczarr.ast.node import Node
 from nczarr.plugins.cf import references
-from nczarr.plugins.cf.axes import axis_of
+from nczarr.plugins.cf.coordinates import axis_of, has_values, read_pieces
 from nczarr.plugins.cf.rule import Breach, show_version
-from nczarr.plugins.cf.values import has_values, read_pieces
 from nczarr.plugins.cf.view import NEWEST, AttributeOwner, CFDataset, CFVariable
 from nczarr.semantics.resolve import list_scopes
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from nczarr.diagnostics.report import suggest
-from nczarr.plugins.cf.breaches import find_missing_dimensions
-from nczarr.plugins.cf.rule import Breach
+from nczarr.plugins.cf.rule import Breach, find_missing_dimensions
 from nczarr.plugins.cf.view import INTEGERS, CFDataset
 
 FEATURES = ("point", "timeSeries", "trajectory", "profile", "timeSeriesProfile", "trajectoryProfile")

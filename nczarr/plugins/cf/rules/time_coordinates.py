@@ -8,10 +8,9 @@ from fractions import Fraction
 
 from nczarr.arrays.values.time_units import CALENDARS, CF_CALENDARS, Units, date, date_text, dates
 from nczarr.diagnostics.report import suggest
-from nczarr.plugins.cf.axes import is_time_coordinate, is_time_reference
+from nczarr.plugins.cf.coordinates import has_values, is_time_coordinate, is_time_reference, read_pieces
 from nczarr.plugins.cf.rule import Breach
 from nczarr.plugins.cf.udunits import REFERENCE
-from nczarr.plugins.cf.values import has_values, read_pieces
 from nczarr.plugins.cf.view import INTEGERS, CFDataset, CFVariable
 
 # ---- 4.4.2 Time coordinate units (4.4 in older versions) --------------------------------------------------------

@@ -22,8 +22,7 @@ from nczarr.pipeline.select.physical import NUMBERS, Physical, attributes_of, ph
 from nczarr.plugins.cf.udunits import UNJUDGED, load_units
 from nczarr.plugins.combine.arrays.interleave import Raised
 from nczarr.plugins.combine.join.recode import in_units
-from nczarr.plugins.unpack.unpack import unpacking_of
-from nczarr.plugins.unpack.unpacked_array import Unpacking
+from nczarr.plugins.unpack.unpack import Unpacking, unpacking_of
 from nczarr.semantics.checked import Checked, whole_parts
 
 TYPES = NUMBERS | {"char", "string"}

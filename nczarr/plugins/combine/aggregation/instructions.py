@@ -7,8 +7,8 @@ from nczarr.arrays.sources.source import numpy_dtype
 from nczarr.arrays.values.parts import descr
 from nczarr.ast import Variable
 from nczarr.diagnostics.report import Report
+from nczarr.plugins.cf.coordinates import has_values, read_numbers, read_texts
 from nczarr.plugins.cf.references import parse_pairs
-from nczarr.plugins.cf.values import has_values, read_numbers, read_texts
 from nczarr.plugins.cf.view import INTEGERS, TEXTS, CFDataset, CFVariable
 from nczarr.plugins.combine.aggregation.canonical_form import (
     TYPES,

@@ -27,8 +27,14 @@ from nczarr.plan.plans import Conversion, FilePlan, conversion_of
 from nczarr.plugins.cf.cell_bounds import align_bounds, text_of
 from nczarr.plugins.combine.aggregation.instructions import is_aggregation
 from nczarr.plugins.combine.append import placement
-from nczarr.plugins.combine.append.lock_unchanged import Unchanged
-from nczarr.plugins.combine.append.placement import Appended, AppendRequest, ExtendableTarget, Extension, place_runs
+from nczarr.plugins.combine.append.placement import (
+    Appended,
+    AppendRequest,
+    ExtendableTarget,
+    Extension,
+    Unchanged,
+    place_runs,
+)
 from nczarr.plugins.combine.arrays.concatenate import compare_encodings
 from nczarr.plugins.combine.arrays.patchwork import as_patchwork
 from nczarr.plugins.combine.join import CombineSpec, combine

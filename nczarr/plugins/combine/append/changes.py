@@ -28,8 +28,7 @@ from nczarr.pipeline import endpoints, phases
 from nczarr.pipeline.phases import Input, for_reading
 from nczarr.plan.chunk_lengths import survey
 from nczarr.plan.plans import Conversion, PartTarget
-from nczarr.plugins.combine.append.lock_unchanged import Unchanged
-from nczarr.plugins.combine.append.placement import Appended, AppendRequest, ExtendableTarget, Extension
+from nczarr.plugins.combine.append.placement import Appended, AppendRequest, ExtendableTarget, Extension, Unchanged
 from nczarr.plugins.combine.arrays.cell_positions import CellRun
 from nczarr.plugins.combine.arrays.patchwork import as_patchwork, count_copied
 from nczarr.plugins.combine.join import Combined, CombineRequest, combine_sources, is_divisible

@@ -2,7 +2,8 @@
 
 Records continue the coordinate strictly: after the last value, in the direction
 of the target. With `region`, records that the target has already, by the same
-values of the coordinate, are replaced; the others follow.
+values of the coordinate, are replaced; the others follow. The lock of a target
+that is replaced as a whole also says whether the target is still the one that was read.
 """
 
 from __future__ import annotations
@@ -20,12 +21,12 @@ from nczarr.plan.plans import Conversion
 from nczarr.plugins.combine.arrays.cell_positions import CellRun
 from nczarr.plugins.combine.join import Combined, Recoding
 from nczarr.plugins.combine.join.agreement import Join, Way, is_coordinate
-from nczarr.plugins.combine.join.axis_order import Duplicates, by_values
-from nczarr.plugins.combine.join.coordinate_order import NATURAL, natural_key, words_of
+from nczarr.plugins.combine.join.coordinate_order import NATURAL, Duplicates, by_values, natural_key, words_of
 from nczarr.registry import Format
 from nczarr.semantics.checked import Checked, whole_parts
 from nczarr.stores.base import Store
 from nczarr.stores.lock import Lock, NoLock
+from nczarr.stores.stat import identity
 
 
 class AppendRequest(NamedTuple):
@@ -250,3 +251,20 @@ def _fault(
     word = "decrease" if falls else "increase"
     where = f" in `{last}`" if place == 0 and len(tail) else ""
     return f"{word}: {show(rest[place + 1])} in `{name}` after {show(rest[place])}{where}"
+
+
+class Unchanged(Lock):
+    """Lock of a local target that is replaced as a whole: lost also if a program without locks changes it."""
+
+    def __init__(self, lock: Lock, path: str, identity: str) -> None:
+        self._lock = lock
+        self._path = path
+        self._identity = identity
+
+    def is_held(self) -> bool:
+        """Return whether the lock is held and the target is as it was. Raises OSError."""
+        return self._lock.is_held() and identity(self._path) == self._identity
+
+    def release(self) -> None:
+        """Release the lock. Raises OSError."""
+        self._lock.release()

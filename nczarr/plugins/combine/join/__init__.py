@@ -31,7 +31,6 @@ from nczarr.plugins.combine.join.agreement import CombineSpec, Recoding
 from nczarr.plugins.combine.join.combination import Combination
 from nczarr.plugins.combine.join.contribution import Model, contribution_of, in_model_units, model_of
 from nczarr.plugins.combine.join.coordinate_order import OrderFault
-from nczarr.plugins.combine.join.outlook import report_shards
 from nczarr.plugins.combine.join.sources import (
     WORTH,
     Job,
@@ -43,7 +42,7 @@ from nczarr.plugins.combine.join.sources import (
     read_each,
     results,
 )
-from nczarr.plugins.combine.join.target import is_open, is_source
+from nczarr.plugins.combine.join.target import is_open, is_source, report_shards
 from nczarr.registry import REFERENCE
 from nczarr.semantics.checked import Checked
 from nczarr.stores.url import is_remote

@@ -21,7 +21,7 @@ from nczarr.ast.plain_json import get_json
 from nczarr.ast.types import is_number
 from nczarr.diagnostics.report import Report
 from nczarr.pipeline.select.selection import at_path, hint, of_name
-from nczarr.plugins.combine.join.axis_order import Duplicates
+from nczarr.plugins.combine.join.coordinate_order import Duplicates
 from nczarr.semantics.checked import Checked, whole_parts
 
 Join = Literal["exact", "outer", "override"]

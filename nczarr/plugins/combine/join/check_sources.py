@@ -31,7 +31,7 @@ from nczarr.plugins.combine.join.agreement import (
 )
 from nczarr.plugins.combine.join.conflicts import NAMED, list_helps
 from nczarr.plugins.combine.join.coordinate_order import Ascending
-from nczarr.plugins.combine.join.gap_fill import is_idle
+from nczarr.plugins.combine.join.source_grid import is_idle
 from nczarr.plugins.combine.join.source_profile import CoordinateSpan, SourceProfile, make_profile
 from nczarr.plugins.combine.join.sources import Job, read_each
 from nczarr.semantics.checked import Checked

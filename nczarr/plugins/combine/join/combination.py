@@ -16,8 +16,7 @@ from nczarr.diagnostics.report import Diagnostic, Report, Severity
 from nczarr.diagnostics.secrets import NO_OPTIONS, StorageOptions
 from nczarr.plugins.combine.arrays.accumulation import Accumulation, Targets
 from nczarr.plugins.combine.arrays.concatenate import common_layout, join_sources, misfit
-from nczarr.plugins.combine.arrays.patchwork import as_patchwork, count_remade
-from nczarr.plugins.combine.arrays.split_chunks import align_grids
+from nczarr.plugins.combine.arrays.patchwork import align_grids, as_patchwork, count_remade
 from nczarr.plugins.combine.join.agreement import Way, find_axes
 from nczarr.plugins.combine.join.conflicts import CHOOSE, NAMED, REPACK, Conflicts
 from nczarr.plugins.combine.join.contribution import (

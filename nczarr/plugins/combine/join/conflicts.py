@@ -160,7 +160,7 @@ def can_convert(difference: SourceDifference) -> bool:
     """Return whether a difference of units is one of a factor and an offset."""
     if difference.attribute != "units" or difference.one is None or difference.other is None:
         return False
-    from nczarr.plugins.cf.unit_conversion import find_conversion
+    from nczarr.plugins.cf.udunits import find_conversion
 
     one, other = (text.partition('"')[2].rpartition('"')[0] for text in (difference.one, difference.other))
     return find_conversion(one, other) is not None

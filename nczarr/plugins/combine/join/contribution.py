@@ -32,13 +32,14 @@ from nczarr.plugins.combine.join.agreement import (
     settle,
 )
 from nczarr.plugins.combine.join.coordinate_order import CoordinateOrder, order_of
-from nczarr.plugins.combine.join.gap_fill import is_assigned, is_idle
 from nczarr.plugins.combine.join.packing import packing_of
 from nczarr.plugins.combine.join.source_grid import (
     SAME_GRID,
     Coordinates,
     SourceGrid,
     grid_of_source,
+    is_assigned,
+    is_idle,
     is_index,
     is_shuffled,
     list_faults,

@@ -24,12 +24,19 @@ from nczarr.plugins.combine.arrays.accumulation import Accumulation, Frame
 from nczarr.plugins.combine.arrays.cell_positions import GAP, CellRun, Positions, place_source
 from nczarr.plugins.combine.arrays.repack import NumberPacking
 from nczarr.plugins.combine.join.agreement import Aspect, SourceDifference, compare_variable, find_axes
-from nczarr.plugins.combine.join.axis_order import AxisOrder, Overlap, by_values, in_sequence, positions_in, union_of
 from nczarr.plugins.combine.join.contribution import Contribution, Model
-from nczarr.plugins.combine.join.coordinate_order import report_unordered, words_of
-from nczarr.plugins.combine.join.gap_fill import extend_tree, fill_gaps
+from nczarr.plugins.combine.join.coordinate_order import (
+    AxisOrder,
+    Overlap,
+    by_values,
+    in_sequence,
+    positions_in,
+    report_unordered,
+    union_of,
+    words_of,
+)
 from nczarr.plugins.combine.join.packing import PackingChoice, is_packing, packing_of, report_repacked
-from nczarr.plugins.combine.join.source_grid import DeclaredVariable, read_values
+from nczarr.plugins.combine.join.source_grid import DeclaredVariable, extend_tree, fill_gaps, read_values
 from nczarr.semantics.checked import whole_parts
 
 RULES = "keep one of them with `--duplicates first` or `--duplicates last`"

@@ -1,20 +1,23 @@
-"""Grid of one source where it differs from that of the first: coordinates, and variables that the first lacks."""
+"""Grid of one source where it differs from that of the first, and variables with cells that no source has."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
+import math
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from nczarr import names
 from nczarr.arrays.lazy_numpy import NDArray, np
 from nczarr.arrays.regions import all_of
-from nczarr.ast import Constant, Dimension, Variable
-from nczarr.ast.types import is_number
+from nczarr.ast import Attribute, Constant, Dimension, Group, Variable
+from nczarr.ast.dataset import MISSING_MARKS, building, map_groups
+from nczarr.ast.types import ATOMIC, is_number
 from nczarr.plugins.cf.cell_bounds import BOUNDS, text_of
-from nczarr.plugins.combine.join.agreement import Aspect, CombineSpec, SourceDifference, Way, find_axes
-from nczarr.plugins.combine.join.packing import VariablePacking, is_packing, list_packings
-from nczarr.semantics.checked import Checked, whole_parts
+from nczarr.plugins.combine.join.agreement import SMALL, Aspect, CombineSpec, SourceDifference, Way, find_axes
+from nczarr.plugins.combine.join.packing import VariablePacking, is_packing, list_packings, packing_of
+from nczarr.semantics.check_types import DEFAULT
+from nczarr.semantics.checked import Checked, resize, whole_parts
 
 Coordinates = Mapping[str, "NDArray[Any]"]
 """Values of coordinates by FQN, shape (length,), in native byte order."""
@@ -129,3 +132,129 @@ def list_faults(
             if aspect is Aspect.LENGTH and path in grid.coordinates and is_index(path, first):
                 continue
         yield difference
+
+
+class FillRule(NamedTuple):
+    """Value of cells that no source has."""
+
+    constant: Constant | None
+    """The value."""
+    attribute: Constant | None = None
+    """The attribute `_FillValue` that the variable gets; None if it stays as it is."""
+    may_occur: bool = False
+    """True if cells of the sources may have the value, and would be read as missing."""
+
+    @property
+    def data(self) -> bytes | None:
+        """The value of one cell, little-endian or as text; None for zeros."""
+        data = None if self.constant is None else self.constant.data
+        if isinstance(data, bytes):
+            return data
+        return data[0] if data and isinstance(data[0], bytes) else None
+
+    @property
+    def shown(self) -> str:
+        """Displayable value."""
+        from nczarr.pipeline.compare.difference import show_constant
+
+        return "zeros" if self.constant is None else show_constant(self.constant)
+
+    def declare(self, variable: Variable) -> Variable:
+        """Return a variable with the attribute."""
+        if self.attribute is None:
+            return variable
+        fill = Attribute(name="_FillValue", value=self.attribute)
+        storage = variable.storage.model_copy(update={"no_fill": False})
+        return variable.model_copy(update={"attributes": (*variable.attributes, fill), "storage": storage})
+
+
+def fill_gaps(variable: Variable, fill: Constant | None) -> FillRule:
+    """Return the value of cells without a source. `fill`: value of unwritten cells.
+
+    It is `_FillValue`, else `missing_value`. Floats get NaN, as in xarray, and
+    integers netCDF's default fill value, both as `_FillValue`. Texts and records
+    keep the value of unwritten cells.
+    """
+    attributes = {attribute.name: attribute.value for attribute in variable.attributes}
+    if "_FillValue" in attributes or not is_number(variable.type):
+        return FillRule(fill)
+    missing = attributes.get("missing_value")
+    if missing is not None and missing.type == variable.type and isinstance(missing.data, bytes) and missing.count:
+        value = Constant(type=missing.type, count=1, data=missing.data[: ATOMIC[missing.type].size])
+        return FillRule(value, value)
+    is_float = ATOMIC[variable.type].is_float
+    value = Constant.numbers(variable.type, [math.nan if is_float else DEFAULT[variable.type]])
+    return FillRule(value, value, not is_float)
+
+
+def is_assigned(difference: SourceDifference, first: Checked, checked: Checked) -> bool:
+    """Return whether only the first source has a `_FillValue`, the one that an earlier run gave it because of gaps."""
+    path, aspect, attribute, one, other, _ = difference
+    if (aspect, attribute) != (Aspect.ATTRIBUTE, "_FillValue") or one is None or other is not None:
+        return False
+    rule = fill_gaps(checked.variables[path], checked.fills[path])
+    values = (each.value for each in first.variables[path].attributes if each.name == "_FillValue")
+    return rule.attribute is not None and rule.attribute == next(values)
+
+
+def is_idle(difference: SourceDifference, first: Checked, checked: Checked, *, joined: bool) -> bool:
+    """Return whether a difference is one of marks for missing values that no cell of both sources has.
+
+    Writers such as xarray give each coordinate a `_FillValue`. `joined`: the cells of both become one array;
+    otherwise they are equal, and NaN needs no mark. Only small arrays are read. Raises OSError, CompileError.
+    """
+    path, aspect, attribute, *_ = difference
+    sides = first, checked
+    if aspect is not Aspect.ATTRIBUTE or attribute not in MISSING_MARKS or path not in checked.variables:
+        return False
+    one, other = (side.variables[path] for side in sides)
+    parts = [whole_parts(side, path) for side in sides]
+    if one.type != other.type or not is_number(one.type) or any(part.keys() != {""} for part in parts):
+        return False
+    if any(math.prod(side.shapes[path]) * ATOMIC[one.type].size > SMALL for side in sides):
+        return False
+    packings = [packing_of(side, None).numbers for side in (one, other)]
+    is_coordinate = one.dimensions == (path,)
+    if joined and not is_coordinate and any(mark == mark for packing in packings for mark in packing.marks):
+        return False  # a number marks cells of other sources, and is a value in this one
+    for part in parts:
+        values = part[""].read(all_of(part[""].layout.shape))
+        missing = np.logical_or(*(packing.find_missing(values) for packing in packings))
+        if not joined and values.dtype.kind == "f":
+            missing &= ~np.isnan(values)
+        if missing.any():
+            return False
+    return True
+
+
+def extend_tree(
+    checked: Checked,
+    declared: Mapping[str, DeclaredVariable],
+    packings: Mapping[str, VariablePacking],
+    size: Callable[[str, Dimension], int],
+) -> Checked:
+    """Return a dataset with more variables, other packings and lengths of dimensions, without arrays for these.
+
+    `size`: returns the length of a dimension by its FQN.
+    """
+    dimensions = {path: one for variable in declared.values() for path, one in variable.dimensions.items()}
+
+    def change(path: str, group: Group) -> dict[str, Any]:
+        """Return the dimensions and variables of a group."""
+        listed = {names.join(path, dimension.name): dimension for dimension in group.dimensions}
+        listed.update({fqn: one for fqn, one in dimensions.items() if names.parent(fqn) == path and fqn not in listed})
+        variables = {names.join(path, variable.name): variable for variable in group.variables}
+        variables.update({fqn: one.variable for fqn, one in declared.items() if names.parent(fqn) == path})
+        return {
+            "dimensions": tuple(one.model_copy(update={"size": size(fqn, one)}) for fqn, one in listed.items()),
+            "variables": tuple(
+                packings[fqn].apply(variable) if fqn in packings else variable for fqn, variable in variables.items()
+            ),
+        }
+
+    with building():
+        tree = map_groups(checked.dataset, change)
+        fills = {**checked.fills, **{path: one.fill for path, one in declared.items()}}
+        fills |= {path: packing.fill for path, packing in packings.items()}
+        shapes: dict[str, tuple[int, ...]] = {**checked.shapes, **dict.fromkeys(declared, ())}
+        return resize(checked._replace(fills=fills, shapes=shapes), tree)

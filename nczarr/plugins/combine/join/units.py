@@ -20,8 +20,8 @@ from nczarr.ast.types import ATOMIC, is_number
 from nczarr.ast.values import shortest
 from nczarr.diagnostics.report import Diagnostic, Report, Severity
 from nczarr.plugins.cf.cell_bounds import BOUNDS, find_named, text_of
-from nczarr.plugins.cf.unit_conversion import LinearConversion, find_conversion, find_unit_system
-from nczarr.plugins.combine.arrays.convert_units import UnitsConverted
+from nczarr.plugins.cf.udunits import LinearConversion, find_conversion, find_unit_system
+from nczarr.plugins.combine.arrays.repack import UnitsConverted
 from nczarr.plugins.combine.join.agreement import WantedUnits
 from nczarr.plugins.combine.join.packing import LIMITS, numbers_of, packing_of
 from nczarr.plugins.combine.join.recode import units_of

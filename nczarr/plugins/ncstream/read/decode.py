@@ -17,12 +17,12 @@ from nczarr.plugins.ncstream._generated import ncstream_pb2 as pb
 from nczarr.plugins.ncstream.read.data_columns import ColumnDecoder
 from nczarr.plugins.ncstream.read.rows import RowReader
 from nczarr.plugins.ncstream.read.scan import StreamEntry, is_counted
-from nczarr.plugins.ncstream.wire import definitions as known
+from nczarr.plugins.ncstream.wire import element_types as known
 from nczarr.plugins.ncstream.wire import protobuf
-from nczarr.plugins.ncstream.wire.definitions import Definitions
 from nczarr.plugins.ncstream.wire.element_types import (
     NUMPY,
     UNSIGNED,
+    Definitions,
     Section,
     check_type,
     dtype_of,
@@ -111,7 +111,7 @@ def _decode_column(entry: StreamEntry, buffer: Buffer, definitions: Definitions,
 def _choose_shape(declared: known.Declared | None, cells: int) -> tuple[int, ...]:
     """Return the declared shape if its size is `cells`, else one dimension."""
     if declared is not None:
-        shape = known.shape_of(declared)
+        shape = known.lengths_of(declared)
         if math.prod(shape) == cells:
             return shape
     return (cells,)

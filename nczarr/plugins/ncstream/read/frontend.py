@@ -43,8 +43,8 @@ from nczarr.plugins.ncstream.read.scan import (
     states_little,
     wire_name,
 )
+from nczarr.plugins.ncstream.wire.element_types import cdm_full_name
 from nczarr.plugins.ncstream.wire.framing import END
-from nczarr.plugins.ncstream.wire.full_names import cdm_full_name
 from nczarr.plugins.ncstream.wire.limits import UnreadableStreamError
 from nczarr.plugins.ncstream.wire.trees import opaque_sizes
 from nczarr.semantics.check_types import variable_fill

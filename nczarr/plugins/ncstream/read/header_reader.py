@@ -22,8 +22,7 @@ from nczarr.plugins.ncstream._generated import ncstream_pb2 as pb
 from nczarr.plugins.ncstream.read import header_tree
 from nczarr.plugins.ncstream.read.decode import make_unsigned
 from nczarr.plugins.ncstream.read.headers import find_named, serialize_alone
-from nczarr.plugins.ncstream.wire.definitions import Declared, Definitions
-from nczarr.plugins.ncstream.wire.element_types import NUMPY, dtype_of, full_bytes
+from nczarr.plugins.ncstream.wire.element_types import NUMPY, Declared, Definitions, dtype_of, full_bytes
 from nczarr.plugins.ncstream.wire.trees import FixedNumbers, Tree, shape_fixed
 from nczarr.semantics.check_types import find_oversized
 from nczarr.semantics.checked import Tables, Unchecked, tables

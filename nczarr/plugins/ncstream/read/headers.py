@@ -14,9 +14,7 @@ from nczarr.names import from_bytes
 from nczarr.plugins.ncstream._generated import ncstream_pb2 as pb
 from nczarr.plugins.ncstream.read.data_columns import MessageColumn
 from nczarr.plugins.ncstream.read.scan import StreamEntry, is_counted
-from nczarr.plugins.ncstream.wire.definitions import Declared
-from nczarr.plugins.ncstream.wire.element_types import RAGGED
-from nczarr.plugins.ncstream.wire.full_names import cdm_full_name
+from nczarr.plugins.ncstream.wire.element_types import RAGGED, Declared, cdm_full_name
 from nczarr.semantics.check_names import make_unique, namesakes
 from nczarr.semantics.checked import Namesake
 

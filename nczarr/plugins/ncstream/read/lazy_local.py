@@ -32,9 +32,8 @@ from nczarr.diagnostics.report import CompileError
 from nczarr.plugins.common.part_arrays import UnsuitedError
 from nczarr.plugins.common.remote_variable import each_at_once
 from nczarr.plugins.ncstream._generated import ncstream_pb2 as pb
-from nczarr.plugins.ncstream.read.agreement import check_agreement
-from nczarr.plugins.ncstream.read.cell_values import Values, shape_parts, take, values_of
 from nczarr.plugins.ncstream.read.decode import column_tree, is_big
+from nczarr.plugins.ncstream.read.message_values import Values, check_agreement, shape_parts, take, values_of
 from nczarr.plugins.ncstream.read.rows import RowReader, normal_name
 from nczarr.plugins.ncstream.read.scan import (
     StreamEntry,
@@ -45,8 +44,7 @@ from nczarr.plugins.ncstream.read.scan import (
     name_bytes,
     raise_diagnostics,
 )
-from nczarr.plugins.ncstream.wire.definitions import Declared, Definitions
-from nczarr.plugins.ncstream.wire.element_types import section_of
+from nczarr.plugins.ncstream.wire.element_types import Declared, Definitions, section_of
 from nczarr.plugins.ncstream.wire.framing import Incoming
 from nczarr.plugins.ncstream.wire.limits import DEFAULT, UnreadableStreamError, contradictory
 from nczarr.plugins.ncstream.wire.trees import Tree

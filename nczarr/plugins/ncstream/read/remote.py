@@ -29,14 +29,12 @@ from nczarr.plugins.common.part_arrays import UnsuitedError
 from nczarr.plugins.common.remote_variable import RemoteVariable
 from nczarr.plugins.common.section_text import write_section
 from nczarr.plugins.ncstream._generated import ncstream_pb2 as pb
-from nczarr.plugins.ncstream.read.agreement import check_type_of
-from nczarr.plugins.ncstream.read.cell_values import values_of
 from nczarr.plugins.ncstream.read.decode import column_tree, is_by_flag
 from nczarr.plugins.ncstream.read.header_reader import HeaderReader
 from nczarr.plugins.ncstream.read.headers import merge
+from nczarr.plugins.ncstream.read.message_values import check_type_of, values_of
 from nczarr.plugins.ncstream.read.scan import entries, error_text, raise_diagnostics, refuse_error, scan
-from nczarr.plugins.ncstream.wire.definitions import Definitions
-from nczarr.plugins.ncstream.wire.element_types import full_bytes
+from nczarr.plugins.ncstream.wire.element_types import Definitions, full_bytes
 from nczarr.plugins.ncstream.wire.framing import Incoming
 from nczarr.plugins.ncstream.wire.limits import DEFAULT, UnreadableStreamError, contradictory
 from nczarr.plugins.ncstream.wire.trees import Tree, opaque_sizes

@@ -25,9 +25,8 @@ from nczarr.arrays.lazy_numpy import NDArray, np
 from nczarr.ast.types import MAX_DEPTH
 from nczarr.plugins.ncstream._generated import ncstream_pb2 as pb
 from nczarr.plugins.ncstream.read.scan import StreamEntry, parse_message
-from nczarr.plugins.ncstream.wire import definitions, protobuf
-from nczarr.plugins.ncstream.wire.definitions import Declared
-from nczarr.plugins.ncstream.wire.element_types import NUMPY, UNSIGNED, Section, dtype_of, shape_of
+from nczarr.plugins.ncstream.wire import element_types, protobuf
+from nczarr.plugins.ncstream.wire.element_types import NUMPY, UNSIGNED, Declared, Section, dtype_of, shape_of
 from nczarr.plugins.ncstream.wire.limits import MOST_DIMENSIONS, Limits, bad, contradictory, oversized
 from nczarr.plugins.ncstream.wire.protobuf import Buffer
 from nczarr.plugins.ncstream.wire.trees import FixedNumbers, RawStrings, Records, Tree, UnknownRows, with_nil
@@ -157,7 +156,7 @@ class RowReader:
         """
         if section is None or rows == math.prod(shape_of(section)):
             return None
-        whole = definitions.shape_of(self._declared) if self._declared is not None else (rows,)
+        whole = element_types.lengths_of(self._declared) if self._declared is not None else (rows,)
         inside = all(not len(indices) or indices[-1] < size for indices, size in zip(section, whole, strict=False))
         if math.prod(whole) != rows or len(whole) != len(section) or not inside:
             if self._declared is None:
@@ -285,7 +284,7 @@ class RowLayout(NamedTuple):
 
 def _is_unheld(declared: Declared) -> bool:
     """Return whether rows have no place for a member: it is a list, an opaque value or a sequence."""
-    return definitions.find_ragged_place(declared) is not None or declared.dataType in (pb.OPAQUE, pb.SEQUENCE)
+    return element_types.find_ragged_place(declared) is not None or declared.dataType in (pb.OPAQUE, pb.SEQUENCE)
 
 
 def _unheld(structure: pb.Structure, path: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
@@ -334,7 +333,7 @@ class _RowLayouts:
             if _is_unheld(declared):
                 continue
             name = declared.name.decode("utf-8", "surrogateescape")
-            shape = definitions.shape_of(declared)
+            shape = element_types.lengths_of(declared)
             if len(shape) > MOST_DIMENSIONS - 1:
                 raise oversized(f"a member has {len(shape)} dimensions", self._offset)
             inner = self.layout(declared, depth=depth + 1) if isinstance(declared, pb.Structure) else None
@@ -357,7 +356,7 @@ class _RowLayouts:
             return dtype_of(pb.INT, big=self._big)
         if data_type not in NUMPY:
             raise bad(f"a member has the data type {data_type}", self._offset)
-        return dtype_of(UNSIGNED[data_type] if definitions.is_unsigned(declared) else data_type, big=self._big)
+        return dtype_of(UNSIGNED[data_type] if element_types.is_unsigned(declared) else data_type, big=self._big)
 
 
 class _Members:

@@ -17,9 +17,18 @@ from nczarr.plugins.ncstream._generated import ncstream_pb2 as pb
 from nczarr.plugins.ncstream._generated import pointstream_pb2 as points_pb
 from nczarr.plugins.ncstream.read.data_columns import NIL, ColumnParser, MessageColumn
 from nczarr.plugins.ncstream.wire import protobuf
-from nczarr.plugins.ncstream.wire.checksums import check_crc32
 from nczarr.plugins.ncstream.wire.element_types import NUMPY
-from nczarr.plugins.ncstream.wire.framing import BARE, COLUMN, DATA, LAST_RECORD, MAGICS, RECORD, BlockRanges, Incoming
+from nczarr.plugins.ncstream.wire.framing import (
+    BARE,
+    COLUMN,
+    DATA,
+    LAST_RECORD,
+    MAGICS,
+    RECORD,
+    BlockRanges,
+    Incoming,
+    check_crc32,
+)
 from nczarr.plugins.ncstream.wire.limits import DEFAULT, UnreadableStreamError, bad
 
 T = TypeVar("T")

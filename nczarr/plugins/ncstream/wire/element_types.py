@@ -1,12 +1,14 @@
-"""Element types of the wire, their equivalents in NumPy and in the model, and sections.
+"""Element types of the wire, their equivalents in NumPy and in the model, sections, names, and declarations of headers.
 
-Invariant: the shape of a section is possible for an array.
+Invariant: the shape of a section is possible for an array. Full names are those of the Common Data Model: without a
+leading slash, and with a dot before a member.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+import re
+from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from nczarr import names
@@ -14,10 +16,23 @@ from nczarr.arrays.lazy_numpy import np
 from nczarr.arrays.values.parts import Types
 from nczarr.ast.node import TypeName
 from nczarr.ast.types import ATOMIC, CompoundType, EnumType, Field, OpaqueType, VlenType
+from nczarr.names import split
 from nczarr.plugins.ncstream._generated import ncstream_pb2 as pb
 from nczarr.plugins.ncstream._generated.ncstream_pb2 import Attribute, DataType
-from nczarr.plugins.ncstream.wire.full_names import cdm_full_name
 from nczarr.plugins.ncstream.wire.limits import LARGEST, MOST_DIMENSIONS, bad, oversized
+
+_NEEDS = re.compile(r"[\\/.]")
+
+
+def cdm_full_name(path: str, members: Iterable[str] = ()) -> str:
+    """Return the Common Data Model's full name of a FQN, or of a member of it: `g1/temp`, `g1/obs.day`.
+
+    Dots, backslashes and slashes in names get a backslash; names of that model
+    contain no slashes.
+    """
+    group = "/".join(_NEEDS.sub(r"\\\g<0>", name) for name in split(path))
+    return ".".join([group, *(_NEEDS.sub(r"\\\g<0>", name) for name in members)])
+
 
 Section = tuple[range, ...]
 """Region of a variable in a message: one range per dimension."""
@@ -203,3 +218,55 @@ def _has_rows(type_name: TypeName, types: Types) -> bool:
 def is_structure(type_name: TypeName, types: Types) -> bool:
     """Return whether values are records, or lists of records."""
     return wire_type(type_name, types).element == pb.STRUCTURE
+
+
+Declared = pb.Variable | pb.Structure
+
+
+class Definitions:
+    """Variables of all headers so far by full name; later headers replace earlier ones."""
+
+    def __init__(self, *headers: pb.Header) -> None:
+        self._headers = list(headers)
+        self._known: dict[bytes, Declared] = {}
+
+    def add(self, header: pb.Header) -> None:
+        """Add a header. Its variables replace those of the same name."""
+        self._headers.append(header)
+
+    def find(self, name: bytes) -> Declared | None:
+        r"""Return the variable of a full name: `/` between groups, `.` and `\` escaped, optional leading `/`."""
+        while self._headers:
+            self._known.update(_declare(self._headers.pop(0).root, b""))
+        return self._known.get(name.removeprefix(b"/"))  # answers of servers leave out a leading slash
+
+
+def _declare(group: pb.Group, path: bytes) -> Iterator[tuple[bytes, Declared]]:
+    """Yield the declarations of a group and its groups by full name, both plain and escaped."""
+    for kind in (group.vars, group.structs):
+        for declared in kind:
+            yield path + declared.name, declared
+            yield path + escape(declared.name), declared
+    for inner in group.groups:
+        yield from _declare(inner, path + escape(inner.name) + b"/")
+
+
+def escape(name: bytes) -> bytes:
+    """Escape a short name for use in a full name."""
+    return name.replace(b"\\", b"\\\\").replace(b".", b"\\.")
+
+
+def lengths_of(declared: Declared) -> tuple[int, ...]:
+    """Return the lengths of the dimensions that are not ragged."""
+    # the length of a ragged one is absent or 2⁶⁴ - 1: it is not looked at
+    return tuple(dimension.length for dimension in declared.shape if not dimension.isVlen)
+
+
+def find_ragged_place(declared: Declared) -> int | None:
+    """Return the position of the first ragged dimension, or None."""
+    return next((place for place, dimension in enumerate(declared.shape) if dimension.isVlen), None)
+
+
+def is_unsigned(declared: Declared | None) -> bool:
+    """Return whether first-generation integers are flagged unsigned."""
+    return isinstance(declared, pb.Variable) and declared.unsigned and declared.dataType in UNSIGNED

@@ -27,11 +27,10 @@ from nczarr.diagnostics.report import Report
 from nczarr.names import to_bytes
 from nczarr.options import Options
 from nczarr.plan.plans import StreamPlan
-from nczarr.plugins.common.selected_parts import select_parts
+from nczarr.plugins.common.part_arrays import select_parts
 from nczarr.plugins.ncstream._generated import ncstream_pb2 as pb
-from nczarr.plugins.ncstream.wire.checksums import add_crc32, are_requested
 from nczarr.plugins.ncstream.wire.element_types import NUMPY, full_bytes, is_sequence, wire_type
-from nczarr.plugins.ncstream.wire.framing import END, ERROR, HEADER, START, frame
+from nczarr.plugins.ncstream.wire.framing import END, ERROR, HEADER, START, add_crc32, are_requested, frame
 from nczarr.plugins.ncstream.wire.limits import LONGEST_BLOCK
 from nczarr.plugins.ncstream.wire.trees import Cursor, FixedNumbers, Opaque, RaggedLists, RawStrings, Records, Tree
 from nczarr.plugins.ncstream.write.encode import column_message, data_message, numbers_message

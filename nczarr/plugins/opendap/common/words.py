@@ -1,15 +1,17 @@
-"""Words of OPeNDAP documents: types with their layout in XDR (RFC 4506), names, numbers, texts, XML tags."""
+"""Words of OPeNDAP documents: types with their layout in XDR (RFC 4506), names, numbers, texts, XML tags, requests."""
 
 from __future__ import annotations
 
 import base64
 import re
 import struct
+from collections.abc import Iterable
 from typing import NamedTuple
 
 from nczarr import names
 from nczarr.arrays.values.parts import NUMPY
 from nczarr.ast import ATOMIC, Constant
+from nczarr.diagnostics.report import suggest
 
 
 class TypeWords(NamedTuple):
@@ -172,3 +174,16 @@ def numbers_of(value: Constant, base: str) -> tuple[list[str], str | None]:
     texts = [text_of(number, base) for number in numbers]
     exact = all(number_bytes(text, base) == number for text, number in zip(texts, numbers, strict=True))
     return texts, None if exact else base64.b64encode(value.data).decode()
+
+
+MOST_CLAUSES = 1000
+"""Maximum clauses of one expression."""
+
+
+class ConstraintError(ValueError):
+    """An invalid constraint expression; the text says why."""
+
+
+def missing(kind: str, written: str, name: str, others: Iterable[str]) -> ConstraintError:
+    """Return the error of a written name that the dataset lacks. `others`: names that are like `name`, perhaps."""
+    return ConstraintError("; ".join((f"there is no {kind} `{written[:80]}`", *suggest(name[:80], others))))

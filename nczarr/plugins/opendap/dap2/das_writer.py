@@ -17,8 +17,17 @@ from nczarr.ast import Attribute, CompoundType, Constant, EnumType, Group, Varia
 from nczarr.ast.types import OpaqueType, VlenType
 from nczarr.plugins.opendap.common.words import EXACT, LEFT_OUT, UNSIGNED, WIDE, WORDS
 from nczarr.plugins.opendap.dap2.declarations import DdsNode, Mapping
-from nczarr.plugins.opendap.dap2.identifiers import NAMES, decode_name, quote, wire_name
-from nczarr.plugins.opendap.dap2.signs import OTHER_SIGN, STORED, TYPE, find_stored_type, recast
+from nczarr.plugins.opendap.dap2.dialect import (
+    NAMES,
+    OTHER_SIGN,
+    STORED,
+    TYPE,
+    decode_name,
+    find_stored_type,
+    quote,
+    recast,
+    wire_name,
+)
 from nczarr.plugins.opendap.dap2.values import sources_of, text_slabs
 
 STEP = "    "

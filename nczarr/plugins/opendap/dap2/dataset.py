@@ -13,9 +13,8 @@ from nczarr.diagnostics.report import Buffer, Report, Source, Span
 from nczarr.plugins.opendap.common.columns import BrokenValuesError
 from nczarr.plugins.opendap.common.declarations import DmrScope, FaultError
 from nczarr.plugins.opendap.common.words import ATOMIC_OF_DAP2, number_bytes
-from nczarr.plugins.opendap.dap2.identifiers import NAMES
+from nczarr.plugins.opendap.dap2.dialect import NAMES, read_texts
 from nczarr.plugins.opendap.dap2.parser import DasEntry, Dds, Declaration, TextFaultError, parse_das, parse_dds
-from nczarr.plugins.opendap.dap2.signs import read_texts
 from nczarr.plugins.opendap.dap2.tree import FILL, TEXT_LENGTH, Declared, Tree, TreeVariable, slots_of
 from nczarr.stores import local_paths
 

@@ -19,10 +19,8 @@ from urllib.parse import unquote
 
 from nczarr.ast import CompoundType, EnumType, OpaqueType, Variable, VlenType
 from nczarr.ast.types import Field
-from nczarr.plugins.opendap.common.constraints import MOST_CLAUSES, ConstraintError, missing
-from nczarr.plugins.opendap.common.words import WIDE, WORDS, TypeWords
-from nczarr.plugins.opendap.dap2.identifiers import Identifiers, wire_name
-from nczarr.plugins.opendap.dap2.signs import find_meant_type
+from nczarr.plugins.opendap.common.words import MOST_CLAUSES, WIDE, WORDS, ConstraintError, TypeWords, missing
+from nczarr.plugins.opendap.dap2.dialect import Identifiers, find_meant_type, wire_name
 from nczarr.semantics.checked import Checked
 
 TEXT_SIZE = 64

@@ -34,8 +34,8 @@ from nczarr.plugins.opendap.common.columns import (
 )
 from nczarr.plugins.opendap.common.words import FULL, NARROW, xdr_padding
 from nczarr.plugins.opendap.dap2.dataset import build_dataset, chars_of, read_declarations, refuse_error, values_at
+from nczarr.plugins.opendap.dap2.dialect import RecastIntegers
 from nczarr.plugins.opendap.dap2.parser import Declaration, TextFaultError, parse_dds
-from nczarr.plugins.opendap.dap2.signs import RecastIntegers
 from nczarr.plugins.opendap.dap2.tree import DataSlot, Declared, Tree, TreeVariable
 from nczarr.plugins.opendap.dap2.xdr import Xdr, narrow
 from nczarr.semantics.checked import Unchecked

@@ -12,7 +12,7 @@ from antlr4.error.ErrorStrategy import DefaultErrorStrategy
 
 from nczarr.diagnostics.report import Source, Span
 from nczarr.plugins.opendap._generated.DAP2Parser import DAP2Parser as P
-from nczarr.plugins.opendap.dap2.identifiers import decode_name
+from nczarr.plugins.opendap.dap2.dialect import decode_name
 from nczarr.syntax.tokens import ListStream, Token
 
 MOST_BRACES = 64

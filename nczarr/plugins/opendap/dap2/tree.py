@@ -17,9 +17,8 @@ from nczarr.ast import Attribute, CompoundType, Constant, Dimension, Field, Vari
 from nczarr.plugins.opendap.common.columns import check_size
 from nczarr.plugins.opendap.common.declarations import DmrScope, declare
 from nczarr.plugins.opendap.common.words import ATOMIC_OF_DAP2
-from nczarr.plugins.opendap.dap2.identifiers import decode_name
+from nczarr.plugins.opendap.dap2.dialect import RESTORED, TYPE, decode_name, read_texts, recast
 from nczarr.plugins.opendap.dap2.parser import Dds, Declaration, Dim, TextFaultError
-from nczarr.plugins.opendap.dap2.signs import RESTORED, TYPE, read_texts, recast
 
 MOST_DIMENSIONS = 1024
 

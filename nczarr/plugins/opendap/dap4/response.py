@@ -30,7 +30,15 @@ from nczarr.plugins.opendap.common.declarations import FaultError
 from nczarr.plugins.opendap.common.document_reader import DescribedVariable
 from nczarr.plugins.opendap.common.packed import PackedWire
 from nczarr.plugins.opendap.common.words import VARIABLES
-from nczarr.plugins.opendap.dap4.checksum import crc32
+
+
+def crc32(data: bytes | memoryview, before: int = 0) -> int:
+    """Return the CRC-32 of bytes that follow others; `before`: CRC-32 of those."""
+    from zlib_ng import zlib_ng
+
+    checksum: int = zlib_ng.crc32(data, before)
+    return checksum
+
 
 LAST, ERROR, LITTLE, UNCHECKED = 1, 2, 4, 8
 """Flags: the last chunk; an error document; little-endian values; values without checksums."""

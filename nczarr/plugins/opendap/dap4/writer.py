@@ -29,8 +29,7 @@ from nczarr.arrays.sources.source import itemsize, numpy_dtype
 from nczarr.arrays.values.parts import Types, descr, inner_types, is_fixed, part_tree, size
 from nczarr.ast import Attribute, CompoundType, Constant, OpaqueType
 from nczarr.ast.values import shortest
-from nczarr.plugins.common.selected_parts import select_parts
-from nczarr.plugins.opendap.common.constraints import MOST_CLAUSES, ConstraintError, missing
+from nczarr.plugins.common.part_arrays import select_parts
 from nczarr.plugins.opendap.common.dmr_writer import (
     STEP,
     AttributeText,
@@ -40,9 +39,17 @@ from nczarr.plugins.opendap.common.dmr_writer import (
     attribute_lines,
 )
 from nczarr.plugins.opendap.common.packed import PackedCells, pack
-from nczarr.plugins.opendap.common.words import LEFT_OUT, dap4_name, escape, is_safe_text, show
-from nczarr.plugins.opendap.dap4.checksum import crc32
-from nczarr.plugins.opendap.dap4.response import ERROR, HEADER, LAST, LITTLE, UNCHECKED
+from nczarr.plugins.opendap.common.words import (
+    LEFT_OUT,
+    MOST_CLAUSES,
+    ConstraintError,
+    dap4_name,
+    escape,
+    is_safe_text,
+    missing,
+    show,
+)
+from nczarr.plugins.opendap.dap4.response import ERROR, HEADER, LAST, LITTLE, UNCHECKED, crc32
 from nczarr.semantics.checked import Checked
 
 _SLICES = re.compile(r"((?:\[[^\[\]]{0,80}\])*)\s*")

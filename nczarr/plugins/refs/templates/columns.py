@@ -33,9 +33,9 @@ from nczarr.plugins.refs.templates.expressions import (
     Name,
     Operation,
     Pieces,
+    RefusedTextError,
     names_of,
 )
-from nczarr.plugins.refs.templates.text_limits import RefusedTextError
 
 if TYPE_CHECKING:
     Integers = NDArray[np.int64]

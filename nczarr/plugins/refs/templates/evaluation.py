@@ -14,6 +14,8 @@ from typing import Any, NamedTuple, Self, assert_never
 
 from nczarr.formats.reference.limits import Limits, shorten
 from nczarr.plugins.refs.templates.expressions import (
+    INTEGER_BITS,
+    Account,
     Beyond,
     Comparison,
     Expression,
@@ -22,9 +24,10 @@ from nczarr.plugins.refs.templates.expressions import (
     Name,
     Operation,
     Pieces,
+    RefusedTextError,
     TemplateCall,
+    check_length,
 )
-from nczarr.plugins.refs.templates.text_limits import INTEGER_BITS, Account, RefusedTextError, check_length
 
 Value = int | float | str | None
 """Value of an expression. JSON's null can be a dimension's value."""

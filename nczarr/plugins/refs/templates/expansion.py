@@ -17,9 +17,9 @@ from nczarr.diagnostics.report import CompileError, Report, Source
 from nczarr.formats.reference.limits import Limits
 from nczarr.formats.reference.wire import ReferenceDocument, check_values, encode
 from nczarr.plugins.refs.templates.evaluation import NameScope, render_text
+from nczarr.plugins.refs.templates.expressions import Account, RefusedTextError
 from nczarr.plugins.refs.templates.family import BLOCK, GeneratorFamily
 from nczarr.plugins.refs.templates.jinja import pieces
-from nczarr.plugins.refs.templates.text_limits import Account, RefusedTextError
 from nczarr.syntax.json.positions import Faults, Path
 
 LONG = 4 << 20

@@ -17,9 +17,8 @@ from nczarr.formats.reference.limits import shorten
 from nczarr.formats.reference.wire import Generator, range_fault
 from nczarr.plugins.refs.templates.columns import Column, Context, axes, constant, join, numbers
 from nczarr.plugins.refs.templates.evaluation import NameScope
-from nczarr.plugins.refs.templates.expressions import Hole, Name
+from nczarr.plugins.refs.templates.expressions import Hole, Name, RefusedTextError, check_length
 from nczarr.plugins.refs.templates.jinja import pieces
-from nczarr.plugins.refs.templates.text_limits import RefusedTextError, check_length
 from nczarr.syntax.json.positions import Path
 
 if TYPE_CHECKING:

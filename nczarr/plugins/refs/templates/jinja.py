@@ -16,9 +16,8 @@ from typing import TYPE_CHECKING, Any
 from nczarr.formats.reference.limits import Limits, shorten
 from nczarr.plugins.refs.templates import expressions
 from nczarr.plugins.refs.templates.evaluation import NameScope
-from nczarr.plugins.refs.templates.expressions import Beyond, Hole, Pieces
+from nczarr.plugins.refs.templates.expressions import Account, Beyond, Hole, Pieces, RefusedTextError
 from nczarr.plugins.refs.templates.jinja_filters import FILTERS, TESTS
-from nczarr.plugins.refs.templates.text_limits import Account, RefusedTextError
 
 if TYPE_CHECKING:
     from jinja2 import nodes

@@ -11,8 +11,8 @@ from jinja2.runtime import LoopContext
 from jinja2.utils import Namespace
 
 from nczarr.plugins.refs.templates.evaluation import NameScope, Undefined, apply_format, call, compute
+from nczarr.plugins.refs.templates.expressions import RefusedTextError, check_length
 from nczarr.plugins.refs.templates.jinja_filters import FILTERS, METHODS, TESTS, Rendering, fits, is_scalar, same
-from nczarr.plugins.refs.templates.text_limits import RefusedTextError, check_length
 
 LOOP = frozenset(
     "index index0 revindex revindex0 first last length depth depth0 previtem nextitem cycle changed".split()

@@ -16,7 +16,7 @@ from typing import Any
 
 from nczarr.formats.reference.limits import Limits
 from nczarr.plugins.refs.templates.evaluation import Undefined, apply_filter, apply_format
-from nczarr.plugins.refs.templates.text_limits import Account, RefusedTextError, check_length
+from nczarr.plugins.refs.templates.expressions import Account, RefusedTextError, check_length
 
 HELD = 64 << 20
 """Approximate memory limit for the values of one text, in bytes."""

@@ -18,9 +18,9 @@ from nczarr.formats.reference.lookup import FEW_KEYS, WORST, CheckedReferences, 
 from nczarr.formats.reference.wire import ReferenceDocument
 from nczarr.plugins.refs.templates import expansion
 from nczarr.plugins.refs.templates.expansion import Missing, Refs, prepare, refuse
+from nczarr.plugins.refs.templates.expressions import RefusedTextError
 from nczarr.plugins.refs.templates.family import GeneratorFamily
 from nczarr.plugins.refs.templates.index import AHEAD, FamilyEntry, Index
-from nczarr.plugins.refs.templates.text_limits import RefusedTextError
 from nczarr.stores.base import Reference
 from nczarr.syntax.json.positions import Faults
 

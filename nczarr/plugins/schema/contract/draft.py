@@ -15,8 +15,8 @@ from typing import TypeVar
 from nczarr.ast import walk
 from nczarr.diagnostics.report import VALUE_LOSSES
 from nczarr.pipeline.compare.diff import definition
-from nczarr.plugins.common.node_label import label_of
-from nczarr.plugins.schema.contract.places import NodePlaces, key_of
+from nczarr.plugins.common.nodes import label_of
+from nczarr.plugins.schema.contract.reading import NodePlaces, key_of
 from nczarr.plugins.schema.contract.values import list_values
 from nczarr.sdk import (
     Attribute,

@@ -10,9 +10,8 @@ from nczarr.diagnostics.catalog import CODES
 from nczarr.diagnostics.render import place
 from nczarr.pipeline.compare.diff import definition
 from nczarr.pipeline.compare.difference import show_pair
-from nczarr.plugins.common.node_label import label_of
-from nczarr.plugins.schema.contract.places import key_of
-from nczarr.plugins.schema.contract.reading import read_contract
+from nczarr.plugins.common.nodes import label_of
+from nczarr.plugins.schema.contract.reading import key_of, read_contract
 from nczarr.plugins.schema.contract.rules import Contract, Rules
 from nczarr.plugins.schema.contract.values import find_unfit, judge_values, list_values
 from nczarr.sdk import (

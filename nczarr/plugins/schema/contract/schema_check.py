@@ -23,7 +23,7 @@ def read(path: str, report: Report, options: Options) -> Checked | None:
     """Return the schema at a path or URL; `-` is standard input. None after an error. Raises OSError."""
     from nczarr.cli.options import standard_input
     from nczarr.pipeline.endpoints import open_source
-    from nczarr.plugins.schema.contract.template import fill_placeholders
+    from nczarr.plugins.schema.contract.reading import fill_placeholders
 
     source = standard_input() if path == "-" else open_source(path, report, options)
     if source is None:

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from nczarr.arrays.regions import linear_block, region_of
 from nczarr.ast.values import shortest
 from nczarr.diagnostics.catalog import CODES
-from nczarr.plugins.common.node_label import label_of
+from nczarr.plugins.common.nodes import label_of
 from nczarr.plugins.schema.contract.rules import Rules
 from nczarr.sdk import (
     ATOMIC,

@@ -20,7 +20,7 @@ from nczarr.ast import EnumType
 from nczarr.ast.types import ATOMIC
 from nczarr.pipeline.select.physical import LONGITUDE_UNITS, NUMBERS, Physical, physical
 from nczarr.pipeline.select.reader import dtype_of
-from nczarr.plugins.cf.axes import LATITUDE_UNITS, axis_of
+from nczarr.plugins.cf.coordinates import LATITUDE_UNITS, axis_of
 from nczarr.plugins.cf.view import NEWEST, CFDataset, CFVariable
 from nczarr.semantics.checked import Checked
 

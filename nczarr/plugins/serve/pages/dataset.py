@@ -19,7 +19,7 @@ from nczarr.pipeline.select.coordinate_summary import summarize_coordinate
 from nczarr.pipeline.select.physical import attributes_of, text_of
 from nczarr.plugins.notebook.html import More, tree_html
 from nczarr.plugins.opendap.dap2.declarations import mapping
-from nczarr.plugins.serve.answers import HttpAnswer
+from nczarr.plugins.serve.answers import HttpAnswer, RefusedRequestError, without_home
 from nczarr.plugins.serve.context import Answer, DatasetToOpen, ServerContext, as_wanted, trim
 from nczarr.plugins.serve.dataset_cache import CachedDataset
 from nczarr.plugins.serve.pages import folder
@@ -27,7 +27,6 @@ from nczarr.plugins.serve.pages.download import list_offered
 from nczarr.plugins.serve.pages.markup import VERSIONS, VIEW, fragment, page, show
 from nczarr.plugins.serve.pages.plane import variable_of
 from nczarr.plugins.serve.places import ServedPlace
-from nczarr.plugins.serve.refusals import RefusedRequestError, without_home
 from nczarr.plugins.serve.request import Request, url
 from nczarr.plugins.serve.value_streams import cost
 from nczarr.semantics.checked import Checked, find_coordinates

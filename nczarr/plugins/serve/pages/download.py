@@ -22,13 +22,12 @@ from nczarr.pipeline.select.indexing import read_outer
 from nczarr.pipeline.select.physical import is_numeric, physical
 from nczarr.pipeline.select.selection import Subset
 from nczarr.pipeline.select.selection_syntax import sections
-from nczarr.plugins.serve.answers import HttpAnswer, attachment
+from nczarr.plugins.serve.answers import BUSY, RETRY, HttpAnswer, RefusedRequestError, attachment, words
 from nczarr.plugins.serve.context import Answer, HeavyWork, ServerContext, of_dataset
 from nczarr.plugins.serve.dataset_cache import CachedDataset, check_same
 from nczarr.plugins.serve.pages.markup import plain_text
 from nczarr.plugins.serve.pages.plane import ShownAxis, axis_at
 from nczarr.plugins.serve.protocols.cdmremote import parse_wanted
-from nczarr.plugins.serve.refusals import BUSY, RETRY, RefusedRequestError, words
 from nczarr.plugins.serve.request import Request
 from nczarr.plugins.serve.resources import FullError, Spool
 from nczarr.plugins.serve.value_streams import chunk_size, limit_size, longest_chunk, size_of, whole

@@ -17,7 +17,7 @@ from urllib.parse import urlencode
 from nczarr import names
 from nczarr.diagnostics.report import CompileError
 from nczarr.plugins.notebook import html
-from nczarr.plugins.serve.answers import BYTES, XML, HttpAnswer, attachment, conditional, tag_of
+from nczarr.plugins.serve.answers import BYTES, XML, HttpAnswer, RefusedRequestError, attachment, conditional, tag_of
 from nczarr.plugins.serve.context import Answer, DatasetToOpen, ServerContext, as_wanted
 from nczarr.plugins.serve.dataset_cache import RECENT, CachedDataset, check_same
 from nczarr.plugins.serve.pages.markup import (
@@ -37,7 +37,6 @@ from nczarr.plugins.serve.pages.markup import (
     show,
 )
 from nczarr.plugins.serve.places import ServedPlace
-from nczarr.plugins.serve.refusals import RefusedRequestError
 from nczarr.plugins.serve.request import Request, url
 from nczarr.plugins.serve.search_index import Hits, SearchRecord
 from nczarr.stores.local_file import identity_of

@@ -17,8 +17,8 @@ from nczarr.diagnostics.report import hint
 from nczarr.pipeline.select.indexing import read_outer
 from nczarr.pipeline.select.physical import Physical, attributes_of, is_numeric, physical, text_of
 from nczarr.plugins.common.derived_groups import list_levels
+from nczarr.plugins.serve.answers import RefusedRequestError
 from nczarr.plugins.serve.pages.picture import DIVERGING, PALETTES
-from nczarr.plugins.serve.refusals import RefusedRequestError
 from nczarr.plugins.serve.request import read_number
 from nczarr.plugins.serve.resources import Limits
 from nczarr.plugins.serve.value_streams import FEW, chunk_size, cost, list_stored_blocks, longest_chunk

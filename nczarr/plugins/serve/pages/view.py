@@ -12,7 +12,7 @@ from nczarr import names
 from nczarr.arrays.lazy_numpy import NDArray, np
 from nczarr.pipeline.select.physical import Physical, is_numeric, physical
 from nczarr.plugins.common.section_text import write_section
-from nczarr.plugins.serve.answers import HTML, JSON, HttpAnswer, conditional
+from nczarr.plugins.serve.answers import HTML, JSON, HttpAnswer, RefusedRequestError, conditional
 from nczarr.plugins.serve.context import Answer, ServerContext, of_dataset
 from nczarr.plugins.serve.dataset_cache import CachedDataset
 from nczarr.plugins.serve.pages import chart
@@ -20,7 +20,6 @@ from nczarr.plugins.serve.pages.download import list_offered
 from nczarr.plugins.serve.pages.markup import DOWNLOAD, VIEW, number_text, page, plain_text, show
 from nczarr.plugins.serve.pages.picture import PALETTES, indices, png
 from nczarr.plugins.serve.pages.plane import PlaneView, ShownAxis, axis_at, axis_of, read, view_of
-from nczarr.plugins.serve.refusals import RefusedRequestError
 from nczarr.plugins.serve.request import Request, url
 from nczarr.semantics.checked import Checked
 

@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator
 
 from nczarr.names.plugin_index import ProtocolRow
-from nczarr.plugins.serve.answers import HttpAnswer
+from nczarr.plugins.serve.answers import HttpAnswer, RefusedRequestError
 from nczarr.plugins.serve.context import Answer, Handler, ServerContext, ServerRoute, of_dataset
 from nczarr.plugins.serve.dataset_cache import CachedDataset
 from nczarr.plugins.serve.pages.markup import list_protocols
-from nczarr.plugins.serve.refusals import RefusedRequestError
 from nczarr.plugins.serve.request import Request, url
 from nczarr.plugins.serve.value_streams import limit_size, memory_for, size_of, whole
 from nczarr.registry import load

@@ -15,11 +15,10 @@ from nczarr.diagnostics.report import CompileError, Report, suggest
 from nczarr.options import Options
 from nczarr.plugins.common import ncml_writer
 from nczarr.plugins.common.section_text import write_section
-from nczarr.plugins.serve.answers import BYTES, HTML, TEXT, XML, HttpAnswer, conditional
+from nczarr.plugins.serve.answers import BYTES, HTML, TEXT, XML, HttpAnswer, RefusedRequestError, conditional, words
 from nczarr.plugins.serve.context import Answer, ServerContext, StreamedValues, of_dataset
 from nczarr.plugins.serve.dataset_cache import CachedDataset
 from nczarr.plugins.serve.pages.markup import CDMREMOTE, page
-from nczarr.plugins.serve.refusals import RefusedRequestError, words
 from nczarr.plugins.serve.request import Request, url
 from nczarr.plugins.serve.resources import Limits
 from nczarr.plugins.serve.value_streams import check_size, memory_for, size_of

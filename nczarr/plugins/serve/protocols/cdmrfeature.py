@@ -20,11 +20,11 @@ from nczarr.arrays.lazy_numpy import np
 from nczarr.arrays.values.time_units import CALENDARS, Units, date_text
 from nczarr.diagnostics.report import hint
 from nczarr.pipeline.select.physical import NUMBERS, attributes_of
-from nczarr.plugins.serve.answers import BYTES, TEXT, XML, HttpAnswer, conditional
+from nczarr.plugins.serve.answers import BYTES, TEXT, UNREADABLE, XML, HttpAnswer, RefusedRequestError, conditional
 from nczarr.plugins.serve.context import Answer, ServerContext, StreamedValues, of_dataset
 from nczarr.plugins.serve.dataset_cache import CachedDataset
 from nczarr.plugins.serve.features.coverages import CoverageQuery, GridCoverage, TimeRequest, cut, find_coverages
-from nczarr.plugins.serve.features.sample_reader import Box, SampleFilter
+from nczarr.plugins.serve.features.points import Box, SampleFilter
 from nczarr.plugins.serve.features.sampling import (
     SampledColumn,
     Sampling,
@@ -34,7 +34,6 @@ from nczarr.plugins.serve.features.sampling import (
 )
 from nczarr.plugins.serve.pages.markup import CDMRFEATURE, render_template
 from nczarr.plugins.serve.protocols.cdmremote import NCSTREAM
-from nczarr.plugins.serve.refusals import UNREADABLE, RefusedRequestError
 from nczarr.plugins.serve.request import Request, read_number, url
 from nczarr.plugins.serve.value_streams import end_with_error, longest_chunk, memory_for
 
@@ -103,7 +102,7 @@ def _plain(asked: Request, opened: CachedDataset, body: bytes, kind: str) -> Htt
 
 def _answer_samples(context: ServerContext, asked: Request, opened: CachedDataset, sampling: Sampling) -> Answer:
     """Answer by the kind of samples, the document that describes them, stations or points."""
-    from nczarr.plugins.serve.features import point_messages
+    from nczarr.plugins.serve.features import points
 
     request = _choose_request(asked, OF_SAMPLES)
     if request == "featuretype":
@@ -116,19 +115,19 @@ def _answer_samples(context: ServerContext, asked: Request, opened: CachedDatase
         return context.now_or_later(opened, lambda: _plain(asked, opened, describe(), XML), need)
     wanted = _parse_filter(asked, sampling)
     if request == "stations":
-        pieces = _refusing(point_messages.station_messages(sampling, wanted))
+        pieces = _refusing(points.station_messages(sampling, wanted))
         return context.now_or_later(opened, lambda: _plain(asked, opened, b"".join(pieces), BYTES), need)
     columns = _choose(_list_names(asked), sampling.columns, sampling.usual)
     size, need = _measure(sampling, [*columns, *coordinates])
     is_whole = wanted == SampleFilter()
-    pieces = point_messages.point_messages(sampling, columns, wanted, opened.place.segments[-1])
+    pieces = points.point_messages(sampling, columns, wanted, opened.place.segments[-1])
     values = StreamedValues(_refusing(pieces), size if is_whole else 0, need, is_whole, BYTES, NCSTREAM, _end_stream)
     return context.stream_values(opened, values)
 
 
 def _measure(sampling: Sampling, columns: Sequence[SampledColumn]) -> tuple[int, int]:
     """Return the approximate bytes of variables of all samples, and the memory in bytes to send them in blocks."""
-    from nczarr.plugins.serve.features.point_messages import stream_size
+    from nczarr.plugins.serve.features.points import stream_size
 
     size, need = stream_size(sampling, columns)
     return size, need + 2 * longest_chunk(sampling.checked, [one.path for one in columns])
@@ -144,7 +143,7 @@ def _refusing(pieces: Iterator[bytes]) -> Iterator[bytes]:
 
 def _end_stream(pieces: Iterator[bytes]) -> Iterator[bytes]:
     """Yield the pieces, which are whole messages; after the first ones, an error ends them with an error message."""
-    from nczarr.plugins.serve.features.point_messages import error_message
+    from nczarr.plugins.serve.features.points import error_message
 
     return end_with_error(pieces, lambda refusal: error_message(refusal.text))
 
@@ -173,7 +172,7 @@ def _time_units(sampling: Sampling) -> Units | None:
 
 def _describe(sampling: Sampling, location: str) -> bytes:
     """Return the document that describes samples. Raises OSError, CompileError."""
-    from nczarr.plugins.serve.features.point_messages import measure_extent
+    from nczarr.plugins.serve.features.points import measure_extent
 
     times, latitudes, longitudes = measure_extent(sampling)
     units = _time_units(sampling)

@@ -24,21 +24,20 @@ from nczarr.arrays.lazy_numpy import np
 from nczarr.arrays.values.parts import is_fixed
 from nczarr.arrays.values.time_units import CALENDARS, date
 from nczarr.plugins.common.section_text import write_section
-from nczarr.plugins.opendap.common.constraints import ConstraintError
 from nczarr.plugins.opendap.common.dmr_writer import Projection
+from nczarr.plugins.opendap.common.words import ConstraintError
 from nczarr.plugins.opendap.dap2 import declarations as dap2
 from nczarr.plugins.opendap.dap2 import values as dap2_values
 from nczarr.plugins.opendap.dap2.das_writer import write_das
 from nczarr.plugins.opendap.dap2.declarations import DdsNode
 from nczarr.plugins.opendap.dap4 import writer as dap4
-from nczarr.plugins.serve.answers import BYTES, HTML, TEXT, HttpAnswer, conditional
+from nczarr.plugins.serve.answers import BYTES, HTML, TEXT, HttpAnswer, RefusedRequestError, conditional
 from nczarr.plugins.serve.context import Answer, DatasetToOpen, ServerContext, StreamedValues
 from nczarr.plugins.serve.dataset_cache import CachedDataset, refuse_if_replaced
 from nczarr.plugins.serve.pages.download import list_offered
 from nczarr.plugins.serve.pages.markup import DAP2, DAP4, DOWNLOAD, OPENDAP, page
 from nczarr.plugins.serve.pages.plane import ShownAxis, axis_at
 from nczarr.plugins.serve.places import ServedPlace
-from nczarr.plugins.serve.refusals import RefusedRequestError
 from nczarr.plugins.serve.request import Request, url
 from nczarr.plugins.serve.value_streams import end_with_error, memory_for
 from nczarr.semantics.checked import Checked

@@ -13,14 +13,22 @@ from nczarr import __version__
 from nczarr.arrays.regions import Index
 from nczarr.link.tasks import WrittenPart
 from nczarr.plugins.common import store_view
-from nczarr.plugins.common.pieces import length_of
-from nczarr.plugins.serve.answers import BYTES, JSON, HttpAnswer, answer_unchanged, conditional, is_had, tag_of
+from nczarr.plugins.common.store_view import length_of
+from nczarr.plugins.serve.answers import (
+    BYTES,
+    JSON,
+    HttpAnswer,
+    RefusedRequestError,
+    answer_unchanged,
+    conditional,
+    is_had,
+    tag_of,
+)
 from nczarr.plugins.serve.context import Answer, DatasetToOpen, ServerContext, trim
 from nczarr.plugins.serve.dataset_cache import CachedDataset, refuse_if_replaced
 from nczarr.plugins.serve.delivery import resolve
 from nczarr.plugins.serve.pages.dataset import dataset_page
 from nczarr.plugins.serve.places import ServedPlace
-from nczarr.plugins.serve.refusals import RefusedRequestError
 from nczarr.plugins.serve.request import Request
 from nczarr.plugins.serve.resources import Limits
 from nczarr.stores.ranges import Range

@@ -17,7 +17,6 @@ from nczarr.ast.dataset import KIND_SPELLINGS
 from nczarr.ast.plain_json import JsonText, write_json
 from nczarr.diagnostics.report import suggest
 from nczarr.plugins.xarray.objects.encode import encode_dataset
-from nczarr.plugins.xarray.objects.json_values import is_json
 from nczarr.plugins.xarray.objects.storage import StorageArguments, check_keys, rounding, storage_of
 from nczarr.registry import NETCDF_KINDS
 
@@ -26,6 +25,7 @@ if TYPE_CHECKING:
 
     from nczarr.api.handle import DatasetHandle
     from nczarr.ast import Kind
+
 
 ATOMIC = CODES | {"f2": "float"}
 """Types by kind and size of a dtype."""
@@ -231,12 +231,8 @@ class _Declaration:
     def _list_unlimited(self, dataset: Dataset, where: str, requested: Any) -> frozenset[Hashable]:
         """Return the unlimited dimensions. Reports undefined-dimension."""
         declared_axes = requested if requested is not None else dataset.encoding.get("unlimited_dims")
-        axes = (
-            [declared_axes]
-            if isinstance(declared_axes, str) or not isinstance(declared_axes, Iterable)
-            else list(declared_axes)
-        )
-        axes = [] if declared_axes is None else axes
+        is_single = isinstance(declared_axes, str) or not isinstance(declared_axes, Iterable)
+        axes = [] if declared_axes is None else [declared_axes] if is_single else list(declared_axes)
         for axis in axes:
             if axis not in dataset.dims:
                 text = f"{where}: unlimited dimension {axis!r} is not a dimension of the dataset"
@@ -388,6 +384,17 @@ class _Declaration:
 def _relative(path: str, top: str) -> str:
     """Return the path of a node below a subtree's root."""
     return path if top == "/" else "/" + path.removeprefix(top).lstrip("/")
+
+
+def is_json(value: Any) -> bool:
+    """Return whether a Python object is a JSON value of many values, or null."""
+    if isinstance(value, dict):
+        return all(isinstance(name, str) for name in value) and all(map(_is_inner_json, value.values()))
+    return value is None or (isinstance(value, list | tuple) and all(map(_is_inner_json, value)))
+
+
+def _is_inner_json(value: Any) -> bool:
+    return type(value) in (str, int, float, bool) or is_json(value)
 
 
 def _has_type(value: Any) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from nczarr.formats.common.awkward import expressions as made
-from nczarr.plugins.awkward0.write.levels import count_levels
+from nczarr.plugins.awkward0.write.serialize import count_levels
 
 
 def test_levels_of_all_kinds_of_expressions_are_counted() -> None:

@@ -19,7 +19,7 @@ from nczarr.ast.types import VlenType
 from nczarr.plugins.combine.arrays import concatenate
 from nczarr.plugins.combine.arrays.concatenate import Joined, join_sources, misfit
 from nczarr.plugins.combine.arrays.interleave import Raised, join
-from nczarr.plugins.combine.arrays.split_chunks import align_grids, common_length
+from nczarr.plugins.combine.arrays.patchwork import align_grids, common_length
 from tests.support.reading_ways import read_every_way
 
 

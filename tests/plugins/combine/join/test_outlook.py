@@ -12,7 +12,7 @@ import pytest
 
 import nczarr
 from nczarr.cli import progress as bars
-from nczarr.plugins.combine.join import outlook
+from nczarr.plugins.combine.join import target
 from tests.conftest import run_command
 
 
@@ -54,7 +54,7 @@ def test_coordinates_stay_whole(months: list[str], tmp_path: Path) -> None:
 
 
 def test_large_series_are_announced(months: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(outlook, "LARGE", 1)
+    monkeypatch.setattr(target, "LARGE", 1)
     ran = run_command("combine", *months, str(tmp_path / "a.zarr"), "--along", "time")
     first, *_ = ran.err.splitlines()
     assert first.startswith("2 sources with 448 kB of values are read and written: about 1 s, if all are read as")

@@ -11,7 +11,7 @@ import pytest
 
 import nczarr
 from nczarr.api.handle import DatasetHandle
-from nczarr.plugins.cf.unit_conversion import find_conversion
+from nczarr.plugins.cf.udunits import find_conversion
 from tests.conftest import run_command
 
 cf_units = pytest.importorskip("cf_units")

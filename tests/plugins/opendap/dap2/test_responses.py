@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import nczarr
-from nczarr.plugins.opendap.common.constraints import ConstraintError
+from nczarr.plugins.opendap.common.words import ConstraintError
 from nczarr.plugins.opendap.dap2.das_writer import write_das
 from nczarr.plugins.opendap.dap2.declarations import Mapping, dds, mapping, select
 from nczarr.plugins.opendap.dap2.values import InexactError, UnprintableError, ascii_response, map_sendable, response

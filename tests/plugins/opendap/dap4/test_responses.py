@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import nczarr
-from nczarr.plugins.opendap.common.constraints import ConstraintError
+from nczarr.plugins.opendap.common.words import ConstraintError
 from nczarr.plugins.opendap.dap4.writer import dmr, response, select
 from tests.conftest import ROOT
 

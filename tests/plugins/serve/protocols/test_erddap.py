@@ -15,9 +15,9 @@ import numpy as np
 import pytest
 
 import nczarr
+from nczarr.plugins.serve.answers import RefusedRequestError
 from nczarr.plugins.serve.protocols.erddap.grid import Grid, list_grids, make_grid
 from nczarr.plugins.serve.protocols.erddap.query import parse_query
-from nczarr.plugins.serve.refusals import RefusedRequestError
 from tests.support.serving import Served, serving
 
 SCHEMA = """netcdf d {

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nczarr.arrays.chunks.key_segments import escape, segments
-from nczarr.plugins.zarr_drafts.segments import problem, suits
+from nczarr.plugins.zarr_drafts.keys import problem, suits
 from tests.support.segments import unescape
 
 TRICKY = st.lists(

@@ -13,8 +13,8 @@ from nczarr import zarr3_2019
 from nczarr.api.handle import DatasetHandle
 from nczarr.diagnostics.report import Report
 from nczarr.plugins.zarr_drafts import keys, wire
+from nczarr.plugins.zarr_drafts.keys import problem
 from nczarr.plugins.zarr_drafts.keyvalue import is_key
-from nczarr.plugins.zarr_drafts.segments import problem
 from nczarr.semantics import check
 from nczarr.semantics.checked import Unchecked
 from tests.support.draft_2019 import Required, WithAll, WithList

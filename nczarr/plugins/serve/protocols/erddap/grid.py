@@ -26,7 +26,7 @@ from nczarr.ast.dataset import building
 from nczarr.diagnostics.report import Report
 from nczarr.pipeline.select.indexing import read_outer
 from nczarr.pipeline.select.physical import NUMBERS, physical
-from nczarr.plugins.serve.refusals import RefusedRequestError
+from nczarr.plugins.serve.answers import RefusedRequestError
 from nczarr.semantics import check
 from nczarr.semantics.checked import Checked, Unchecked
 

@@ -21,8 +21,8 @@ from nczarr import names
 from nczarr.arrays.lazy_numpy import np
 from nczarr.arrays.values.time_units import GREGORIAN, date, parse_unit
 from nczarr.diagnostics.report import hint
+from nczarr.plugins.serve.answers import RefusedRequestError
 from nczarr.plugins.serve.protocols.erddap.grid import Grid, GridAxis
-from nczarr.plugins.serve.refusals import RefusedRequestError
 
 _CLAUSE = re.compile(r"([^\[\],]+)((?:\[[^\[\]]{0,200}\])*)")
 _BOUND = re.compile(r"\s*(?:\((?P<value>[^()]*)\)|(?P<index>[0-9]{1,18})|last(?:\s*-\s*(?P<back>[0-9]{1,18}))?)\s*")

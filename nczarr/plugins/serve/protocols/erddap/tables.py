@@ -14,8 +14,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from nczarr import names
-from nczarr.plugins.serve.answers import HTML, JSON
-from nczarr.plugins.serve.refusals import RefusedRequestError
+from nczarr.plugins.serve.answers import HTML, JSON, RefusedRequestError
 
 Cell = str | None
 """A value; None: missing."""
