@@ -16,9 +16,9 @@ from nczarr.plugins.downloads.tar_archive import TarEntry, TarStore, open_bytes,
 from nczarr.plugins.remote.connection import FileConnection
 from nczarr.plugins.remote.range_request import RangeAnswer
 from nczarr.plugins.remote.ranged_file import RangedFile
-from nczarr.stores import local_paths, remote_file
+from nczarr.stores import local_paths
 from nczarr.stores.base import ROOT_KEYS, is_safe
-from nczarr.stores.places import RemoteFile
+from nczarr.stores.places import RemoteFile, find_remote_file
 from nczarr.stores.ranges import Range, read
 from nczarr.stores.spool import add_folder
 from nczarr.stores.zip import ENCRYPTED, ZipStore, read_directory
@@ -180,7 +180,7 @@ class MemberConnection(FileConnection):
         self.shown = shown
         self.checksum = checksum
         self.place_of_bytes = place._replace(path=local_paths.absolute(place.path))
-        self._archive = remote_file.at(place.path)
+        self._archive = find_remote_file(place.path)
         """The archive, if it is remote itself: its blocks are kept as long as this connection."""
         self.root = f"{self.place_of_bytes.path}/{member}"
 

@@ -13,8 +13,9 @@ from typing import IO, TYPE_CHECKING, Any, BinaryIO, NamedTuple, cast
 from nczarr.plugins.common.raw_file import ChangedError
 from nczarr.plugins.downloads.faults import AGAIN, damage, fault
 from nczarr.sdk import Store
-from nczarr.stores import allowance, base, local_paths, remote_file
+from nczarr.stores import allowance, base, local_paths
 from nczarr.stores.base import cut, is_safe, safe_key, with_prefix
+from nczarr.stores.places import find_remote_file
 from nczarr.stores.ranges import BoundedCache, Range, read
 
 if TYPE_CHECKING:
@@ -67,14 +68,14 @@ _known: BoundedCache[tuple[str, Identity], TarDirectory] = BoundedCache(
 @contextmanager
 def open_bytes(path: str) -> Iterator[BinaryIO]:
     """Provide the bytes of a local or remote file. Raises OSError."""
-    remote = remote_file.at(path)
+    remote = find_remote_file(path)
     with open(path, "rb") if remote is None else remote.open_file() as file:
         yield file
 
 
 def identify(path: str) -> Identity | None:
     """Return facts that distinguish a local file from a later one at its place; None for others. Raises OSError."""
-    if remote_file.at(path) is not None:
+    if find_remote_file(path) is not None:
         return None
     status = os.stat(path)
     return status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns
@@ -234,10 +235,10 @@ class TarStore(Store):
 
     def __init__(self, file: str, name: str, folder: str = "") -> None:
         """Open an archive; `name`: that in messages, `folder`: with final slash, empty for all files."""
-        self.file = local_paths.absolute(file) if remote_file.at(file) is None else file
+        self.file = local_paths.absolute(file) if find_remote_file(file) is None else file
         self.path = name
         self.folder = folder
-        self._remote = remote_file.at(file)
+        self._remote = find_remote_file(file)
         self.distant = self._remote is not None
         self._identity: Identity | None = identify(file)
 
