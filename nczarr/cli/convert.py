@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import os
 import sys
-from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext, suppress
 from functools import partial
 from typing import TYPE_CHECKING
@@ -168,7 +167,7 @@ def run(arguments: argparse.Namespace) -> int:
     messages = Messages(arguments)
     work = _Conversions(arguments, options, messages)
     with _share_verification(options.run):
-        status = messages.guard(work.prepare, *work.conversions)
+        status = messages.guard(work.prepare, *(partial(work.convert, path) for path in arguments.sources))
     work.sum_up()
     return status
 
@@ -198,15 +197,10 @@ class _Conversions:
         self.number = len(arguments.sources)
         self.folder = arguments.target if self.number > 1 else None
 
-    @property
-    def conversions(self) -> list[Callable[[], None]]:
-        """One callable per source; they do nothing if the preparation failed."""
-        return [partial(self._one, path) for path in self.arguments.sources]
-
-    def _one(self, path: str) -> None:
-        """Convert one source; its name is added to messages without a place."""
+    def convert(self, path: str) -> None:
+        """Convert one source if the preparation succeeded; its name is added to messages without a place."""
         try:
-            self.convert(path)
+            self._convert(path)
         finally:
             if self.number > 1:
                 self.messages.report.annotate(f"of `{show(path)}`")
@@ -224,8 +218,7 @@ class _Conversions:
         if subset is not None and targets is not None and not report.errors:
             self.subset, self.targets = subset, targets
 
-    def convert(self, path: str) -> None:
-        """Convert one source."""
+    def _convert(self, path: str) -> None:
         from nczarr.pipeline.phases import prepare
 
         report, target = self.messages.report, self.targets.get(path)

@@ -233,10 +233,9 @@ def _target(
     if dtype == "|O" or (type_name == "string" and width(dtype) != POINTER):
         codecs = tuple(codec for codec in codecs if codec.id != SHUFFLE)  # texts have no fixed width
     no_mode = arrays.undefined_fill and storage.no_fill and _is_undefined(one, dtype, itemsize)
-    masks = not (arrays.fill_needed or arrays.by_reference)  # xarray does what equals it, whatever `_FillValue` says
+    masks = not (arrays.fill_needed or arrays.by_reference)  # xarray does, whatever the attribute `_FillValue` says
     mask = one.mask if masks and is_number(dtype) else None
-    would_mask = masks and (is_number(dtype) or dtype == "|b1") and not one.states_fill
-    if no_mode or (would_mask and _has_all_chunks(one, dtype, chunks, itemsize)):
+    if no_mode or (masks and _would_mask(one, dtype) and _has_all_chunks(one, dtype, chunks, itemsize)):
         fill, sparse = None, False
     elif mask is not None and _has_all_chunks(one, dtype, chunks, itemsize):
         fill, sparse = convert_to_stored(mask, dtype), False
@@ -299,6 +298,11 @@ def _hides_fill(part: Part, source: ArraySource, types: Types) -> bool:
     """Return whether no cell of an array of numbers is the fill value of missing chunks."""
     number = part.path == "" and part.type != "string" and is_number(descr(part.type, types))
     return number and is_complete(source)
+
+
+def _would_mask(one: _One, dtype: Descr) -> bool:
+    """Return whether xarray would mask values of an array of numbers if it declared its fill value."""
+    return (is_number(dtype) or dtype == "|b1") and not one.states_fill
 
 
 def _has_all_chunks(one: _One, dtype: Descr, chunks: tuple[int, ...], itemsize: int) -> bool:
@@ -428,7 +432,7 @@ def _fill(one: _One, dtype: Descr, itemsize: int, strings: Strings) -> tuple[byt
     the netCDF library the text. Other fills of texts, opaques and records are
     written out or, in too large arrays, declared in base64, which the library
     ignores. xarray takes any fill value for a `_FillValue`, masks what equals
-    it, and makes floats of integers.
+    it, and makes floats of integers (`_would_mask`).
     """
     small = math.prod(one.shape) * itemsize <= WHOLE
     zero = not one.pad.strip(b"\0")

@@ -281,7 +281,10 @@ class AffineArray(ArraySource):
 
     def _steps(self) -> tuple[int, ...]:
         """Return the strides in bytes."""
-        steps = list(_c_steps(self.layout.shape, self._itemsize))
+        shape = self.layout.shape
+        steps = [self._itemsize] * len(shape)
+        for axis in range(len(shape) - 2, -1, -1):
+            steps[axis] = steps[axis + 1] * shape[axis + 1]
         if steps:
             steps[0] = self.stride
         return tuple(steps)
@@ -403,13 +406,6 @@ class AffineArray(ArraySource):
             if rows > 1:
                 break
         return tuple(lengths)
-
-
-def _c_steps(shape: tuple[int, ...], itemsize: int) -> tuple[int, ...]:
-    steps = [itemsize] * len(shape)
-    for axis in range(len(shape) - 2, -1, -1):
-        steps[axis] = steps[axis + 1] * shape[axis + 1]
-    return tuple(steps)
 
 
 def _end(base: int, shape: tuple[int, ...], steps: tuple[int, ...], itemsize: int) -> int:
