@@ -154,17 +154,8 @@ def _second_reader() -> Iterator[None]:
         return
     from nczarr.plugins.second_reader import verification
 
-    start = verification._start
-
-    def start_without_locks() -> subprocess.Popen[bytes]:
-        """It answers before it closes a file, which a test may open for writing at once."""
-        with pytest.MonkeyPatch.context() as patch:
-            patch.setenv("HDF5_USE_FILE_LOCKING", "FALSE")
-            return start()
-
     with verification.share_process(), pytest.MonkeyPatch.context() as patch:
         patch.setattr(verification, "share_process", nullcontext)  # commands share that of the session
-        patch.setattr(verification, "_start", start_without_locks)
         yield
 
 

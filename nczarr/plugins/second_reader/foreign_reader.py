@@ -5,7 +5,8 @@
 "descr": …, "shape": […], "block": […], "indices": [[…], …] | null}]}`.
 It answers one JSON object per line: first `{"library": "libnetcdf 4.10.1"}`,
 then for each array, in order, `{"opened": its name}` before it is read, and
-`{"sha256": …}` after that; `{"error": why}` in place of either ends its answer.
+`{"sha256": …}` after that; `{"error": why}` in place of either ends its answer;
+last `{"closed": path}`, from when on the path may be written.
 
 An array is hashed by the blocks with these indices, or all blocks in C order:
 numbers and records little-endian and packed, texts as length (four bytes,
@@ -281,6 +282,7 @@ def _answer(asked: Any, out: TextIO) -> None:
             except Exception as error:
                 answer = {"error": f"{type(error).__name__}: {error}"}
             print(json.dumps(answer), file=out, flush=True)
+    print(json.dumps({"closed": asked["path"]}), file=out, flush=True)
 
 
 def _read_ahead(read: Read, wanted: Iterator[tuple[slice, ...]]) -> Iterator[NDArray[Any]]:

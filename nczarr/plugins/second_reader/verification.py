@@ -176,7 +176,7 @@ def verify_elsewhere(plan: Plan, lossy: frozenset[str], place: str, target: Chec
                 report.warning("unread-variable", f"{used} does not read `{array.path}`: {answer['error']}")
             elif answer["sha256"] != expected:
                 report.error("unequal-target", f"`{array.path}` is not equal in `{place}` when read by {used}")
-        if idle is not None and process.poll() is None:
+        if idle is not None and "closed" in _next_answer(process, used):  # the target may be changed from here on
             idle.append(process)
     finally:
         if idle is None or process not in idle:
