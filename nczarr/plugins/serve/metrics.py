@@ -103,14 +103,11 @@ class Metrics:
         """Count a request that begins."""
         self._cells[self._first + ACTIVE] += 1
 
-    def note_used(self, size: int) -> None:
-        """Note the bytes of memory of all answers."""
-        self._cells[self._first + USED] = size
-
-    def __call__(self, finished: Finished) -> None:
-        """Count a finished request."""
+    def __call__(self, finished: Finished, used: int) -> None:
+        """Count a finished request. `used`: bytes of memory of all answers."""
         cells, first = self._cells, self._first + self._route(first_segment(finished.scope))
         cells[self._first + ACTIVE] -= 1
+        cells[self._first + USED] = used
         status = finished.status if finished.status in STATUSES else 0
         cells[first + STATUSES.index(status)] += 1
         number = next((number for number, bound in enumerate(BOUNDS) if finished.seconds <= bound), len(BOUNDS))
