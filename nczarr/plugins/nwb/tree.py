@@ -1,6 +1,6 @@
 """Tree of a file of Neurodata Without Borders: what its forms in HDF5 and in Zarr share.
 
-Both readers make it, both writers take it, and `compare.py` compares two. Nodes
+Both readers make it, both writers take it, and `copy_file.py` compares two. Nodes
 have paths, parents before children. Values pass as chunks.
 """
 
