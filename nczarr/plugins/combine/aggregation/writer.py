@@ -28,7 +28,7 @@ from nczarr.diagnostics.secrets import show
 from nczarr.options import TargetOptions
 from nczarr.pipeline.select.physical import NUMBERS, attributes_of
 from nczarr.pipeline.select.subset import set_growth
-from nczarr.plugins.combine.aggregation.canonical_form import CanonicalFragment, canonical_form_of
+from nczarr.plugins.combine.aggregation.fragments import CanonicalFragment, canonical_form_of
 from nczarr.plugins.combine.aggregation.instructions import DATA, DIMENSIONS
 from nczarr.plugins.common.nodes import text_attribute
 from nczarr.plugins.unpack.unpack import TYPES, unpacking_of

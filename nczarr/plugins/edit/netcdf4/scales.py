@@ -22,8 +22,7 @@ from nczarr.formats.netcdf4.dimension_scales import (
 )
 from nczarr.formats.netcdf4.header_model import NO_VARIABLE
 from nczarr.plugins.edit.header_changes import DimensionChange
-from nczarr.plugins.edit.netcdf4.attributes import RefusedEditError
-from nczarr.plugins.edit.netcdf4.open_objects import EditedObjects, coordinate_of
+from nczarr.plugins.edit.netcdf4.objects import EditedObjects, RefusedEditError, coordinate_of
 
 Attachment = tuple[Any, int]
 """A dataset, and the number of the dimension of it that has a scale."""
