@@ -71,7 +71,7 @@ BUILT_ON = {
     "nczarr.plugins.edit.zarr": "nczarr.formats.zarr",
     **dict.fromkeys(("nczarr.plugins.fmt.cdl", "nczarr.plugins.fmt.cdl"), "nczarr.formats.cdl"),
     "nczarr.plugins.fmt.notation": "nczarr.formats.notation",
-    "nczarr.plugins.matlab.references": "nczarr.formats.netcdf4",
+    "nczarr.plugins.matlab.objects": "nczarr.formats.netcdf4",
     "nczarr.plugins.languages.cdl": "nczarr.formats.cdl",
     "nczarr.plugins.languages.notation": "nczarr.formats.notation",
     "nczarr.plugins.refs": "nczarr.formats.reference",

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from nczarr import names
-from nczarr.ast import Attribute, Group, Variable
-from nczarr.ast.dataset import map_groups
+from nczarr.ast import Attribute, Variable
 from nczarr.ast.types import is_number
+from nczarr.plugins.common.nodes import replace_variables
 from nczarr.semantics.checked import Checked, remaining
 
 BOUNDS = ("bounds", "climatology")
@@ -33,12 +31,7 @@ def align_bounds(checked: Checked, model: Checked) -> Checked:
                     aligned[bounds] = new
     if not aligned:
         return checked
-
-    def change(path: str, group: Group) -> dict[str, Any]:
-        """Return the variables of a group, bounds with their new attributes."""
-        return {"variables": tuple(aligned.get(names.join(path, one.name), one) for one in group.variables)}
-
-    return remaining(checked, map_groups(checked.dataset, change))
+    return remaining(checked, replace_variables(checked.dataset, aligned))
 
 
 def text_of(variable: Variable, name: str) -> str | None:

@@ -12,7 +12,7 @@ from nczarr.cli.progress import CommandResult, counting, print_plan, progress, s
 from nczarr.cli.shared import Messages
 from nczarr.diagnostics.secrets import show
 from nczarr.options import ARGUMENTS, COMBINATION, READING, REPORTING, RUN, SELECTING
-from nczarr.plugins.combine.command_combine import OPTIONS, find_pattern, list_sources, recoding_of
+from nczarr.plugins.combine.command_options import OPTIONS, find_pattern, list_sources, recoding_of
 
 if TYPE_CHECKING:
     from nczarr.diagnostics.report import Report

@@ -1,10 +1,13 @@
-"""Nodes for plugins: their places in diagnostics, and constants of attributes as values of Python."""
+"""Nodes for plugins: their places in diagnostics, attributes of texts, constants as values of Python, exchange."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
-from nczarr.ast import ATOMIC, Attribute, Constant
+from nczarr import names
+from nczarr.ast import ATOMIC, Attribute, Constant, Dataset, Group, Variable
+from nczarr.ast.dataset import map_groups
 from nczarr.ast.node import Node
 from nczarr.diagnostics.report import Label
 
@@ -19,6 +22,20 @@ def label_of(node: Node, text: str = "") -> Label:
         pointer = home + node.name.replace("~", "~0").replace("/", "~1")
     offset = node.span.start if source is not None and source.binary else None
     return Label(node.span, text, key=key, pointer=pointer, offset=offset)
+
+
+def text_attribute(name: str, text: str) -> Attribute:
+    """Return an attribute with a text."""
+    return Attribute(name=name, value=Constant.text(text.encode()))
+
+
+def replace_variables(dataset: Dataset, new: Mapping[str, Variable]) -> Dataset:
+    """Return a tree with other variables in the place of those with their FQNs."""
+
+    def change(path: str, group: Group) -> dict[str, Any]:
+        return {"variables": tuple(new.get(names.join(path, one.name), one) for one in group.variables)}
+
+    return map_groups(dataset, change)
 
 
 def python_value(constant: Constant) -> Any:

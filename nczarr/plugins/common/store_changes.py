@@ -6,7 +6,7 @@ The journal is that of `stores/extension.py`. Every step of `apply` can be repea
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from itertools import groupby
 
@@ -39,8 +39,8 @@ def apply(store: Extensible, extension: ExtendJournal) -> None:
             store.move_folder(old, new)
         for key in extension.staged:
             store.move(STAGED + key, key)
-        for documents in _turns(extension.documents):
-            store.put_several(documents)
+        for _, keys in groupby(sorted(extension.documents, key=turn), turn):  # those of one turn together
+            store.put_several({key: names.to_bytes(extension.documents[key]) for key in keys})
         store.remove(extension.removed)
         store.remove([JOURNAL])
         if extension.staged:
@@ -51,12 +51,6 @@ def complete(store: Extensible, extension: ExtendJournal) -> None:
     """Apply an extension that an earlier run committed: the target reads as before. Raises CommittedError."""
     apply(store, extension)
     forget_commits()
-
-
-def _turns(documents: Mapping[str, str]) -> Iterator[dict[str, bytes]]:
-    """Yield documents in the order of `turn`, those of one turn together."""
-    for _, keys in groupby(sorted(documents, key=turn), turn):
-        yield {key: names.to_bytes(documents[key]) for key in keys}
 
 
 def new_run() -> str:

@@ -280,8 +280,15 @@ class _DocumentEditor:
     # ---- names ---------------------------------------------------------------------------------------------------
     def _follow_names(self, root: ElementPlace) -> None:
         """Change references to nodes with other names, and remove maps to removed variables."""
-        renamed = {kind: _in_dap4(self.work.renamed[kind]) for kind in self.work.renamed}
-        gone = {dap4_name(path) for path in self.before.variables if not self._stays(path)}
+        renamed = {
+            kind: {dap4_name(old): dap4_name(new) for old, new in fqns.items()}
+            for kind, fqns in self.work.renamed.items()
+        }
+        gone = {
+            dap4_name(path)
+            for path in self.before.variables
+            if self.work.new_path("variable", path) not in self.after.variables
+        }
         for element in root.walk():
             if element.tag == "Map" and element.attributes.get("name") in gone:
                 self.changes.append((self._line_start(element), element.end, b""))
@@ -289,9 +296,6 @@ class _DocumentEditor:
             for name, attribute, kind in _REFERENCES:
                 if name in ("", element.tag) and element.attributes.get(attribute, "") in renamed[kind]:
                     self._change_tag(element, attribute, renamed[kind][element.attributes[attribute]])
-
-    def _stays(self, path: str) -> bool:
-        return self.work.new_path("variable", path) in self.after.variables
 
     def _apply(self, root: ElementPlace) -> bytes:
         """Return the text with all changes; those within a removed element are part of its removal."""
@@ -306,7 +310,3 @@ class _DocumentEditor:
             end = root.start + len(b"<Dataset")
             text = text[:end] + f' xmlns:nczarr="{OURS}"'.encode() + text[end:]
         return text
-
-
-def _in_dap4(renamed: Mapping[str, str]) -> dict[str, str]:
-    return {dap4_name(old): dap4_name(new) for old, new in renamed.items()}

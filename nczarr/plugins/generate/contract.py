@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from nczarr.plugins.generate.identifiers import UniqueIdentifiers
-from nczarr.plugins.generate.model import DEFAULT_NAME
+from nczarr.plugins.generate.model import DEFAULT_NAME, UniqueIdentifiers
 from nczarr.plugins.schema.contract.draft import draft
 from nczarr.sdk import Checked, Report
 

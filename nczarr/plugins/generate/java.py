@@ -7,10 +7,9 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from nczarr.ast.plain_json import is_utf8
 from nczarr.plugins.generate.growth import LastRecord, find_unrecorded, list_last_records
-from nczarr.plugins.generate.identifiers import UniqueIdentifiers, write_camel
-from nczarr.plugins.generate.model import Schema, SchemaVariable
-from nczarr.plugins.generate.python_netcdf4 import is_utf8
+from nczarr.plugins.generate.model import Schema, SchemaVariable, UniqueIdentifiers, write_camel
 from nczarr.plugins.generate.render import render, wrap
 from nczarr.sdk import ATOMIC, Checked, Report, Storage, names, np
 

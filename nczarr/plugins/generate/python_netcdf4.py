@@ -7,6 +7,7 @@ import keyword
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from nczarr.ast.plain_json import is_utf8
 from nczarr.plugins.generate.growth import LastRecord, find_unrecorded, list_last_records
 from nczarr.plugins.generate.model import Schema, SchemaAttribute, SchemaDimension, SchemaVariable
 from nczarr.plugins.generate.render import array_of, literal, render
@@ -143,15 +144,6 @@ def list_attribute_obstacles(schema: Schema) -> Iterator[tuple[str, str]]:
 def _is_writable_text(data: bytes, schema: Schema) -> bool:
     is_classic = FORMATS[schema.kind].startswith("NETCDF3")
     return not data.endswith(b"\0") and bool(data) and (data.isascii() or (is_classic and is_utf8(data)))
-
-
-def is_utf8(data: bytes) -> bool:
-    """Return whether bytes are UTF-8."""
-    try:
-        data.decode("utf-8")
-    except UnicodeDecodeError:
-        return False
-    return True
 
 
 def list_assignments(variable: SchemaVariable) -> Iterator[str]:

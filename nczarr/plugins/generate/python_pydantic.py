@@ -8,8 +8,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from nczarr.plugins.generate.documents import DocumentRules, list_rules
-from nczarr.plugins.generate.identifiers import UniqueIdentifiers, write_camel
-from nczarr.plugins.generate.model import Schema, SchemaGroup, SchemaVariable
+from nczarr.plugins.generate.model import Schema, SchemaGroup, SchemaVariable, UniqueIdentifiers, write_camel
 from nczarr.plugins.generate.render import literal, render
 from nczarr.sdk import Checked, Report
 

@@ -8,8 +8,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from nczarr.plugins.generate.documents import SPECIAL, PlannedDocuments, find_absent, read_documents
-from nczarr.plugins.generate.identifiers import UniqueIdentifiers, write_camel
-from nczarr.plugins.generate.model import Schema, SchemaVariable
+from nczarr.plugins.generate.model import Schema, SchemaVariable, UniqueIdentifiers, write_camel
 from nczarr.plugins.generate.render import render
 from nczarr.sdk import NUMPY, Checked, Report, names, np
 

@@ -125,7 +125,7 @@ def _run(
     """List or change the revisions. Raises OSError."""
     from nczarr.pipeline.endpoints import report_unusable_url
     from nczarr.plugins.icechunk.location import FORMAT
-    from nczarr.plugins.icechunk.sessions import UnknownRevisionError, configuration, open_repository
+    from nczarr.plugins.icechunk.repositories import UnknownRevisionError, configuration, open_repository
     from nczarr.stores.url import BadURLError, MissingProtocolError, location
 
     storage = options_of(arguments).run.storage.of("target")
@@ -160,7 +160,7 @@ def _perform(
     Raises OSError, UnknownRevisionError, TakenNameError.
     """
     from nczarr.plugins.icechunk.library import failing
-    from nczarr.plugins.icechunk.sessions import session_of
+    from nczarr.plugins.icechunk.repositories import session_of
 
     snapshot = str(session_of(opened, repository, storage).snapshot_id)
     removed, said = None, ""
@@ -224,7 +224,7 @@ def _list_named(opened: Any, kind: str) -> dict[str, str]:
 
 def _find(named: dict[str, dict[str, str]], kind: str, name: str) -> str:
     """Return the snapshot of a branch or tag. Raises UnknownRevisionError."""
-    from nczarr.plugins.icechunk.sessions import UnknownRevisionError
+    from nczarr.plugins.icechunk.repositories import UnknownRevisionError
 
     if name not in named[kind]:
         raise UnknownRevisionError(f"the repository has no {kind} `{name}`", tuple(suggest(name, named[kind])))

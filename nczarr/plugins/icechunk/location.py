@@ -84,7 +84,7 @@ def open_revision(path: str, place: Location, storage: StorageOptions) -> Source
 
 def identify(place: Location, storage: StorageOptions) -> str:
     """Return the snapshot of a revision. Raises OSError, BadURLError, MissingProtocolError."""
-    from nczarr.plugins.icechunk.sessions import snapshot_at
+    from nczarr.plugins.icechunk.repositories import snapshot_at
 
     assert place.repository is not None
     return snapshot_at(place.repository, storage)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, cast
 
 from nczarr.diagnostics.report import Report, Source
 from nczarr.options import Options
-from nczarr.plugins.icechunk.sessions import UnknownRevisionError
+from nczarr.plugins.icechunk.repositories import UnknownRevisionError
 from nczarr.stores.base import Store
 from nczarr.stores.reference_policy import Policy
 from nczarr.stores.url import BadURLError

@@ -16,7 +16,7 @@ from typing import Any
 from nczarr.diagnostics.report import CompileError, Diagnostic, Report, Severity
 from nczarr.diagnostics.secrets import NO_OPTIONS, StorageOptions, show
 from nczarr.plugins.icechunk.library import explain, failing, failure, is_foreign, list_yielded, load_library, result
-from nczarr.plugins.icechunk.sessions import configuration, open_repository, session_of
+from nczarr.plugins.icechunk.repositories import configuration, open_repository, session_of
 from nczarr.plugins.icechunk.virtual_chunks import Access, allow, check_locations, list_virtual_references
 from nczarr.stores import local_paths
 from nczarr.stores.base import Reference, Store, cut, next_segments, safe_key

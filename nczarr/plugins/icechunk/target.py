@@ -29,8 +29,14 @@ from nczarr.diagnostics.secrets import StorageOptions, show
 from nczarr.options import Options
 from nczarr.plan.plans import StorePlan
 from nczarr.plugins.icechunk.library import failing, is_conflict, is_foreign, list_yielded, load_library, result
-from nczarr.plugins.icechunk.sessions import configuration, is_repository, open_repository
-from nczarr.plugins.icechunk.storage import forget, retrying, storage_of
+from nczarr.plugins.icechunk.repositories import (
+    configuration,
+    forget,
+    is_repository,
+    open_repository,
+    retrying,
+    storage_of,
+)
 from nczarr.plugins.icechunk.virtual_chunks import (
     Container,
     File,

@@ -24,7 +24,7 @@ from urllib.parse import quote, unquote
 from nczarr.diagnostics.report import Diagnostic, Label, Report, Severity
 from nczarr.diagnostics.secrets import StorageOptions, show
 from nczarr.plugins.icechunk.library import load_library, result
-from nczarr.plugins.icechunk.storage import GOOGLE, S3, WEB, store_and_credentials
+from nczarr.plugins.icechunk.repositories import GOOGLE, S3, WEB, store_and_credentials
 from nczarr.stores.base import Reference
 from nczarr.stores.reference_policy import ForbiddenTargetError, Policy
 from nczarr.stores.spool import origin

@@ -17,9 +17,8 @@ from nczarr import names
 from nczarr.ast import ATOMIC
 from nczarr.plugins.cf.standard_name_table import area_types, find_standard_name, standard_names
 from nczarr.plugins.languages.language import Completion, Role
-from nczarr.plugins.lsp.cf_attributes import ATTRIBUTES, UNITS
 from nczarr.plugins.lsp.documents import View, replace_invalid
-from nczarr.plugins.lsp.hover import explain_variable
+from nczarr.plugins.lsp.hover import ATTRIBUTES, UNITS, explain_variable
 from nczarr.semantics.checked import Tables
 
 _LISTED = (CompletionItemKind.Constant, CompletionItemKind.EnumMember)

@@ -1,26 +1,75 @@
-"""Explanations of the name, the standard name or the fault under the cursor, as Markdown."""
+"""Explanations of the name, the standard name or the fault under the cursor, and the attributes of CF and netCDF."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+import tomllib
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import NamedTuple
 
 from lsprotocol.types import Hover, HoverParams
 
 from nczarr import names
 from nczarr.arrays.execution.counts import bytes_text
 from nczarr.arrays.values.parts import is_fixed, size
+from nczarr.arrays.values.time_units import CF_CALENDARS
 from nczarr.ast import ATOMIC, Attribute, Dataset, EnumType, UserType, Variable
 from nczarr.ast.plain_json import plain
 from nczarr.ast.types import CompoundType, sound_types
 from nczarr.diagnostics.catalog import CODES
+from nczarr.plugins.cf.rule import VERSIONS, show_version
+from nczarr.plugins.cf.rules import time_coordinates
+from nczarr.plugins.cf.rules.cell_methods import METHODS
+from nczarr.plugins.cf.rules.coordinate_systems import MAPPINGS
+from nczarr.plugins.cf.rules.geometries import LEAST
+from nczarr.plugins.cf.rules.sampling import FEATURES, ROLES
 from nczarr.plugins.cf.standard_name_table import find_standard_name
 from nczarr.plugins.languages.language import Mention
-from nczarr.plugins.lsp.cf_attributes import ATTRIBUTES
 from nczarr.plugins.lsp.documents import View
 from nczarr.plugins.lsp.names_index import IndexEntry, Key
 from nczarr.semantics.checked import Tables
 from nczarr.semantics.outline import type_text
+
+
+class AttributeDocument(NamedTuple):
+    """Meaning of an attribute."""
+
+    text: str
+    """One sentence."""
+    owners: str = "v"
+    """`v` for variables, `g` for groups, `vg` for both."""
+    words: tuple[str, ...] = ()
+    """Words that the value may have."""
+    mentions: bool = False
+    """True if the value names variables."""
+
+
+_CONVENTIONS = tuple(f"CF-{show_version(version)}" for version in reversed(VERSIONS))
+UNITS = (
+    "1", "K", "degC", "degree", "degrees_north", "degrees_east", "radian", "m", "cm", "mm", "km", "m2", "m3", "s", "h",
+    "day", "days since 1970-01-01", "hours since 1900-01-01", "seconds since 1970-01-01 00:00:00", "m s-1", "m s-2",
+    "m2 s-2", "Pa", "hPa", "dbar", "kg", "g", "kg m-2", "kg m-3", "kg m-2 s-1", "kg kg-1", "g kg-1", "W m-2", "J m-2",
+    "J kg-1", "N m-2", "mol m-3", "mol m-2 s-1", "mol mol-1", "1e-3", "1e-6", "percent", "%", "s-1", "Hz", "V", "dBZ",
+)  # fmt: skip
+"""Usual units; those of standard names are added."""
+
+_WORDS: dict[str, Iterable[str]] = {
+    "Conventions": _CONVENTIONS,
+    "featureType": FEATURES,
+    "calendar": (*CF_CALENDARS, *time_coordinates.ATOMIC, "none"),
+    "cell_methods": METHODS,
+    "grid_mapping_name": MAPPINGS,
+    "geometry_type": LEAST,
+    "cf_role": ROLES,
+}
+"""Words of the values that the rules of CF list."""
+
+ATTRIBUTES: dict[str, AttributeDocument] = {
+    name: AttributeDocument(words=tuple(row.pop("words", _WORDS.get(name, ()))), **row)
+    for name, row in tomllib.loads(Path(__file__).with_name("attributes.toml").read_text(encoding="utf-8")).items()
+}
+"""Attributes by name."""
 
 
 def hover(view: View, params: HoverParams) -> Hover | None:

@@ -24,7 +24,7 @@ from nczarr import __version__
 from nczarr.ast.dataset import building
 from nczarr.diagnostics.report import Diagnostic as Finding
 from nczarr.diagnostics.report import Label, Severity
-from nczarr.plugins.lsp import appearance, code_actions, completion, hover, navigation, symbols
+from nczarr.plugins.lsp import appearance, completion, diagnostic_list, hover, navigation
 from nczarr.plugins.lsp.diagnostic_list import list_diagnostics
 from nczarr.plugins.lsp.documents import Analysis, TextVersion, View, analyze, find_format, to_bytes
 
@@ -60,13 +60,13 @@ FEATURES = (
     Feature(types.TEXT_DOCUMENT_DOCUMENT_HIGHLIGHT, navigation.highlight),
     Feature(types.TEXT_DOCUMENT_PREPARE_RENAME, navigation.prepare),
     Feature(types.TEXT_DOCUMENT_RENAME, navigation.rename, types.RenameOptions(prepare_provider=True)),
-    Feature(types.TEXT_DOCUMENT_DOCUMENT_SYMBOL, symbols.list_symbols),
-    Feature(types.TEXT_DOCUMENT_FOLDING_RANGE, symbols.list_folds),
+    Feature(types.TEXT_DOCUMENT_DOCUMENT_SYMBOL, appearance.list_symbols),
+    Feature(types.TEXT_DOCUMENT_FOLDING_RANGE, appearance.list_folds),
     Feature(types.TEXT_DOCUMENT_SEMANTIC_TOKENS_FULL, appearance.list_tokens, appearance.LEGEND),
     Feature(types.TEXT_DOCUMENT_SEMANTIC_TOKENS_RANGE, appearance.list_tokens_in_range, appearance.LEGEND),
     Feature(
         types.TEXT_DOCUMENT_CODE_ACTION,
-        code_actions.list_actions,
+        diagnostic_list.list_actions,
         types.CodeActionOptions(code_action_kinds=[types.CodeActionKind.QuickFix]),
     ),
     Feature(types.TEXT_DOCUMENT_INLAY_HINT, appearance.list_hints),

@@ -14,15 +14,17 @@ from collections.abc import Iterable
 from typing import Any
 
 from nczarr.arrays.values.elements import declare_type
-from nczarr.plugins.matlab.arrays import GatheredCells, ReversedArray, TextRows
-from nczarr.plugins.matlab.references import (
+from nczarr.plugins.common.nodes import text_attribute
+from nczarr.plugins.matlab.objects import (
     FileObjects,
+    GatheredCells,
+    ReversedArray,
+    TextRows,
     fields_attribute,
     find_number,
     find_text,
     list_fields,
     size_attribute,
-    text_attribute,
 )
 from nczarr.sdk import (
     ArraySource,

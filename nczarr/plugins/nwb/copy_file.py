@@ -10,7 +10,7 @@ from nczarr.arrays.lazy_numpy import NDArray
 from nczarr.diagnostics.report import Source
 from nczarr.diagnostics.secrets import show
 from nczarr.plugins.nwb.hdf5_file import read_hdf5, write_hdf5
-from nczarr.plugins.nwb.tree import Lose, NwbArray, NwbGroup, NwbTree, UnkeptError
+from nczarr.plugins.nwb.model import Lose, NwbArray, NwbGroup, NwbTree, UnkeptError
 from nczarr.plugins.nwb.zarr_reader import DocumentError, read_zarr
 from nczarr.plugins.nwb.zarr_writer import SUFFIX, write_zarr
 from nczarr.stores.directory import DirectoryStore, DirectoryTarget

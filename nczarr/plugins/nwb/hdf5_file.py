@@ -11,8 +11,8 @@ from typing import Any
 from nczarr.arrays.codecs import chain
 from nczarr.arrays.lazy_numpy import NDArray, np
 from nczarr.ast.dataset import FLETCHER32, SHUFFLE, Codec
-from nczarr.plugins.nwb import tree, types
-from nczarr.plugins.nwb.tree import (
+from nczarr.plugins.nwb import model
+from nczarr.plugins.nwb.model import (
     Index,
     Lose,
     NwbArray,
@@ -63,7 +63,7 @@ def read_hdf5(file: Any, lose: Lose) -> NwbTree:
     for path, named in links.items():
         for name, link in named.items():
             if link.kind == "soft":
-                named[name] = link._replace(path=tree.resolve(nodes, links, path, link.text))
+                named[name] = link._replace(path=model.resolve(nodes, links, path, link.text))
     return NwbTree(nodes)
 
 
@@ -78,7 +78,7 @@ def _list_objects(file: Any, lose: Lose) -> tuple[dict[str, Any], dict[str, dict
     while groups:
         folder, group = groups.popleft()
         for name in group:
-            path = tree.join(folder, name)
+            path = model.join(folder, name)
             link = group.get(name, getlink=True)
             if name.startswith(".z") or name.encode(errors="replace").decode() != name:
                 lose(path, "has a name that no folder of Zarr may have")
@@ -114,10 +114,10 @@ def _find_reason(found: Any) -> str:
     if found.is_virtual or found.external:
         return "has its values in other files"
     try:
-        kind = types.read_hdf5_type(found.dtype)
+        kind = model.read_hdf5_type(found.dtype)
     except UnkeptError as error:
         return str(error)
-    if isinstance(kind, list) and types.has_objects(kind) and found.ndim > 1:
+    if isinstance(kind, list) and model.has_objects(kind) and found.ndim > 1:
         return "is a table of compounds with references or texts that has several dimensions"
     unknown = [number for number, _ in _list_filters(found) if not h5py.h5z.filter_avail(number)]
     return f"has the filter {unknown[0]}, which HDF5 does not know here" if unknown else ""
@@ -150,34 +150,34 @@ def _read_attributes(path: str, found: Any, find: Find, lose: Lose) -> dict[str,
 
 
 def _read_attribute(attributes: Any, name: str, find: Find) -> NwbAttribute:
-    types.decode_text(name)
+    model.decode_text(name)
     opened = attributes.get_id(name)
-    kind = types.read_hdf5_type(opened.dtype)
+    kind = model.read_hdf5_type(opened.dtype)
     value = attributes[name]
     if type(value).__name__ == "Empty":
         raise UnkeptError("has no value, not even an empty list")
-    array = np.asarray(value, opened.dtype) if types.has_objects(kind) else np.asarray(value)
-    array = types.convert_objects(array.reshape(opened.shape), kind, types.array_type(kind), _make_reader(find))
-    return NwbAttribute(types.list_values(array.tolist()), kind, opened.shape)
+    array = np.asarray(value, opened.dtype) if model.has_objects(kind) else np.asarray(value)
+    array = model.convert_objects(array.reshape(opened.shape), kind, model.array_type(kind), _make_reader(find))
+    return NwbAttribute(model.list_values(array.tolist()), kind, opened.shape)
 
 
 def _make_reader(find: Find) -> Callable[[Any, str], Any]:
     """Return the function that turns objects of h5py into texts and references."""
-    return lambda value, kind: find(value) if kind == "reference" else types.decode_text(value)
+    return lambda value, kind: find(value) if kind == "reference" else model.decode_text(value)
 
 
-class Hdf5Array(tree.NwbArray):
+class Hdf5Array(model.NwbArray):
     """A dataset of an open file."""
 
     def __init__(self, found: Any, attributes: dict[str, NwbAttribute], find: Find) -> None:
         self.attributes = attributes
         self._found, self._find = found, find
-        self.type = types.read_hdf5_type(found.dtype)
+        self.type = model.read_hdf5_type(found.dtype)
         self.shape, self.limits = found.shape, found.maxshape
         self.contiguous = found.chunks is None
         self.codecs = _list_codecs(found)
-        is_object = types.has_objects(self.type)
-        self.fill = None if is_object else np.asarray(found.fillvalue, types.array_type(self.type))
+        is_object = model.has_objects(self.type)
+        self.fill = None if is_object else np.asarray(found.fillvalue, model.array_type(self.type))
         if isinstance(self.type, list) and is_object:
             self.chunks = tuple(length + 1 for length in self.shape)  # why: see `zarr_writer.py`
         else:
@@ -188,7 +188,7 @@ class Hdf5Array(tree.NwbArray):
         """Return whether values have in the file the bytes that they have in Zarr, and all filters can be named."""
         from h5py import h5t
 
-        same = h5t.py_create(types.hdf5_type(self.type), logical=True).equal(self._found.id.get_type())
+        same = h5t.py_create(model.hdf5_type(self.type), logical=True).equal(self._found.id.get_type())
         return same and len(self.codecs) == len(_list_filters(self._found))
 
     def list_stored(self) -> Iterable[Index]:
@@ -206,8 +206,8 @@ class Hdf5Array(tree.NwbArray):
 
     def read(self, index: Index) -> NDArray[Any]:
         """Return the values of a chunk. Raises UnkeptError, OSError."""
-        values = np.asarray(self._found[tree.region_of(index, self.chunks, self.shape)])
-        return types.convert_objects(values, self.type, types.array_type(self.type), _make_reader(self._find))
+        values = np.asarray(self._found[model.region_of(index, self.chunks, self.shape)])
+        return model.convert_objects(values, self.type, model.array_type(self.type), _make_reader(self._find))
 
     def read_raw(self, index: Index) -> bytes | None:
         """Return the bytes of a chunk; None if it is without some of the filters."""
@@ -277,7 +277,7 @@ def _create_array(file: Any, path: str, array: NwbArray) -> None:
         properties.set_fill_value(array.fill)
     limits = tuple(h5s.UNLIMITED if limit is None else limit for limit in array.limits)
     space = h5s.create_simple(array.shape, limits) if array.shape else h5s.create(h5s.SCALAR)
-    kind = h5t.py_create(types.hdf5_type(array.type), logical=True)
+    kind = h5t.py_create(model.hdf5_type(array.type), logical=True)
     folder, _, name = path.rpartition("/")
     h5d.create(file[folder or "/"].id, name.encode(), kind, space, properties)
 
@@ -296,18 +296,18 @@ def _write_values(targets: dict[str, Any], dataset: Any, array: NwbArray) -> Non
 
 def _write_attribute(targets: dict[str, Any], owner: Any, name: str, attribute: NwbAttribute) -> None:
     value, kind, shape = attribute
-    values = np.empty(math.prod(shape), types.array_type(kind))
-    for place, each in enumerate(types.list_flat(value, len(shape))[1] if values.size else ()):
+    values = np.empty(math.prod(shape), model.array_type(kind))
+    for place, each in enumerate(model.list_flat(value, len(shape))[1] if values.size else ()):
         values[place] = _make_item(each, kind)
     values = _make_objects(targets, values.reshape(shape), kind)
-    owner.attrs.create(name, values if shape else values[()], shape, types.hdf5_type(kind))
+    owner.attrs.create(name, values if shape else values[()], shape, model.hdf5_type(kind))
 
 
 def _make_item(value: Any, kind: Any) -> Any:
     """Return a value for NumPy: rows of compounds are tuples, texts of a length bytes."""
     if isinstance(kind, list):
         return tuple(_make_item(each, member[1]) for each, member in zip(value, kind, strict=True))
-    return value.encode() if isinstance(value, str) and kind not in types.OBJECTS else value
+    return value.encode() if isinstance(value, str) and kind not in model.OBJECTS else value
 
 
 def _make_objects(targets: dict[str, Any], values: NDArray[Any], kind: Any) -> NDArray[Any]:
@@ -319,6 +319,6 @@ def _make_objects(targets: dict[str, Any], values: NDArray[Any], kind: Any) -> N
             raise UnkeptError(f"refers to `{value}`, which is missing")
         return value if of != "reference" else h5py.Reference() if value is None else targets[value]
 
-    if not types.has_objects(kind):  # the dtype tells h5py of enums, and of the encoding of texts
-        return np.asarray(values, order="C").view(types.hdf5_type(kind))
-    return types.convert_objects(values, kind, types.hdf5_type(kind), convert)
+    if not model.has_objects(kind):  # the dtype tells h5py of enums, and of the encoding of texts
+        return np.asarray(values, order="C").view(model.hdf5_type(kind))
+    return model.convert_objects(values, kind, model.hdf5_type(kind), convert)

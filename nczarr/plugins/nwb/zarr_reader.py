@@ -19,8 +19,8 @@ from typing import TYPE_CHECKING, Any
 from nczarr.arrays.codecs import chain
 from nczarr.arrays.lazy_numpy import NDArray, np
 from nczarr.ast.dataset import DEFLATE, FLETCHER32, SHUFFLE
-from nczarr.plugins.nwb import tree, types
-from nczarr.plugins.nwb.tree import Index, Lose, NwbAttribute, NwbGroup, NwbLink, NwbReference, NwbTree, UnkeptError
+from nczarr.plugins.nwb import model
+from nczarr.plugins.nwb.model import Index, Lose, NwbAttribute, NwbGroup, NwbLink, NwbReference, NwbTree, UnkeptError
 from nczarr.plugins.nwb.zarr_writer import NOTES, SPECIFICATIONS, SUFFIX
 
 if TYPE_CHECKING:
@@ -132,8 +132,8 @@ def _check_targets(nodes: dict[str, Any], lose: Lose) -> None:
         links = node.links if isinstance(node, NwbGroup) else {}
         for name, link in [*links.items()]:
             is_lost = link.kind != "external" and link.path not in nodes and (link.path or link.kind == "hard")
-            if is_lost or "/" in name or name in ("", ".") or tree.join(path, name) in nodes:
-                lose(tree.join(path, name), f"is a link to `{links.pop(name).path}`, which is missing, or has no name")
+            if is_lost or "/" in name or name in ("", ".") or model.join(path, name) in nodes:
+                lose(model.join(path, name), f"is a link to `{links.pop(name).path}`, which is missing, or has no name")
         for name in [name for name, each in node.attributes.items() if not _is_found(each.value, nodes)]:
             lose(f"{path}@{name}", "refers to an object that is missing")
             del node.attributes[name]
@@ -167,8 +167,8 @@ def _read_attributes(path: str, found: dict[str, Any], notes: dict[str, Any], lo
                 attributes[name] = NwbAttribute(NwbReference(f"/{encoded.strip('/')}"), "reference", ())
                 continue
             value = _decode_value(encoded)
-            kind, shape = noted[name] if name in noted else types.guess_type(value)
-            if len(types.list_flat(value, len(shape))[1]) != math.prod(shape):
+            kind, shape = noted[name] if name in noted else model.guess_type(value)
+            if len(model.list_flat(value, len(shape))[1]) != math.prod(shape):
                 raise UnkeptError("has not the shape that is noted")
             if kind == "<f8":
                 value = np.asarray(value, "<f8").tolist()
@@ -209,7 +209,7 @@ def _read_links(folder: str, items: list[Any], noted: dict[str, Any], lose: Lose
         if source == ".":
             links[name] = NwbLink("soft", path, path)
         elif "://" in source:
-            lose(tree.join(folder, name), f"is a link to `{source}`, and HDF5 has none to URLs")
+            lose(model.join(folder, name), f"is a link to `{source}`, and HDF5 has none to URLs")
         else:
             links[name] = NwbLink("external", path, path, _name_file(source))
     return links
@@ -222,7 +222,7 @@ def _name_file(source: str) -> str:
     return file if posixpath.splitext(file)[1] else f"{file}.nwb"
 
 
-class ZarrArray(tree.NwbArray):
+class ZarrArray(model.NwbArray):
     """An array of a store."""
 
     def __init__(self, store: Store, prefix: str, document: dict[str, Any], own: dict[str, NwbAttribute]) -> None:
@@ -238,19 +238,19 @@ class ZarrArray(tree.NwbArray):
             raise ValueError("`chunks` has an impossible length")
         self._order, self._separator = document.get("order"), str(document.get("dimension_separator", "."))
         name = document["name"]
-        self.type = document.get("type") or types.read_zarr_type(document["dtype"], name, self._object_codec)
-        if types.has_objects(self.type) != is_object:
+        self.type = document.get("type") or model.read_zarr_type(document["dtype"], name, self._object_codec)
+        if model.has_objects(self.type) != is_object:
             raise ValueError(f"its values are no {self.type}")
         self._scalar = bool(document.get("scalar")) or name == "scalar"
         self.shape, self.chunks = ((), ()) if self._scalar else (self._lengths, self._chunks)
         self.limits = tuple(document.get("limits") or self.shape)
-        self._dtype = types.array_type(self.type)
+        self._dtype = model.array_type(self.type)
         self.fill = None if is_object else self._decode_fill(document.get("fill_value"))
         codecs = () if is_object else chain.from_configs(self._steps)
         self.raw = codecs is not None and {codec.id for codec in codecs} <= {DEFLATE, SHUFFLE, FLETCHER32}
         self.codecs = codecs if self.raw and codecs is not None else chain.parse("shuffle+zlib:4")
         self.raw = self.raw and not is_object and self._order != "F"
-        self.contiguous = bool(document.get("contiguous", tree.is_piece(self)))
+        self.contiguous = bool(document.get("contiguous", model.is_piece(self)))
 
     def _decode_fill(self, fill: Any) -> NDArray[Any]:
         if self._dtype.kind in "SV":
@@ -290,7 +290,7 @@ class ZarrArray(tree.NwbArray):
                 values = values.reshape(self._chunks, order="F" if self._order == "F" else "C")
             except chain.DECODING_ERRORS as error:
                 raise DocumentError(f"the chunk `{key}` cannot be decoded: {error}") from error
-        cells = tree.region_of(index or (0,) * len(self._lengths), self._chunks, self._lengths)
+        cells = model.region_of(index or (0,) * len(self._lengths), self._chunks, self._lengths)
         found = values[tuple(slice(cell.stop - cell.start) for cell in cells)]
         return found.reshape(()) if self._scalar else found
 
@@ -325,6 +325,6 @@ def _decode_item(item: Any, kind: Any) -> Any:
         return tuple(_decode_item(each, member[1]) for each, member in zip(item, kind, strict=True))
     if kind == "reference":
         return _read_reference(item)
-    if kind in types.OBJECTS:
-        return types.decode_text(item)
+    if kind in model.OBJECTS:
+        return model.decode_text(item)
     return item.encode() if isinstance(item, str) else item

@@ -21,8 +21,8 @@ from typing import TYPE_CHECKING, Any
 from nczarr.arrays.codecs import chain
 from nczarr.arrays.lazy_numpy import NDArray, np
 from nczarr.ast.dataset import FLETCHER32, SHUFFLE
-from nczarr.plugins.nwb import types
-from nczarr.plugins.nwb.tree import (
+from nczarr.plugins.nwb import model
+from nczarr.plugins.nwb.model import (
     NwbArray,
     NwbAttribute,
     NwbGroup,
@@ -89,7 +89,7 @@ def _encode_attributes(
             continue
         encoded[name] = _encode_value(tree, value, is_attribute=True)
         with suppress(UnkeptError):
-            if types.guess_type(value) == (kind, shape):
+            if model.guess_type(value) == (kind, shape):
                 continue
         notes.setdefault("attributes", {})[name] = [kind, shape]
     return encoded
@@ -119,24 +119,24 @@ def _encode_link(name: str, link: NwbLink, notes: dict[str, Any]) -> dict[str, s
 
 def _name_type(array: NwbArray) -> Any:
     is_row = isinstance(array.type, list) or array.type == "reference"
-    return "scalar" if not array.shape and not is_row else types.zarr_name(array.type)
+    return "scalar" if not array.shape and not is_row else model.zarr_name(array.type)
 
 
 def describe_array(array: NwbArray) -> dict[str, Any]:
     """Return the document of an array."""
-    is_object = types.has_objects(array.type)
+    is_object = model.has_objects(array.type)
     itemsize = 1 if is_object else array.fill.dtype.itemsize
     has_rows = is_object and isinstance(array.type, list)  # and an empty one behind them
     steps: list[Any] = [*chain.to_configs(array.codecs, itemsize)]
     if is_object:
-        steps.insert(0, {"id": "vlen-utf8" if types.zarr_name(array.type) == "str" else "json2"})
+        steps.insert(0, {"id": "vlen-utf8" if model.zarr_name(array.type) == "str" else "json2"})
     has_compressor = bool(array.codecs) and array.codecs[-1].id not in (SHUFFLE, FLETCHER32)
     compressor = steps.pop() if has_compressor else None
     return {
         "zarr_format": 2,
         "shape": list(array.shape) if array.shape else [1],
         "chunks": [max(1, length) for length in array.chunks] if array.shape else [1 + has_rows],
-        "dtype": types.zarr_type(array.type),
+        "dtype": model.zarr_type(array.type),
         "fill_value": _encode_fill(array),
         "order": "C",
         "filters": steps or None,
@@ -158,8 +158,8 @@ def _encode_fill(array: NwbArray) -> Any:
 
 def _note_array(array: NwbArray, notes: dict[str, Any]) -> None:
     """Note what HDF5 knows of a dataset beyond the document."""
-    document = {"dtype": types.zarr_type(array.type), "name": _name_type(array)}
-    kind = types.read_zarr_type(document["dtype"], document["name"], "")
+    document = {"dtype": model.zarr_type(array.type), "name": _name_type(array)}
+    kind = model.read_zarr_type(document["dtype"], document["name"], "")
     if kind != array.type:
         notes["type"] = array.type
     if not array.shape and document["name"] != "scalar":
@@ -180,12 +180,12 @@ def _write_chunks(tree: NwbTree, array: NwbArray, document: dict[str, Any], pref
 
 def _encode_chunk(tree: NwbTree, array: NwbArray, values: NDArray[Any], document: dict[str, Any]) -> bytes:
     """Return the bytes of a chunk, with the cells outside of the array."""
-    kind, is_object = array.type, types.has_objects(array.type)
+    kind, is_object = array.type, model.has_objects(array.type)
     if isinstance(kind, list) and is_object:
-        rows = _encode_value(tree, types.list_values(values.reshape(-1).tolist()))
+        rows = _encode_value(tree, model.list_values(values.reshape(-1).tolist()))
         rows += [None] * (document["chunks"][0] - len(rows))
         return chain.encode(array.codecs, _print_rows(rows, document["chunks"]), 1)
-    chunk = np.empty(document["chunks"], types.array_type(kind))
+    chunk = np.empty(document["chunks"], model.array_type(kind))
     chunk[...] = array.fill if not is_object else None if kind == "reference" else ""
     chunk[tuple(slice(length) for length in values.shape or (1,))] = values
     if kind == "reference":

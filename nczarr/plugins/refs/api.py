@@ -259,16 +259,38 @@ def expand_source(
 ) -> Iterator[bytes]:
     """Yield as `lines`, for a source or folder; warnings are in the report. Raises OSError, CompileError."""
     from nczarr.formats.reference import wire
-    from nczarr.plugins.refs import parquet_expansion
     from nczarr.plugins.refs.templates import expansion
 
     if not isinstance(source, Source):
-        yield from parquet_expansion.expand(source, report, limits)
+        yield from _expand_folder(source, report, limits)
         return
     read = wire.read(source, report, limits, templates)
     if read is None:
         raise CompileError(report.list_sorted())
     yield from expansion.expand(read, source, report, limits)
+
+
+PIECE = 1 << 16
+"""Characters per output piece."""
+
+
+def _expand_folder(store: Store, report: Report, limits: Limits) -> Iterator[bytes]:
+    """Yield a folder of Parquet references as JSON text, one entry a line. Raises CompileError, OSError."""
+    from nczarr.formats.reference.parquet import entries
+    from nczarr.formats.reference.wire import encode
+
+    text, written, begin = "{", 0, "\n"
+    for key, value in entries(store, report, limits):
+        text += f"{begin}{encode(key)}:{encode(value)}"
+        begin = ",\n"
+        if len(text) >= PIECE:
+            written += len(text)
+            if written > limits.output:
+                report.error("oversized-expansion", f"the expanded document has more than {limits.output} bytes")
+                raise CompileError(report.list_sorted())
+            yield text.encode()
+            text = ""
+    yield f"{text}\n}}\n".encode()
 
 
 def compact_source(source: Source | Store, report: Report, limits: Limits) -> dict[str, Any]:

@@ -187,8 +187,7 @@ class Application:
             self._record_request(Finished(scope, status, count, time.monotonic() - begun, note))
 
     def _record_request(self, finished: Finished) -> None:
-        self.metrics(finished)
-        self.metrics.note_used(self.workers.used)
+        self.metrics(finished, self.workers.used)
         if self.access is not None:
             self.access(finished)
         if self.log is not None:

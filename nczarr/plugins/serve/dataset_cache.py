@@ -157,12 +157,14 @@ class Shelf:
     ) -> None:
         self.limits = limits
         self._disk = disk or Disk(limits.spill)
-        self.most = most
         self._evicted = 0
         self.options = Options.of(
             allow_loss=UNREAD, following=following, storage=storage, memory=limits.memory, max_size=2**63
         ).change(aggregation="expand")
-        self._datasets: BoundedCache[tuple[str, str], CachedDataset] = BoundedCache(limits.kept, self._weight)
+        self._datasets: BoundedCache[tuple[str, str], CachedDataset] = BoundedCache(
+            limits.kept, lambda opened: max(opened.weight, -(-limits.kept // most))
+        )
+        """Each takes a share of the cache, by its bytes and by the number of datasets."""
         self._opening: set[tuple[str, str]] = set()
         self._formats: BoundedCache[tuple[str, Stamp], str | None] = BoundedCache(KNOWN)
         self._refused: BoundedCache[tuple[str, Stamp], bool] = BoundedCache(KNOWN)
@@ -312,10 +314,6 @@ class Shelf:
         if self._evicted >= SWEPT:
             self._evicted = 0
             gc.collect()  # what is in a circle has its file open until then
-
-    def _weight(self, opened: CachedDataset) -> int:
-        """Return the share of the cache that a dataset takes: by its bytes, and by the number of datasets."""
-        return max(opened.weight, -(-self.limits.kept // self.most))
 
 
 def _copy_map(file: LocalFile) -> mmap.mmap:

@@ -84,11 +84,7 @@ class Delivery:
             b"" if head else answer.body, answer.need, answer.length or answer.size, answer.states
         )
         self._waited = 0.0
-        self._settle()
-
-    def _settle(self, more: int = 0) -> None:
-        """Update the memory share."""
-        self.share.resize(more + self.body.memory)
+        share.resize(self.body.memory)
 
     async def give(self, client: Client) -> None:
         """Send the answer; headers only for HEAD. Raises CutError, and errors of making the body."""
@@ -183,7 +179,7 @@ class Delivery:
         `stuck` bytes are in the connection's buffer.
         """
         is_away = not self.body.memory or await self._work(partial(self.body.put_away, self.workers.disk))
-        self._settle(stuck)
+        self.share.resize(stuck + self.body.memory)
         return is_away
 
 

@@ -103,18 +103,18 @@ class Metrics:
         """Count a request that begins."""
         self._cells[self._first + ACTIVE] += 1
 
-    def note_used(self, size: int) -> None:
-        """Note the bytes of memory of all answers."""
-        self._cells[self._first + USED] = size
-
-    def __call__(self, finished: Finished) -> None:
-        """Count a finished request."""
-        cells, first = self._cells, self._first + self._route(first_segment(finished.scope))
+    def __call__(self, finished: Finished, used: int) -> None:
+        """Count a finished request. `used`: bytes of memory of all answers."""
+        segment = first_segment(finished.scope)
+        label = OPERATIONS if segment in WATCHED else segment or self._labels[0]
+        number = self._labels.index(label if label in self._labels else OTHER)
+        cells, first = self._cells, self._first + FIRST + WIDTH * number
         cells[self._first + ACTIVE] -= 1
+        cells[self._first + USED] = used
         status = finished.status if finished.status in STATUSES else 0
         cells[first + STATUSES.index(status)] += 1
-        number = next((number for number, bound in enumerate(BOUNDS) if finished.seconds <= bound), len(BOUNDS))
-        cells[first + SECONDS + number] += 1
+        within = next((number for number, bound in enumerate(BOUNDS) if finished.seconds <= bound), len(BOUNDS))
+        cells[first + SECONDS + within] += 1
         cells[first + SUM] += finished.seconds
         cells[first + SENT] += finished.size
         cells[first + CUT] += bool(finished.note)
@@ -165,11 +165,6 @@ class Metrics:
     def _routes(self) -> Iterator[tuple[str, int]]:
         """Yield the routes with the first of their columns."""
         return ((route, FIRST + number * WIDTH) for number, route in enumerate(self._labels))
-
-    def _route(self, first: str) -> int:
-        """Return the first column of the route with a first segment."""
-        label = OPERATIONS if first in WATCHED else first or self._labels[0]
-        return FIRST + WIDTH * self._labels.index(label if label in self._labels else OTHER)
 
 
 def _head(name: str, kind: str, words: str) -> tuple[str, str]:

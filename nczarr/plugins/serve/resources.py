@@ -191,11 +191,6 @@ class Share:
             self._workers.charge(size - self.size)
             self.size = size
 
-    def lend(self) -> int:
-        """Transfer the bytes to a task, which returns them when it ends."""
-        size, self.size = self.size, 0
-        return size
-
     def close(self) -> None:
         """Release everything for good."""
         self.resize(0)
@@ -216,6 +211,8 @@ class Workers:
         self._light: deque[_QueueEntry] = deque()
         self._going: deque[_QueueEntry] = deque()
         self._heavy: deque[_QueueEntry] = deque()
+        self._queues = self._light, self._going, self._heavy
+        """Queues in order of admission: holders of memory first."""
         self._most_heavy = max(1, limits.concurrency // 2)
         self._active = 0
         self._active_heavy = 0
@@ -225,11 +222,6 @@ class Workers:
     def pressed(self) -> bool:
         """True if tasks wait for memory that answers hold."""
         return any(queue and not self._has_memory(queue[0].need, begun=queue[0].begun) for queue in self._queues)
-
-    @property
-    def _queues(self) -> tuple[deque[_QueueEntry], ...]:
-        """Queues in order of admission: holders of memory first."""
-        return self._light, self._going, self._heavy
 
     @property
     def piece(self) -> int:
@@ -258,7 +250,7 @@ class Workers:
         need = max(share_size, min(need, self.limits.answers - self.limits.answers // 8))
         await self._enter(need - share_size, begun=begun, heavy=heavy)
         if share is not None:
-            share.lend()
+            share.size = 0  # the task has these bytes until it ends
         loop = asyncio.get_running_loop()
         # The futures of `asyncio` hold each other: a result in one would stay until the collector runs.
         results: list[T] = []

@@ -20,7 +20,7 @@ from nczarr import names
 from nczarr.arrays.sources.source import ArraySource
 from nczarr.ast import Group
 from nczarr.ast import Variable as Declared
-from nczarr.ast.dataset import Codec, Storage
+from nczarr.ast.dataset import Storage
 from nczarr.ast.rectilinear import Lengths, largest
 from nczarr.pipeline.select.indexing import read_outer, read_points
 from nczarr.plugins.xarray.values import OpenedDataset, native, pop_fill, warn
@@ -53,9 +53,10 @@ def storage_encoding(storage: Storage, dimensions: Sequence[str], source: ArrayS
     if storage.layout is not None or storage.chunks is not None:
         encoding.update(_NO_FILTERS)
         for codec in storage.codecs:
-            add = _CODECS.get(codec.name or "")
+            name = codec.name or ""
+            add = _CODECS.get(name)
             if add is not None and not (storage.layout is None and add is _blosc):
-                add(encoding, codec)
+                add(encoding, name, codec.parameters)
         encoding.update(contiguous=chunks is None, chunksizes=None if chunks is None else largest(chunks))
     if source is not None and source.keyed and dimensions and (chunks is None or storage.layout is None):
         layout = source.layout
@@ -74,64 +75,57 @@ def _choose_length(length: int) -> int | tuple[int, ...]:
     return length.expand() if length.count <= MOST_PREFERRED else int(length)
 
 
-def _deflate(encoding: dict[str, Any], codec: Codec) -> None:
+def _deflate(encoding: dict[str, Any], name: str, parameters: tuple[int, ...]) -> None:
     encoding["zlib"] = True
-    encoding["complevel"] = codec.parameters[0] if codec.parameters else 4
+    encoding["complevel"] = parameters[0] if parameters else 4
 
 
-def _set_level(name: str) -> Callable[[dict[str, Any], Codec], None]:
-    """Return a function that enters a codec with its level into an `encoding`, as `{"zlib": True, "complevel": 4}`."""
-
-    def add(encoding: dict[str, Any], codec: Codec) -> None:
-        encoding[name] = True
-        if codec.parameters:
-            level = codec.parameters[0]
-            encoding["complevel"] = level - 2**32 if level >= 2**31 else level  # zstd has negative levels
-
-    return add
+def _add_level(encoding: dict[str, Any], name: str, parameters: tuple[int, ...]) -> None:
+    """Enter a codec with its level, as `{"zstd": True, "complevel": 4}`."""
+    encoding[name] = True
+    if parameters:
+        level = parameters[0]
+        encoding["complevel"] = level - 2**32 if level >= 2**31 else level  # zstd has negative levels
 
 
-def _flag(name: str) -> Callable[[dict[str, Any], Codec], None]:
-    def add(encoding: dict[str, Any], codec: Codec) -> None:
-        encoding[name] = True
-
-    return add
+def _add_flag(encoding: dict[str, Any], name: str, parameters: tuple[int, ...]) -> None:
+    encoding[name] = True
 
 
-def _blosc(encoding: dict[str, Any], codec: Codec) -> None:
+def _blosc(encoding: dict[str, Any], name: str, parameters: tuple[int, ...]) -> None:
     """Describe blosc as netCDF4-python does, and in the words that its `createVariable` takes."""
-    if len(codec.parameters) < 7 or codec.parameters[6] >= len(_BLOSC):
+    if len(parameters) < 7 or parameters[6] >= len(_BLOSC):
         return
-    level, shuffle, compressor = codec.parameters[4:7]
-    name = _BLOSC[compressor]
-    encoding.update(blosc={"compressor": name, "shuffle": shuffle}, complevel=level)
-    encoding.update(compression=name, blosc_shuffle=shuffle)
+    level, shuffle, compressor = parameters[4:7]
+    compression = _BLOSC[compressor]
+    encoding.update(blosc={"compressor": compression, "shuffle": shuffle}, complevel=level)
+    encoding.update(compression=compression, blosc_shuffle=shuffle)
 
 
-def _szip(encoding: dict[str, Any], codec: Codec) -> None:
+def _szip(encoding: dict[str, Any], name: str, parameters: tuple[int, ...]) -> None:
     """Describe szip where netCDF4-python can write it; elsewhere it does not show it either.
 
     It writes no szip with a `complevel` of 0.
     """
-    if len(codec.parameters) < 2:
+    if len(parameters) < 2:
         return
-    coding = next((name for bit, name in _SZIP.items() if codec.parameters[0] & bit), None)
+    coding = next((word for bit, word in _SZIP.items() if parameters[0] & bit), None)
     if coding is None or find_spec("netCDF4") is None or not import_module("netCDF4").__has_szip_support__:
         return
-    pixels = codec.parameters[1]
+    pixels = parameters[1]
     encoding["complevel"] = encoding["complevel"] or 4
     encoding.update(
         szip={"coding": coding, "pixels_per_block": pixels}, szip_coding=coding, szip_pixels_per_block=pixels
     )
 
 
-_CODECS: dict[str, Callable[[dict[str, Any], Codec], None]] = {
+_CODECS: dict[str, Callable[[dict[str, Any], str, tuple[int, ...]], None]] = {
     "deflate": _deflate,
     "gzip": _deflate,
-    "shuffle": _flag("shuffle"),
-    "fletcher32": _flag("fletcher32"),
-    "zstd": _set_level("zstd"),
-    "bzip2": _set_level("bzip2"),
+    "shuffle": _add_flag,
+    "fletcher32": _add_flag,
+    "zstd": _add_level,
+    "bzip2": _add_level,
     "blosc": _blosc,
     "szip": _szip,
 }

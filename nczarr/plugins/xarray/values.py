@@ -83,7 +83,7 @@ def presentation(variable: Variable, types: Types) -> Presentation | None:
         return Presentation(dtype, np.dtype(_order_bytes(dtype, variable), metadata=metadata), None)
     if isinstance(declared, CompoundType) and is_fixed(kind, types):
         dtype = align_dtype(kind, types)
-        return Presentation(dtype, dtype, _cast(dtype))
+        return Presentation(dtype, dtype, lambda values: values.astype(dtype))
     if isinstance(declared, VlenType):
         if not is_fixed(declared.base, types):
             return None
@@ -130,10 +130,6 @@ def _without_nil(values: NDArray[Any]) -> NDArray[Any]:
     if nil.any():
         values[nil] = ""
     return values
-
-
-def _cast(dtype: np.dtype[Any]) -> Convert:
-    return lambda values: values.astype(dtype)
 
 
 def _texts(dtype: np.dtype[Any]) -> Convert:

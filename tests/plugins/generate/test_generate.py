@@ -12,7 +12,7 @@ import pytest
 import nczarr
 from nczarr.ast import Attribute, Constant, Dataset, Dimension, EnumConstant, EnumType, Variable
 from nczarr.plugins.generate.c import number, text
-from nczarr.plugins.generate.identifiers import UniqueIdentifiers
+from nczarr.plugins.generate.model import UniqueIdentifiers
 from tests.conftest import ROOT, Ran, missing_peer
 from tests.support.generated import HOSTILE, SAMPLES, load_program
 

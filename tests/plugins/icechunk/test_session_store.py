@@ -10,8 +10,8 @@ import pytest
 
 from nczarr.diagnostics.report import CompileError, Report
 from nczarr.options import Following
+from nczarr.plugins.icechunk.repositories import UnknownRevisionError, snapshot_at
 from nczarr.plugins.icechunk.session_store import RepositoryStore, SessionStore
-from nczarr.plugins.icechunk.sessions import UnknownRevisionError, snapshot_at
 from nczarr.stores.base import UnsafeKeyError
 from nczarr.stores.reference_policy import Policy
 from nczarr.stores.url import Repository

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from nczarr.diagnostics.secrets import StorageOptions
-from nczarr.plugins.icechunk import storage
+from nczarr.plugins.icechunk import repositories
 from nczarr.plugins.icechunk.library import explain, failure
 from nczarr.stores.url import BadURLError, Repository
 from tests.support.repositories import icechunk
@@ -14,30 +14,30 @@ from tests.support.repositories import icechunk
 def test_options_of_s3(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("AWS_ENDPOINT_URL", raising=False)
     monkeypatch.delenv("AWS_ENDPOINT_URL_S3", raising=False)
-    given = storage.select_options(
+    given = repositories.select_options(
         "s3",
         {"key": "k", "secret": "s", "retries": 3, "gs.token": "t", "s3.key": "own",
          "client_kwargs": {"region_name": "eu-west-1", "endpoint_url": "http://h:1"}},
     )  # fmt: skip
     assert given == {"key": "own", "secret": "s", "region_name": "eu-west-1", "endpoint_url": "http://h:1"}
-    assert storage._s3_credentials(given) == {"access_key_id": "own", "secret_access_key": "s"}
-    assert storage._s3(given) == {
+    assert repositories._s3_credentials(given) == {"access_key_id": "own", "secret_access_key": "s"}
+    assert repositories._s3(given) == {
         "region": "eu-west-1", "endpoint_url": "http://h:1", "allow_http": True, "force_path_style": True
     }  # fmt: skip
-    assert storage._s3({}) == {}
-    assert storage._s3_credentials({"anon": True, "key": "k"}) == {"anonymous": True}
-    assert storage._s3_credentials({}) == {"from_env": True}
+    assert repositories._s3({}) == {}
+    assert repositories._s3_credentials({"anon": True, "key": "k"}) == {"anonymous": True}
+    assert repositories._s3_credentials({}) == {"from_env": True}
 
 
 def test_every_place_has_a_storage() -> None:
     icechunk()
     options = StorageOptions({"az.account_name": "a", "az.account_key": "aGk="})
     for place in ("/data/r", "s3://b/r", "s3://b", "gs://b/r", "az://c/r", "memory://r"):
-        assert storage.storage_of(Repository("icechunk", place), options) is not None
-    assert storage.storage_of(Repository("icechunk", "memory://r"), options) is storage.storage_of(
+        assert repositories.storage_of(Repository("icechunk", place), options) is not None
+    assert repositories.storage_of(Repository("icechunk", "memory://r"), options) is repositories.storage_of(
         Repository("icechunk", "memory://r"), options
     )
-    storage.forget(Repository("icechunk", "memory://r"))
+    repositories.forget(Repository("icechunk", "memory://r"))
 
 
 @pytest.mark.parametrize(
@@ -52,7 +52,7 @@ def test_every_place_has_a_storage() -> None:
 def test_what_icechunk_cannot_do(place: str, options: dict[str, object], text: str) -> None:
     icechunk()
     with pytest.raises(BadURLError, match=text):
-        storage.storage_of(Repository("icechunk", place), StorageOptions(options))
+        repositories.storage_of(Repository("icechunk", place), StorageOptions(options))
 
 
 def test_credentials_never_go_to_a_server_that_the_repository_names(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -61,19 +61,19 @@ def test_credentials_never_go_to_a_server_that_the_repository_names(monkeypatch:
     monkeypatch.delenv("AWS_ENDPOINT_URL", raising=False)
     monkeypatch.delenv("AWS_ENDPOINT_URL_S3", raising=False)
     own = ice.s3_store(region="us-east-1", endpoint_url="http://elsewhere")
-    store, credentials = storage.store_and_credentials("s3://b/", StorageOptions(), own)
+    store, credentials = repositories.store_and_credentials("s3://b/", StorageOptions(), own)
     assert store is own
     assert "Anonymous" in type(credentials._0).__name__
-    store, credentials = storage.store_and_credentials("s3://b/", StorageOptions({"key": "k", "secret": "s"}), own)
+    store, credentials = repositories.store_and_credentials("s3://b/", StorageOptions({"key": "k", "secret": "s"}), own)
     assert (store is own, store._0.endpoint_url) == (False, None)
     assert "Static" in type(credentials._0).__name__
     monkeypatch.setenv("AWS_ENDPOINT_URL", "http://elsewhere")
-    store, credentials = storage.store_and_credentials("s3://b/", StorageOptions(), own)
+    store, credentials = repositories.store_and_credentials("s3://b/", StorageOptions(), own)
     assert (store._0.endpoint_url, store._0.region) == ("http://elsewhere", "us-east-1")
     assert "Env" in type(credentials._0).__name__
     plain = ice.s3_store(region="eu-west-1")
     monkeypatch.delenv("AWS_ENDPOINT_URL")
-    store, credentials = storage.store_and_credentials("s3://b/", StorageOptions(), plain)
+    store, credentials = repositories.store_and_credentials("s3://b/", StorageOptions(), plain)
     assert (store._0.endpoint_url, store._0.region) == (None, "eu-west-1")
     assert "Env" in type(credentials._0).__name__
 

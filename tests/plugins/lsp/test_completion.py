@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 from lsprotocol import types
 
-from nczarr.plugins.lsp.cf_attributes import ATTRIBUTES
 from nczarr.plugins.lsp.completion import complete
 from nczarr.plugins.lsp.documents import Analysis, TextVersion, View, find_format
+from nczarr.plugins.lsp.hover import ATTRIBUTES
 from nczarr.plugins.lsp.names_index import IndexEntry
 from nczarr.registry import Format
 from tests.support.proof import part, share

@@ -37,6 +37,7 @@ from nczarr.plugins.awkward0.columns.nodes import ArrayPieces, Column, Flat, Ind
 from nczarr.plugins.awkward0.read import evaluation
 from nczarr.plugins.awkward0.read.column_types import ColumnTypes, check_resolved, free_value, list_units, to_arrays
 from nczarr.plugins.awkward0.write.backend import MODEL, SCHEMA_SUFFIX, array_name
+from nczarr.plugins.common.nodes import text_attribute
 from nczarr.plugins.common.part_arrays import UnsuitedError
 from nczarr.semantics.checked import Namesake, Unchecked, tables
 from nczarr.stores import ranges
@@ -115,17 +116,13 @@ class _Blobs:
         return block
 
 
-def _text(name: str, text: str) -> Attribute:
-    return Attribute(name=name, value=Constant.text(text.encode()))
-
-
 def _units(column: Column) -> list[Attribute]:
     """Return the units of an array as attributes."""
     unit_of = dict(list_units(column))
     if "" in unit_of:
-        return [_text("units", unit_of[""])]
+        return [text_attribute("units", unit_of[""])]
     text = ", ".join(f"{member}: {unit}" for member, unit in unit_of.items())
-    return [_text("awkward0_units", text)] if text else []
+    return [text_attribute("awkward0_units", text)] if text else []
 
 
 def _content(column: Column) -> Column:
@@ -280,7 +277,7 @@ class _AwkwardReader:
                     raise NoVariableError("lost-mask", text)
                 self._documents.report_lost("lost-mask", f"missing items of `{fqn}` become zeros or empty lists", key)
             if isinstance(column, Objects):
-                attributes.append(_text("awkward0_function", ".".join(column.function)))
+                attributes.append(text_attribute("awkward0_function", ".".join(column.function)))
             named = any(attribute.name == "_FillValue" for attribute in attributes)
             fills = {"": bytes(4)} if storage.element == "float16" and not named else {}  # netCDF's own is no half
             every = to_arrays(values, part_tree(type_name, types.known), shape, types.known)

@@ -3,7 +3,7 @@
     attributes ─ instructions ─> fragments (places, names, lengths) ─ expand ─> Checked with arrays of fragments
 
 Fragments are opened when their values are read (`fragments.py`), and converted to the
-form of the aggregation variable (`canonical_form.py`). The variables that describe
+form of the aggregation variable (`fragments.py`). The variables that describe
 them are metadata and left out, as cfdm does.
 """
 
@@ -22,8 +22,7 @@ from nczarr.diagnostics.report import Report, Source
 from nczarr.options import Options
 from nczarr.pipeline.phases import for_reading, read_path
 from nczarr.plugins.cf.view import CFDataset
-from nczarr.plugins.combine.aggregation.canonical_form import canonical_form_of
-from nczarr.plugins.combine.aggregation.fragments import DatasetReader, FragmentArray, FragmentReader
+from nczarr.plugins.combine.aggregation.fragments import DatasetReader, FragmentArray, FragmentReader, canonical_form_of
 from nczarr.plugins.combine.aggregation.instructions import ATTRIBUTES, Fragments, is_aggregation, read_instructions
 from nczarr.plugins.combine.arrays.concatenate import join_sources
 from nczarr.semantics.checked import Checked, resize, with_storage

@@ -10,7 +10,7 @@ from nczarr.diagnostics.report import Report
 from nczarr.plugins.cf.coordinates import has_values, read_numbers, read_texts
 from nczarr.plugins.cf.references import parse_pairs
 from nczarr.plugins.cf.view import INTEGERS, TEXTS, CFDataset, CFVariable
-from nczarr.plugins.combine.aggregation.canonical_form import (
+from nczarr.plugins.combine.aggregation.fragments import (
     TYPES,
     UnfitFragmentError,
     canonical_form_of,

@@ -28,8 +28,9 @@ from nczarr.diagnostics.secrets import show
 from nczarr.options import TargetOptions
 from nczarr.pipeline.select.physical import NUMBERS, attributes_of
 from nczarr.pipeline.select.subset import set_growth
-from nczarr.plugins.combine.aggregation.canonical_form import CanonicalFragment, canonical_form_of
+from nczarr.plugins.combine.aggregation.fragments import CanonicalFragment, canonical_form_of
 from nczarr.plugins.combine.aggregation.instructions import DATA, DIMENSIONS
+from nczarr.plugins.common.nodes import text_attribute
 from nczarr.plugins.unpack.unpack import TYPES, unpacking_of
 from nczarr.registry import detect
 from nczarr.semantics.check_types import DEFAULT, variable_fill
@@ -132,12 +133,9 @@ def _declare_version(checked: Checked) -> Checked:
     new = f"CF-1.{VERSION}"
     text = text.replace(version[0], new) if version is not None else f"{new} {text}".strip()
     others = (attribute for attribute in checked.dataset.attributes if attribute.name != "Conventions")
-    return resize(checked, checked.dataset.model_copy(update={"attributes": (*others, _text("Conventions", text))}))
-
-
-def _text(name: str, text: str) -> Attribute:
-    """Return an attribute with a text."""
-    return Attribute(name=name, value=Constant.text(text.encode()))
+    return resize(
+        checked, checked.dataset.model_copy(update={"attributes": (*others, text_attribute("Conventions", text))})
+    )
 
 
 def _list_aggregated(checked: Checked, lengths: Lengths, target: TargetOptions) -> list[str]:
@@ -213,7 +211,7 @@ def _describe(
     scopes = list_scopes(group)
     words = (last if find_in_scope(last, scopes, checked.dimensions) == axis else axis for axis, last in short.items())
     data = " ".join(f"{feature}: {place}{name}" for feature, name in named.items())
-    return _text(DIMENSIONS, " ".join(words)), _text(DATA, data)
+    return text_attribute(DIMENSIONS, " ".join(words)), text_attribute(DATA, data)
 
 
 class _Features:

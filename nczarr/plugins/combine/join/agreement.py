@@ -281,14 +281,10 @@ def _list_own_traits(path: str, node: Variable | Group) -> dict[Trait, Any]:
     if isinstance(node, Variable):
         traits[path, Aspect.ELEMENT_TYPE, ""] = node.type
         traits[path, Aspect.DIMENSIONS, ""] = f"({', '.join(map(str, node.dimensions))})"
-    traits.update({(path, Aspect.ATTRIBUTE, one.name): _comparable(one) for one in node.attributes})
+    for one in node.attributes:
+        json = get_json(one)
+        traits[path, Aspect.ATTRIBUTE, one.name] = one.value if json is None else Constant.text(f"JSON {json}".encode())
     return traits
-
-
-def _comparable(attribute: Attribute) -> Constant:
-    """Return the value of an attribute, or its JSON as a text."""
-    text = get_json(attribute)
-    return attribute.value if text is None else Constant.text(f"JSON {text}".encode())
 
 
 def list_unequal(one: Mapping[Trait, Any], other: Mapping[Trait, Any]) -> Iterator[Trait]:

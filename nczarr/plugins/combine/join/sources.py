@@ -197,12 +197,7 @@ def examine(job: Job, batch: Sequence[Input]) -> list[SourceResult]:
     (model,) = cached
     if model is None:  # the process of the run reads it as well, and says why
         return [SourceResult(None) for _ in batch]
-    return list(_by_threads(batch, job, model, here=False))
-
-
-def _by_threads(batch: Sequence[Input], job: Job, model: Model, *, here: bool) -> Iterator[SourceResult]:
-    """Yield the results of sources in order; remote ones are read concurrently."""
-    yield from _in_order(partial(examine_source, job=job, model=model, here=here), batch)
+    return list(_in_order(partial(examine_source, job=job, model=model, here=False), batch))
 
 
 def results(
@@ -231,7 +226,9 @@ def results(
             processes = stack.enter_context(Processes(count))
             batches_of_results = stack.enter_context(closing(processes.results(examine, calls)))
         else:
-            batches_of_results = iter([_by_threads(rest, job, model, here=not located)])
+            batches_of_results = iter(
+                [_in_order(partial(examine_source, job=job, model=model, here=not located), rest)]
+            )
         for source, result in zip(rest, itertools.chain.from_iterable(batches_of_results), strict=True):
             yield result if result.is_final else examine_source(source, job, model, here=True)
 

@@ -9,13 +9,13 @@ change. Integers must be integers in the new units, or become floats if another 
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from fractions import Fraction
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from nczarr import names
 from nczarr.arrays.sources.source import ArraySource, Parts, convert_fill, numpy_dtype
 from nczarr.arrays.values.parts import descr
-from nczarr.ast import Attribute, Constant, Group, Variable
-from nczarr.ast.dataset import MISSING_MARKS, building, map_groups
+from nczarr.ast import Attribute, Constant, Variable
+from nczarr.ast.dataset import MISSING_MARKS, building
 from nczarr.ast.types import ATOMIC, is_number
 from nczarr.ast.values import shortest
 from nczarr.diagnostics.report import Diagnostic, Report, Severity
@@ -25,6 +25,7 @@ from nczarr.plugins.combine.arrays.repack import UnitsConverted
 from nczarr.plugins.combine.join.agreement import WantedUnits
 from nczarr.plugins.combine.join.packing import LIMITS, numbers_of, packing_of
 from nczarr.plugins.combine.join.recode import units_of
+from nczarr.plugins.common.nodes import replace_variables
 from nczarr.semantics.checked import Checked, remaining
 
 MAJORITY = "majority"
@@ -126,13 +127,8 @@ def convert_units(name: str, checked: Checked, table: Mapping[str, WantedUnits],
                 declared[fqn], parts[fqn], fills[fqn] = made
     if not declared:
         return checked
-
-    def change(path: str, group: Group) -> dict[str, Any]:
-        """Return the variables in their new units."""
-        return {"variables": tuple(declared.get(names.join(path, one.name), one) for one in group.variables)}
-
     with building():
-        tree = map_groups(checked.dataset, change)
+        tree = replace_variables(checked.dataset, declared)
         own = {path: array for path, array in parts.items() if array}
         return remaining(checked._replace(fills={**checked.fills, **fills}), tree)._replace(
             parts={**checked.parts, **own}

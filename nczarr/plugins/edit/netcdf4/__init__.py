@@ -8,8 +8,8 @@ from __future__ import annotations
 from nczarr.diagnostics.report import Report, Source
 from nczarr.diagnostics.secrets import show, word
 from nczarr.plugins.edit.header_changes import HeaderEdit
-from nczarr.plugins.edit.netcdf4.attributes import RefusedEditError
 from nczarr.plugins.edit.netcdf4.editor import HeaderEditor
+from nczarr.plugins.edit.netcdf4.objects import RefusedEditError
 from nczarr.plugins.edit.netcdf4.overlay_file import OverlayFile
 from nczarr.plugins.edit.patches.file_patch import FilePatch, PreparedFilePatch
 from nczarr.stores.url import is_remote

@@ -27,8 +27,14 @@ from nczarr.plugins.edit.header_changes import (
     NodeAddition,
 )
 from nczarr.plugins.edit.netcdf4 import scales
-from nczarr.plugins.edit.netcdf4.attributes import AttributeEditor, RefusedEditError, store_value
-from nczarr.plugins.edit.netcdf4.open_objects import EditedObjects, coordinate_of, list_links
+from nczarr.plugins.edit.netcdf4.objects import (
+    AttributeEditor,
+    EditedObjects,
+    RefusedEditError,
+    coordinate_of,
+    list_links,
+    store_value,
+)
 from nczarr.plugins.edit.netcdf4.scales import ScaleEditor
 from nczarr.semantics.checked import Checked
 

@@ -22,8 +22,7 @@ from nczarr.formats.netcdf4.dimension_scales import (
 )
 from nczarr.formats.netcdf4.header_model import NO_VARIABLE
 from nczarr.plugins.edit.header_changes import DimensionChange
-from nczarr.plugins.edit.netcdf4.attributes import RefusedEditError
-from nczarr.plugins.edit.netcdf4.open_objects import EditedObjects, coordinate_of
+from nczarr.plugins.edit.netcdf4.objects import EditedObjects, RefusedEditError, coordinate_of
 
 Attachment = tuple[Any, int]
 """A dataset, and the number of the dimension of it that has a scale."""
@@ -140,11 +139,6 @@ def make_variable(dataset: Any, scales: list[Any]) -> None:
         h5ds.attach_scale(dataset, scale, number)
 
 
-def states_coordinates(dataset: Any) -> bool:
-    """Return whether a variable names its dimensions by ids."""
-    return has_attribute(dataset, COORDINATES)
-
-
 ASIDE = "_nczarr_edit_scale"
 """Name of the link of a scale that exists only during the edit."""
 
@@ -235,7 +229,7 @@ class ScaleEditor:
         order of datasets numbers the dimensions.
         """
         number = read_dimension_id(scale)
-        if number is None and any(map(states_coordinates, self.objects.datasets.values())):
+        if number is None and any(has_attribute(one, COORDINATES) for one in self.objects.datasets.values()):
             raise RefusedEditError("its dimensions have no ids, by which variables name them")
         return number
 

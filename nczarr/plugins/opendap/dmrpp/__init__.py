@@ -1,7 +1,7 @@
 """DMR++: OPeNDAP's XML documents with the metadata of an HDF5 file and the byte ranges of its chunks.
 
-`frontend.py` builds the dataset as the readers of DAP4 do (`common/`), with
-`arrays.py`; `references.py` locates chunks. `backend.py` writes a document;
+`frontend.py` builds the dataset as the readers of DAP4 do (`common/`), and its
+arrays; `references.py` locates chunks. `backend.py` writes a document;
 `link_plan.py` selects references or inline values.
 """
 

@@ -14,7 +14,6 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
-from nczarr import names
 from nczarr.arrays.lazy_numpy import np
 from nczarr.ast import EnumType
 from nczarr.ast.types import ATOMIC
@@ -247,8 +246,3 @@ def units_of(column: SampledColumn | None) -> str:
 def time_units(sampling: Sampling) -> str:
     """Return the units of times."""
     return units_of(sampling.places[0])
-
-
-def find_column(sampling: Sampling, name: str) -> SampledColumn | None:
-    """Return a variable by its name or path."""
-    return sampling.columns.get(names.normal(name).removeprefix("/"))

@@ -1,14 +1,15 @@
-"""Row of the schemas of `compile`: several layers, and definitions."""
+"""Rows of `compile`: layers of schemas with definitions, and products of programs; what does the work comes later."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import partial
+from typing import Any
 
-from nczarr.pipeline.emission import SchemaReader
+from nczarr.pipeline.emission import CompileProduct, SchemaReader
 from nczarr.sdk import TARGET, Checked, Option, Options, Report, read_input
 
-OPTIONS = (
+LAYER_OPTIONS = (
     Option(
         "definitions",
         section=TARGET,
@@ -33,4 +34,37 @@ def read(paths: Sequence[str], definitions: Sequence[str], report: Report, optio
     return checked if checked is None or not definitions else define(checked, definitions, report)
 
 
-READER = SchemaReader(OPTIONS, read)
+READER = SchemaReader(LAYER_OPTIONS, read)
+
+
+PROGRAM_OPTIONS = (
+    Option(
+        "program",
+        section=TARGET,
+        flags="--plugin",
+        takes="text",
+        metavar="COMMAND",
+        help="make the files of -o DIR by this program, which reads the analysed tree as JSON and writes files and "
+        "diagnostics as JSON",
+        bytes=False,
+    ),
+    Option(
+        "program_seconds",
+        section=TARGET,
+        flags="--plugin-timeout",
+        takes="text",
+        metavar="SECONDS",
+        help="time that the program has (default: 60)",
+        bytes=False,
+    ),
+)
+
+
+def make(*arguments: Any, **options: Any) -> None:
+    """Make the files, as `external.make`."""
+    from nczarr.plugins.schema.external import make as make_by_program
+
+    make_by_program(*arguments, **options)
+
+
+PRODUCT = CompileProduct(PROGRAM_OPTIONS, make)
