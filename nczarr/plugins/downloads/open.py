@@ -248,7 +248,7 @@ def _list_members(content: Content, kind: Kind) -> list[Member]:
     except OSError as error:
         if error.errno != errno.EINVAL:
             raise
-        if is_edit_unfinished(content.path):  # said by those who open it, with the remedy
+        if is_edit_unfinished(content.path):  # its opening reports that, with the remedy
             return [StoreMember("", store)]
         text = f"is a ZIP archive without a directory at its end: {error.strerror}"
         raise fault("damaged-archive", content.name, text, AGAIN) from None

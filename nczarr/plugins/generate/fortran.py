@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import struct
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -34,15 +33,18 @@ BLOCK, LONGEST_LINE, SHORT = 200, 110, 40
 def number(value: Any, kind: str) -> str:
     """Return a number as a constant of a kind, exactly."""
     if kind.startswith("int"):
-        lowest = -(2 ** (int(kind[3:]) - 1))
-        return f"-{-(int(value) + 1)}_{kind} - 1_{kind}" if int(value) == lowest else f"{int(value)}_{kind}"
-    code, bits = ("f", "i") if kind == "real32" else ("d", "q")
+        integer, lowest = int(value), -(2 ** (int(kind[3:]) - 1))
+        if integer == lowest:  # a literal has no sign, and its amount is one too large
+            return f"-{-(integer + 1)}_{kind} - 1_{kind}"
+        return f"{integer}_{kind}"
     real = np.float32(value) if kind == "real32" else np.float64(value)
-    if np.isfinite(real) and (abs(float(real)) >= TINY[kind] or (real == 0 and not np.signbit(real))):
-        shown = str(real) if kind == "real32" else repr(float(real))
-        return f"{shown if any(mark in shown for mark in '.e') else f'{shown}.0'}_{kind}"
-    [pattern] = struct.unpack(f"<{bits}", struct.pack(f"<{code}", value))  # constants have no NaN, and no tiny numbers
-    return f"transfer({number(pattern, 'int32' if kind == 'real32' else 'int64')}, 0.0_{kind})"
+    is_positive_zero = real == 0 and not np.signbit(real)
+    if not np.isfinite(real) or not (abs(float(real)) >= TINY[kind] or is_positive_zero):  # no literal has its bits
+        integers = "int32" if kind == "real32" else "int64"
+        return f"transfer({number(real.view(integers), integers)}, 0.0_{kind})"
+    shown = str(real) if kind == "real32" else repr(float(real))
+    has_point = any(mark in shown for mark in ".e")
+    return f"{shown if has_point else f'{shown}.0'}_{kind}"
 
 
 def text(value: str | bytes) -> str:

@@ -226,40 +226,49 @@ class NameIndex:
 
     def _resolve_constants(self, mention: Mention) -> Iterator[IndexEntry]:
         """Yield the members of enums in the values of an attribute or variable."""
-        type_name = mention.type
-        if mention.role in ("variable", "owner") or (mention.role == "attribute" and mention.name == "_FillValue"):
-            owner = mention.owner if mention.role == "attribute" else mention.name
-            type_name = type_name or self.type_of(owner, mention.scope)
-        elif not type_name and mention.owner and self._find_variable(mention.owner, mention.scope) is None:
-            type_name = mention.owner  # `sky :state = clear`, where the word is a type
-        types = self._reach(type_name, mention.scope) if type_name else []
-        members = self.enum_members(type_name, mention.scope) if types else {}
-        if not members or mention.value is None:
+        type_name = self._find_type_of_value(mention)
+        enums = self._reach(type_name, mention.scope) if type_name else []
+        enum_of_member = self.enum_members(type_name, mention.scope) if enums else {}
+        if not enum_of_member or mention.value is None:
             return
         start, end = mention.value
         if end - start > LONGEST_LIST:
-            self.unsure.update(Key("constant", path, name) for path in types for name in self._constants.get(path, ()))
+            self.unsure.update(Key("constant", path, name) for path in enums for name in self._constants.get(path, ()))
             return
         for lexeme in self._language.split(self._data[start:end]):
             if lexeme.kind not in ("word", "keyword", "atomic"):
                 continue
             first, last = start + lexeme.start, start + lexeme.end
             name = names.normal(self._language.read_name(self._data[first:last].decode("utf-8", "replace")))
-            if name not in members and "." in name:  # `sky.clear`, as ncdump writes members of several enums
-                for path in types:
-                    head = names.last(path)
-                    if name.startswith(head + ".") and name[len(head) + 1 :] in self._constants.get(path, ()):
-                        middle = first + len(head.encode("utf-8"))
-                        yield IndexEntry(Mention(first, middle, "type", head, mention.scope), Key("type", path))
-                        member = name[len(head) + 1 :]
-                        constant = Mention(middle + 1, last, "constant", member, mention.scope)
-                        yield IndexEntry(constant, Key("constant", path, member))
-            elif name in members:
-                key = Key("constant", members[name], name)
-                enums = [path for path in types if name in self._constants.get(path, ())]
-                if len(enums) > 1:
-                    self.unsure.update(Key("constant", path, name) for path in enums)
-                yield IndexEntry(Mention(first, last, "constant", name, mention.scope), key)
+            if name in enum_of_member:
+                having = [path for path in enums if name in self._constants.get(path, ())]
+                if len(having) > 1:
+                    self.unsure.update(Key("constant", path, name) for path in having)
+                constant = Mention(first, last, "constant", name, mention.scope)
+                yield IndexEntry(constant, Key("constant", enum_of_member[name], name))
+            elif "." in name:
+                yield from self._split_dotted(name, first, last, enums, mention.scope)
+
+    def _find_type_of_value(self, mention: Mention) -> str:
+        """Return the name of the type that the values at a place have; empty if it is unknown."""
+        is_fill = mention.role == "attribute" and mention.name == "_FillValue"
+        if mention.role in ("variable", "owner") or is_fill:
+            owner = mention.owner if mention.role == "attribute" else mention.name
+            return mention.type or self.type_of(owner, mention.scope)
+        if not mention.type and mention.owner and self._find_variable(mention.owner, mention.scope) is None:
+            return mention.owner  # `sky :state = clear`, where the word is a type
+        return mention.type
+
+    def _split_dotted(self, name: str, first: int, last: int, enums: list[str], scope: str) -> Iterator[IndexEntry]:
+        """Yield enum and member of `sky.clear`, as ncdump writes members of several enums; bytes from first to last."""
+        for path in enums:
+            enum = names.last(path)
+            member = name.removeprefix(enum + ".")
+            if member == name or member not in self._constants.get(path, ()):
+                continue
+            dot = first + len(enum.encode("utf-8"))
+            yield IndexEntry(Mention(first, dot, "type", enum, scope), Key("type", path))
+            yield IndexEntry(Mention(dot + 1, last, "constant", member, scope), Key("constant", path, member))
 
     def _resolve_words(self, mention: Mention) -> Iterator[IndexEntry]:
         """Yield the variables and dimensions that the text of an attribute of CF names."""

@@ -108,12 +108,12 @@ def _encode_value(tree: NwbTree, value: Any, *, is_attribute: bool = False) -> A
 
 def _encode_link(name: str, link: NwbLink, notes: dict[str, Any]) -> dict[str, str]:
     """Return an item of `zarr_link`; empty for a link to nothing, which readers refuse."""
+    is_known_by_path = link == NwbLink("soft", link.text, link.text)
+    if not is_known_by_path:  # the way back to HDF5 needs the kind, or the path as it was written
+        notes.setdefault("links", {})[name] = link
     if link.kind == "external":
-        file = link.file if posixpath.isabs(link.file) else f"../{link.file}"
-        notes.setdefault("links", {})[name] = link
+        file = link.file if posixpath.isabs(link.file) else f"../{link.file}"  # relative to the store, a folder
         return {"name": name, "path": link.path, "source": file + SUFFIX}
-    if link != NwbLink("soft", link.text, link.text):
-        notes.setdefault("links", {})[name] = link
     return {"name": name, "path": link.path, "source": "."} if link.path else {}
 
 

@@ -94,7 +94,7 @@ class Delivery:
             if self.head or (
                 self.length is not None and self.length <= self.workers.piece and (self.body.memory == self.length)
             ):
-                piece = b"" if self.head else self.body.ready(self.workers.piece) or b""
+                piece = b"" if self.head else self.body.take_ready(self.workers.piece) or b""
                 self.count = len(piece)
                 await self._send({"type": "http.response.body", "body": piece, "more_body": True}, client)
                 await self._send({"type": "http.response.body", "body": b""}, client)
@@ -127,7 +127,7 @@ class Delivery:
             if not client.has_room():
                 await self._send({"type": "http.response.body", "body": b"", "more_body": True}, client, stuck)
             size = self.workers.piece
-            piece = self.body.ready(size) or await self._work(partial(self.body.next, size))
+            piece = self.body.take_ready(size) or await self._work(partial(self.body.next, size))
             if piece is None:
                 await self._send({"type": "http.response.body", "body": b""}, client)
                 break
@@ -226,14 +226,14 @@ class DeliveredBody:
         """Bytes of memory needed to make the rest; 0 at the end."""
         return self._making if self._stream is not None else 0
 
-    def ready(self, size: int = PIECE) -> bytes | None:
+    def take_ready(self, size: int = PIECE) -> bytes | None:
         """Return the next piece if it is in memory."""
         if not self._view and self._parts and isinstance(self._parts[0], bytes):
             self._begin()
         if not self._view:
             return None
-        whole = len(self._data) == len(self._view) <= size
-        piece = self._data if whole else bytes(self._view[:size])
+        is_untouched = len(self._view) == len(self._data)
+        piece = self._data if is_untouched and len(self._data) <= size else bytes(self._view[:size])  # without a copy
         self._view = self._view[size:]
         self._taken += len(piece)
         if not self._view:
@@ -253,7 +253,7 @@ class DeliveredBody:
                 self._hold(found)
             else:
                 return None
-        return self.ready(size)
+        return self.take_ready(size)
 
     def _begin(self) -> None:
         """Load the next bytes of the first part. Raises OSError."""

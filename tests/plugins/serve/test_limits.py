@@ -388,7 +388,7 @@ def test_what_is_put_away_comes_back(tmp_path: Path) -> None:
     for away in (False, True):
         held, found = DeliveredBody(body), b""
         while True:
-            piece = held.ready() or held.next()
+            piece = held.take_ready() or held.next()
             if piece is None:
                 break
             assert len(piece) <= PIECE

@@ -61,6 +61,33 @@ def plan_units(
 
     `units`: those of all, or `majority`; `extends`: the first source is a target that keeps its own. Raises OSError.
     """
+    wanted: dict[str, WantedUnits] = {}
+    notes: list[str] = []
+    for path, uses in _collect_uses(sources).items():
+        chosen = _choose_units(uses, extends=extends) if units == MAJORITY else units
+        conversions = {
+            text: found
+            for text, use in uses.items()
+            if text != chosen and (found := _conversion_of(use.variable, text, chosen)) is not None
+        }
+        if len(uses) < 2 or not conversions:
+            continue
+        floats = (use for text, use in uses.items() if text in {*conversions, chosen} and _is_plain_float(use.variable))
+        first_float = next(floats, None)
+        wanted[path] = WantedUnits(chosen) if first_float is None else _want_floats(chosen, first_float)
+        for text, conversion in conversions.items():
+            found_in = names.list_first(uses[text].sources, SHOWN)
+            notes.append(f"`{path}`: {text} becomes {chosen}, {conversion}, in {found_in}")
+    if notes:
+        text = "values are converted to other units"
+        return wanted, Diagnostic("converted-units", Severity.NOTE, text, notes=tuple(notes))
+    if units != MAJORITY:
+        _report_unused_units(units, report)
+    return wanted, None
+
+
+def _collect_uses(sources: Iterable[tuple[str, Checked]]) -> dict[str, dict[str, _Use]]:
+    """Return the units that each variable has in the sources, by FQN and text; those of times are counted elsewhere."""
     uses: dict[str, dict[str, _Use]] = {}
     for name, checked in sources:
         for path, variable in checked.variables.items():
@@ -68,34 +95,23 @@ def plan_units(
             if text is not None and units_of(variable) is None:
                 use = uses.setdefault(path, {}).setdefault(text, _Use(variable, checked.fills[path], []))
                 use.sources.append(name)
-    table, rows = {}, []
-    for path, several in uses.items():
-        counts = [(0 if extends else -len(use.sources), text) for text, use in several.items()]
-        chosen = min(counts, key=lambda row: row[0])[1] if units == MAJORITY else units
-        plan = {
-            text: found
-            for text, use in several.items()
-            if text != chosen and (found := _conversion_of(use.variable, text, chosen)) is not None
-        }
-        if len(several) < 2 or not plan:
-            continue
-        floats = (
-            use for text, use in several.items() if _is_plain_float(use.variable) and (text in plan or text == chosen)
-        )
-        form = next(floats, None)
-        table[path] = WantedUnits(chosen) if form is None else _want_floats(chosen, form)
-        rows += [f"`{path}`: {text} becomes {chosen}, {plan[text]}, in {names.list_first(several[text].sources, SHOWN)}"
-                 for text in plan]  # fmt: skip
-    if not rows and units != MAJORITY:
-        text, helps = f"no variable has units in some sources that convert to `{units}`, and others elsewhere", []
-        system = find_unit_system()
-        if system is None:
-            text, helps = "units are converted by cf-units, which is not installed", ["`pip install 'nczarr[cf]'`"]
-        elif not system.is_valid(units):
-            text = f"`{units}` are neither units of dates, `hours since 1970-01-01`, nor units that UDUNITS knows"
-        report.error("inexact-units", text, helps=helps)
-    text = "values are converted to other units"
-    return table, Diagnostic("converted-units", Severity.NOTE, text, notes=tuple(rows)) if rows else None
+    return uses
+
+
+def _choose_units(uses: Mapping[str, _Use], *, extends: bool) -> str:
+    """Return the units of the first source if it is a target that is extended, else of most sources."""
+    return next(iter(uses)) if extends else max(uses, key=lambda text: len(uses[text].sources))
+
+
+def _report_unused_units(units: str, report: Report) -> None:
+    """Report inexact-units, because nothing is converted to them, with the reason."""
+    text, helps = f"no variable has units in some sources that convert to `{units}`, and others elsewhere", []
+    system = find_unit_system()
+    if system is None:
+        text, helps = "units are converted by cf-units, which is not installed", ["`pip install 'nczarr[cf]'`"]
+    elif not system.is_valid(units):
+        text = f"`{units}` are neither units of dates, `hours since 1970-01-01`, nor units that UDUNITS knows"
+    report.error("inexact-units", text, helps=helps)
 
 
 def _is_plain_float(variable: Variable) -> bool:

@@ -140,7 +140,7 @@ def _run(folder: str, *words: str, fault: str = "") -> bytes:
         raise OSError("git is not installed") from error
     if done.returncode:
         text = done.stderr.decode("utf-8", "replace").strip().removeprefix("fatal: ")
-        raise OSError(fault if fault and not text else text or fault)
+        raise OSError(text or fault)
     return done.stdout
 
 
