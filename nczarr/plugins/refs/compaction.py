@@ -217,7 +217,7 @@ def compact(entries: Mapping[str, Any]) -> dict[str, Any]:
             group.put_back(refs, targets)
     written: list[dict[str, Any]] = []
     for candidate in _bundle(families):
-        if len(encode(candidate.generators)) < _size(candidate.groups, targets):
+        if len(encode(candidate.generators)) < _estimate_size(candidate.groups, targets):
             written += candidate.generators
         else:
             for group in candidate.groups:
@@ -257,7 +257,7 @@ def _bundle(families: list[_Found]) -> Iterator[_Found]:
             yield from group
 
 
-def _size(groups: list[grouping.PatternGroup], targets: list[grouping.TargetURL]) -> float:
+def _estimate_size(groups: list[grouping.PatternGroup], targets: list[grouping.TargetURL]) -> float:
     """Estimate the number of characters of the groups' entries."""
     size = 0.0
     for group in groups:

@@ -153,7 +153,7 @@ def _csv(checked: Checked, ranges: Mapping[str, tuple[range, ...]]) -> Iterator[
     ]
     yield _lines([[*(each.title for each in axes), *(_title(checked, path) for path in ranges)]])
     if not taken:
-        yield _lines([[_cells(checked, path, ())[0] for path in ranges]])
+        yield _lines([[_write_values(checked, path, ())[0] for path in ranges]])
         return
     columns = [_make_even([_place(axis, number) for number in range(len(axis.values))], axis) for axis in axes]
     inner = list(itertools.product(*columns[1:]))
@@ -162,7 +162,7 @@ def _csv(checked: Checked, ranges: Mapping[str, tuple[range, ...]]) -> Iterator[
     rows = max(1, BLOCK // max(1, len(inner)), *heights)
     for start in range(0, len(taken[0]), rows):
         part = (taken[0][start : start + rows], *taken[1:])
-        found = [_cells(checked, path, part) for path in ranges]
+        found = [_write_values(checked, path, part) for path in ranges]
         places = ((outer, *each) for outer in columns[0][start : start + rows] for each in inner)
         yield _lines((*place, *values) for place, values in zip(places, zip(*found, strict=True), strict=True))
 
@@ -195,19 +195,22 @@ def _fill_time(text: str, length: int) -> str:
     return f"{date} {time}{MIDNIGHT[len(time) : length]}" if length and date[-1:].isdigit() else text
 
 
-def _cells(checked: Checked, path: str, part: tuple[range, ...]) -> list[str]:
+def _write_values(checked: Checked, path: str, part: tuple[range, ...]) -> list[str]:
     """Return the values of a section in words, in their order; numbers read back."""
     stored = read_outer(checked, path, [slice(each.start, each.stop, each.step) for each in part])
     if not is_numeric(checked, path):
         return [plain_text(each, absent="", errors="replace") for each in stored.reshape(-1)]
     decoding = physical(checked, path)
     values, absent = decoding.mask(stored)
-    integer, wide = values.dtype.kind in "iu", values.dtype.itemsize == 8
-    write = decoding.text if decoding.times is not None else str if integer else repr if wide else "{:.9g}".format
-    written: Iterable[str] = map(write, values.reshape(-1).tolist())
+    numbers = values.reshape(-1).tolist()
+    written: Iterable[str]
     if decoding.times is not None:  # a block of rows does not know the times of the others
-        written = (_fill_time(text, SECONDS) for text in written)
-    return ["" if gone else each for each, gone in zip(written, absent.reshape(-1).tolist(), strict=True)]
+        written = (_fill_time(decoding.text(number), SECONDS) for number in numbers)
+    elif values.dtype.kind in "iu":
+        written = map(str, numbers)
+    else:
+        written = map(repr if values.dtype.itemsize == 8 else "{:.9g}".format, numbers)
+    return ["" if is_absent else text for text, is_absent in zip(written, absent.reshape(-1).tolist(), strict=True)]
 
 
 MIDNIGHT, SECONDS = "00:00:00.000", 8

@@ -222,7 +222,9 @@ def subset_form(opened: CachedDataset, known: dap2.Mapping, query: Mapping[str, 
     segments, values = opened.place.segments, dict[str, Any](sides=[], constraint="", downloads=[])
     if name in known.nodes:
         node = known.nodes[name]
-        sides = [_side(opened, node.fqn, number, query) for number in range(len(opened.checked.shapes[node.fqn]))]
+        sides = [
+            _choose_indices(opened, node.fqn, number, query) for number in range(len(opened.checked.shapes[node.fqn]))
+        ]
         values = {"sides": sides, **_addresses(opened, node, sides)}
     return page(
         "subset.html",
@@ -237,36 +239,42 @@ def subset_form(opened: CachedDataset, known: dap2.Mapping, query: Mapping[str, 
     )
 
 
-def _side(opened: CachedDataset, path: str, number: int, query: Mapping[str, str]) -> dict[str, Any]:
+def _choose_indices(opened: CachedDataset, path: str, number: int, query: Mapping[str, str]) -> dict[str, Any]:
     """Return a dimension of a variable with the indices that a query chooses. Raises RefusedRequestError, OSError."""
     checked = opened.checked
     length = checked.shapes[path][number]
-    taken = range(length) if length <= MOST_VALUES else range(0, length, length - 1)
+    is_long = length > MOST_VALUES  # its coordinates would take too long: it is chosen by index
+    taken = range(0, length, length - 1) if is_long else range(length)
     axis = axis_at(checked, checked.variables[path].dimensions[number], taken, number)
     low, high = (_coordinate(axis, query.get(f"{word}{number}", "")) for word in ("from", "to"))
     step = query.get(f"step{number}", "").strip() or "1"
     if not step.isascii() or not step.isdigit() or not 0 < len(step) < 19 or not int(step):
         raise RefusedRequestError(400, f"the step along `{axis.title}` must be a number from 1 on")
-    if length > MOST_VALUES:  # coordinates would take too long: indices
-        title, ends = f"axis {number}, index", ("0", str(length - 1))
+    if is_long:
         first = 0 if low is None else int(max(0, low))
         last = length - 1 if high is None else int(min(length - 1, high))
         if first > last:
             raise RefusedRequestError(400, f"no index along axis {number} is in this range")
-        bounds = str(first), str(last)
+        title, ends, bounds = f"axis {number}, index", ("0", str(length - 1)), (str(first), str(last))
     else:
-        title, ends = axis.title, (axis.text(0), axis.text(length - 1))
-        steps = np.abs(np.diff(axis.values))
-        slack = ROUNDING * float(steps.min()) if len(steps) else 0.0
-        low, high = (low, high) if low is None or high is None or low <= high else (high, low)
-        least, most = -np.inf if low is None else low - slack, np.inf if high is None else high + slack
-        inside = np.flatnonzero((axis.values >= least) & (axis.values <= most))
-        if not len(inside):
-            raise RefusedRequestError(400, f"no value of `{axis.title}` is in this range")
-        first, last = int(inside[0]), int(inside[-1])
-        bounds = axis.text(first), axis.text(last)
+        first, last = _find_values(axis, low, high)
+        title, ends, bounds = axis.title, (axis.text(0), axis.text(length - 1)), (axis.text(first), axis.text(last))
     chosen = range(first, last + 1, int(step))
     return {"title": title, "ends": ends, "bounds": bounds, "length": length, "chosen": chosen}
+
+
+def _find_values(axis: ShownAxis, low: float | None, high: float | None) -> tuple[int, int]:
+    """Return the first and last index of the coordinates between two values. Raises RefusedRequestError."""
+    if low is not None and high is not None and low > high:
+        low, high = high, low
+    steps = np.abs(np.diff(axis.values))
+    slack = ROUNDING * float(steps.min()) if len(steps) else 0.0
+    least = -np.inf if low is None else low - slack
+    most = np.inf if high is None else high + slack
+    inside = np.flatnonzero((axis.values >= least) & (axis.values <= most))
+    if not len(inside):
+        raise RefusedRequestError(400, f"no value of `{axis.title}` is in this range")
+    return int(inside[0]), int(inside[-1])
 
 
 def _coordinate(axis: ShownAxis, words: str) -> float | None:
