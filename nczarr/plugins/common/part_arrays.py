@@ -1,4 +1,4 @@
-"""Values in a format's form as arrays of the parts, their fill values, and the parts of a region."""
+"""Values in a format's form as arrays of the parts, and the fill values of these."""
 
 from __future__ import annotations
 
@@ -7,12 +7,9 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from nczarr.arrays.lazy_numpy import NDArray
-from nczarr.arrays.regions import Region
-from nczarr.arrays.sources.sliced import slice_parts
 from nczarr.arrays.sources.source import Parts, fill_of
 from nczarr.arrays.values.parts import Cells, ListTree, PartLeaf, PartTree, RecordTree
 from nczarr.ast import Field, TypeName
-from nczarr.semantics.checked import Checked, whole_parts
 
 
 class UnsuitedError(ValueError):
@@ -63,12 +60,3 @@ def own_fills(sources: Parts, usual: Parts) -> dict[str, bytes]:
         for part, fill in fills.items()
         if fill is not None and part in usual and fill != usual[part].layout.fill
     }
-
-
-def select_parts(checked: Checked, path: str, ranges: Region) -> Parts:
-    """Return sources of all parts of a variable with exactly these cells; missing ones are fill."""
-    parts = whole_parts(checked, path)
-    whole = tuple(map(range, checked.shapes[path]))
-    if ranges == whole:
-        return parts
-    return slice_parts(checked.variables[path].type, ranges, parts, checked.types)

@@ -1,4 +1,4 @@
-"""Store of a plan that is never written: documents, made once, chunks, made on request, and pieces of such answers.
+"""Store of a plan that is never written: documents, made once, and chunks, made on request.
 
 A chunk takes the linker's route: copied where the source's encoding fits, else
 decoded and encoded.
@@ -6,7 +6,7 @@ decoded and encoded.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
 from nczarr.arrays.regions import Index, grid_of, region_of
@@ -17,7 +17,6 @@ from nczarr.link.run import keys_of, pieces
 from nczarr.link.target import emit
 from nczarr.link.tasks import WrittenPart, arrays
 from nczarr.plan.plans import Loss, PartTarget, StorePlan
-from nczarr.stores.ranges import Range
 
 
 class StoreView(NamedTuple):
@@ -125,19 +124,3 @@ def _exists(array: WrittenPart, index: Index) -> bool:
     if array.target.layout.shards is None:
         return exists(array, index)
     return not array.target.sparse or chunk(array, index) is not None
-
-
-def length_of(piece: bytes | Range) -> int:
-    """Return the bytes of a piece."""
-    return piece.length if isinstance(piece, Range) else len(piece)
-
-
-def part_of(pieces: Iterable[bytes | Range], start: int, stop: int) -> Iterator[bytes | Range]:
-    """Yield the pieces of the bytes from `start` to `stop`."""
-    at = 0
-    for piece in pieces:
-        length = length_of(piece)
-        begin, end = max(0, start - at), min(length, stop - at)
-        if begin < end:
-            yield Range(piece.path, piece.offset + begin, end - begin) if isinstance(piece, Range) else piece[begin:end]
-        at += length

@@ -2,15 +2,7 @@
 
 `migrate` and `edit` prepare a patch; the rest is here. At any moment the store
 reads as before or as after. What an interrupted run has committed is completed
-by the next one. An edit is carried out in these steps:
-
-    undo file   is there before the target changes
-    commit      the target reads as after
-    check       it is read again; a target that does not read as expected is restored
-    conclude    the journal is removed
-
-What fails or is interrupted before the end leaves the target as it was, and no
-undo file. What fails behind the commit is a CommittedError, and the undo file stays.
+by the next one.
 """
 
 from __future__ import annotations
@@ -18,93 +10,23 @@ from __future__ import annotations
 import difflib
 import itertools
 import json
-import os
-from collections.abc import Callable, Iterator
-from contextlib import nullcontext, suppress
+from collections.abc import Iterator
 from typing import NamedTuple
 
 from nczarr import registry
 from nczarr.diagnostics.report import Report, Source
-from nczarr.diagnostics.secrets import show, word
+from nczarr.diagnostics.secrets import show
 from nczarr.options import Options
 from nczarr.pipeline import endpoints
 from nczarr.plugins.common import store_changes
-from nczarr.plugins.edit.header_changes import PreparedEdit
 from nczarr.plugins.edit.patches import documents, file_patch
 from nczarr.plugins.edit.patches.document_commit import prepare_patch, report_interrupted
 from nczarr.plugins.edit.patches.documents import Action, DocumentPatch
 from nczarr.plugins.edit.patches.zip_patch import find_wrapping
-from nczarr.plugins.edit.undo_file import FORMS, can_write_undo, parse_undo, write_undo
+from nczarr.plugins.edit.undo_file import FORMS, can_write_undo, carry_out, parse_undo, write_undo
 from nczarr.stores import extension
 from nczarr.stores.base import Store
-from nczarr.stores.commitment import CommittedError
-from nczarr.stores.finish import delay_signals
 from nczarr.stores.memory import pretty
-from nczarr.stores.url import is_remote
-
-
-def carry_out(
-    prepared: PreparedEdit, target: str, undo_file: str | None, is_right: Callable[[], bool] = lambda: True
-) -> bool:
-    """Write a target; return whether it is changed, else it is as it was.
-
-    Parameters
-    ----------
-    prepared
-        What is written.
-    target
-        Path or URL.
-    undo_file
-        Path of the undo file, which exists; None without one.
-    is_right
-        Function that reads the target again; False restores it.
-
-    Raises
-    ------
-    CommittedError
-        The target is changed, but not all of it is in its place.
-    OSError, CompileError
-        The target is as it was.
-    """
-    with nullcontext() if is_remote(target) else delay_signals():  # a server may answer late
-        try:
-            prepared.commit()
-            try:
-                is_changed = is_right()
-            except BaseException:
-                prepared.abandon()
-                raise
-        except BaseException as error:
-            if not (is_remote(target) and isinstance(error, OSError)):  # it may have got the journal in spite of it
-                _remove(undo_file)
-            raise
-        if is_changed:
-            _conclude(prepared, target, undo_file)
-        else:
-            prepared.abandon()
-            _remove(undo_file)
-    return is_changed
-
-
-def _conclude(prepared: PreparedEdit, target: str, undo_file: str | None) -> None:
-    try:
-        prepared.conclude()
-    except CommittedError as error:
-        error.add_note(f"complete it: `nczarr edit {word(target)} --recover`")
-        if undo_file is not None:
-            error.add_note(f"reverse it then: `nczarr edit {word(target)} --undo {word(undo_file)}`")
-        raise
-    except OSError:
-        _remove(undo_file)
-        raise
-
-
-def _remove(undo_file: str | None) -> None:
-    """Remove an undo file that reverses nothing."""
-    if undo_file is not None:
-        with suppress(OSError):  # it says itself of which header it is: no edit takes it
-            os.unlink(undo_file)
-
 
 LARGEST_TEXT = 1 << 16
 """Maximum bytes of a document that a rehearsal shows line by line."""

@@ -18,7 +18,6 @@ from nczarr.options import Options
 from nczarr.pipeline import endpoints, phases
 from nczarr.pipeline.compare.diff import model
 from nczarr.plugins.edit.compare_headers import HeaderComparison, RewriteNeed, compare_headers
-from nczarr.plugins.edit.document_change import carry_out
 from nczarr.plugins.edit.header_cdl import compile_header, patch_lines, print_header, read_value
 from nczarr.plugins.edit.header_changes import (
     AttributeOrder,
@@ -28,10 +27,10 @@ from nczarr.plugins.edit.header_changes import (
     NodeRemoval,
     PreparedEdit,
     apply_changes,
+    find_row,
     free_layout,
     list_growing,
 )
-from nczarr.plugins.edit.in_place import find_row
 from nczarr.plugins.edit.instructions import (
     AttributeAssignment,
     EditRequest,
@@ -46,7 +45,15 @@ from nczarr.plugins.edit.resolve_instructions import (
     change_attributes_as_instructed,
     resolve_nodes,
 )
-from nczarr.plugins.edit.undo_file import FORMS, can_write_undo, fingerprint, parse_undo, replace_undo, write_undo
+from nczarr.plugins.edit.undo_file import (
+    FORMS,
+    can_write_undo,
+    carry_out,
+    fingerprint,
+    parse_undo,
+    replace_undo,
+    write_undo,
+)
 from nczarr.registry import Format
 from nczarr.semantics import check
 from nczarr.semantics.checked import Checked, rename_arrays

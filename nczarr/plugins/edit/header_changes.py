@@ -13,6 +13,8 @@ from nczarr import names
 from nczarr.ast import Attribute, Constant, Dataset, Dimension, Group, UserType, Variable
 from nczarr.ast.dataset import map_groups
 from nczarr.ast.renaming import NODE_KINDS, NodeKind, Renames, rename_tree
+from nczarr.names import plugin_index
+from nczarr.names.plugin_index import EditRow
 from nczarr.semantics.checked import Checked, tables
 
 if TYPE_CHECKING:
@@ -221,3 +223,12 @@ def _add(group: Any, path: str, additions: Sequence[NodeAddition]) -> Any:
     deeper = [change for change in additions if change.path.startswith(prefix)]
     members["groups"] = tuple(_add(child, names.join(path, child.name), deeper) for child in members["groups"])
     return group.model_copy(update=members)
+
+
+_UNCHANGEABLE = EditRow()
+
+
+def find_row(name: str) -> EditRow:
+    """Return how the format of a name is changed in place; an empty row for one that is not."""
+    row: EditRow | None = plugin_index.find_row("edit", name)
+    return row or _UNCHANGEABLE

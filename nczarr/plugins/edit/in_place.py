@@ -1,15 +1,10 @@
-"""Plan of a store whose chunks stay where they are, with other documents for them; and the row of a format's edits.
-
-Layouts, codecs and keys are those that the store has.
-"""
+"""Plan of a store whose chunks stay where they are, with the layouts, codecs and keys that they have."""
 
 from __future__ import annotations
 
 from nczarr.arrays.sources.source import ArraySource, Layout, is_number, itemsize
 from nczarr.arrays.values.elements import convert_to_stored
 from nczarr.diagnostics.report import Report
-from nczarr.names import plugin_index
-from nczarr.names.plugin_index import EditRow
 from nczarr.options import Options
 from nczarr.plan.keys import check_keys, name_axes, place_nodes
 from nczarr.plan.layout import lay
@@ -61,12 +56,3 @@ def _keep_layout(source: ArraySource, *, fill_needed: bool) -> Layout:
     if fill is not None and is_number(dtype):
         fill = convert_to_stored(fill, dtype)
     return layout._replace(dtype=dtype, fill=fill)
-
-
-_UNCHANGEABLE = EditRow()
-
-
-def find_row(name: str) -> EditRow:
-    """Return how the format of a name is changed in place; an empty row for one that is not."""
-    row: EditRow | None = plugin_index.find_row("edit", name)
-    return row or _UNCHANGEABLE

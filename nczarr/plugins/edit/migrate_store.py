@@ -20,7 +20,8 @@ from nczarr.pipeline.compare.diff import model
 from nczarr.plan.plans import StorePlan
 from nczarr.plugins.edit import document_change
 from nczarr.plugins.edit.document_change import DocumentChange
-from nczarr.plugins.edit.in_place import find_row, plan_in_place
+from nczarr.plugins.edit.header_changes import find_row
+from nczarr.plugins.edit.in_place import plan_in_place
 from nczarr.plugins.edit.patches import documents
 from nczarr.plugins.edit.patches.documents import DocumentPatch
 from nczarr.registry import Format

@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 from urllib.parse import quote
 
 from nczarr.diagnostics.report import CompileError, Diagnostic, Severity
-from nczarr.plugins.common.store_view import length_of, part_of
+from nczarr.plugins.common.pieces import length_of, part_of
 from nczarr.plugins.serve.resources import BusyServerError, Spool
 from nczarr.stores.local_file import Identity, ReplacedError
 from nczarr.stores.ranges import Range

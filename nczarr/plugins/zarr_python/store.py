@@ -15,7 +15,8 @@ from nczarr.api.handle import DatasetHandle
 from nczarr.diagnostics.report import CompileError, Report
 from nczarr.options import Options
 from nczarr.plan.plans import Loss
-from nczarr.plugins.common.store_view import StoreView, length_of, part_of, store_view
+from nczarr.plugins.common.pieces import length_of, part_of
+from nczarr.plugins.common.store_view import StoreView, store_view
 from nczarr.stores import ranges
 
 if TYPE_CHECKING:

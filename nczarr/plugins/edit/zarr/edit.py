@@ -19,8 +19,8 @@ from nczarr.formats.zarr.v3 import DOCUMENT
 from nczarr.plan.losses import losses
 from nczarr.plan.plans import PartTarget, StorePlan
 from nczarr.plan.requested_storage import find_fill
-from nczarr.plugins.edit.header_changes import HeaderEdit, NodeAddition, NodeRemoval, NodeRename, PreparedEdit
-from nczarr.plugins.edit.in_place import find_row, plan_in_place
+from nczarr.plugins.edit.header_changes import HeaderEdit, NodeAddition, NodeRemoval, NodeRename, PreparedEdit, find_row
+from nczarr.plugins.edit.in_place import plan_in_place
 from nczarr.plugins.edit.patches.document_commit import find_repository, prepare_patch
 from nczarr.plugins.edit.patches.documents import DocumentPatch, is_consolidated, list_outer_groups, reverse_moves
 from nczarr.plugins.edit.patches.file_patch import PreparedFilePatch

@@ -27,7 +27,7 @@ from nczarr.diagnostics.report import Report
 from nczarr.names import to_bytes
 from nczarr.options import Options
 from nczarr.plan.plans import StreamPlan
-from nczarr.plugins.common.part_arrays import select_parts
+from nczarr.plugins.common.selected_parts import select_parts
 from nczarr.plugins.ncstream._generated import ncstream_pb2 as pb
 from nczarr.plugins.ncstream.wire.element_types import NUMPY, full_bytes, is_sequence, wire_type
 from nczarr.plugins.ncstream.wire.framing import END, ERROR, HEADER, START, add_crc32, are_requested, frame

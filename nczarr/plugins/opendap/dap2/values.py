@@ -20,7 +20,7 @@ from nczarr.arrays.sources.source import ArraySource, Parts, itemsize, little
 from nczarr.arrays.values.parts import PartLeaf, PartTree, RecordTree, part_tree
 from nczarr.ast import ATOMIC
 from nczarr.diagnostics.report import CompileError
-from nczarr.plugins.common.part_arrays import select_parts
+from nczarr.plugins.common.selected_parts import select_parts
 from nczarr.plugins.opendap.common.words import EXACT, WIDE, xdr_padding
 from nczarr.plugins.opendap.dap2.declarations import DdsNode, Mapping, dds, mapping, size_of
 from nczarr.plugins.opendap.dap2.dialect import OTHER_SIGN, RecastIntegers, find_stored_type, quote

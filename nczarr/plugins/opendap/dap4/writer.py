@@ -29,7 +29,7 @@ from nczarr.arrays.sources.source import itemsize, numpy_dtype
 from nczarr.arrays.values.parts import Types, descr, inner_types, is_fixed, part_tree, size
 from nczarr.ast import Attribute, CompoundType, Constant, OpaqueType
 from nczarr.ast.values import shortest
-from nczarr.plugins.common.part_arrays import select_parts
+from nczarr.plugins.common.selected_parts import select_parts
 from nczarr.plugins.opendap.common.dmr_writer import (
     STEP,
     AttributeText,

@@ -18,7 +18,7 @@ from nczarr.pipeline.select.physical import LONGITUDE_UNITS, Physical, physical
 from nczarr.pipeline.select.reader import dtype_of
 from nczarr.plugins.cf.coordinates import LATITUDE_UNITS, PRESSURE_UNITS, axis_of
 from nczarr.plugins.cf.view import NEWEST, CFDataset, CFVariable
-from nczarr.plugins.serve.features.points import Box
+from nczarr.plugins.serve.features.sample_reader import Box
 from nczarr.plugins.serve.features.sampling import TYPES
 from nczarr.semantics.checked import Checked
 

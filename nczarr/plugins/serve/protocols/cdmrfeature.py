@@ -24,7 +24,7 @@ from nczarr.plugins.serve.answers import BYTES, TEXT, UNREADABLE, XML, HttpAnswe
 from nczarr.plugins.serve.context import Answer, ServerContext, StreamedValues, of_dataset
 from nczarr.plugins.serve.dataset_cache import CachedDataset
 from nczarr.plugins.serve.features.coverages import CoverageQuery, GridCoverage, TimeRequest, cut, find_coverages
-from nczarr.plugins.serve.features.points import Box, SampleFilter
+from nczarr.plugins.serve.features.sample_reader import Box, SampleFilter
 from nczarr.plugins.serve.features.sampling import (
     SampledColumn,
     Sampling,
@@ -102,7 +102,7 @@ def _plain(asked: Request, opened: CachedDataset, body: bytes, kind: str) -> Htt
 
 def _answer_samples(context: ServerContext, asked: Request, opened: CachedDataset, sampling: Sampling) -> Answer:
     """Answer by the kind of samples, the document that describes them, stations or points."""
-    from nczarr.plugins.serve.features import points
+    from nczarr.plugins.serve.features import feature_messages
 
     request = _choose_request(asked, OF_SAMPLES)
     if request == "featuretype":
@@ -115,19 +115,19 @@ def _answer_samples(context: ServerContext, asked: Request, opened: CachedDatase
         return context.now_or_later(opened, lambda: _plain(asked, opened, describe(), XML), need)
     wanted = _parse_filter(asked, sampling)
     if request == "stations":
-        pieces = _refusing(points.station_messages(sampling, wanted))
+        pieces = _refusing(feature_messages.station_messages(sampling, wanted))
         return context.now_or_later(opened, lambda: _plain(asked, opened, b"".join(pieces), BYTES), need)
     columns = _choose(_list_names(asked), sampling.columns, sampling.usual)
     size, need = _measure(sampling, [*columns, *coordinates])
     is_whole = wanted == SampleFilter()
-    pieces = points.point_messages(sampling, columns, wanted, opened.place.segments[-1])
+    pieces = feature_messages.point_messages(sampling, columns, wanted, opened.place.segments[-1])
     values = StreamedValues(_refusing(pieces), size if is_whole else 0, need, is_whole, BYTES, NCSTREAM, _end_stream)
     return context.stream_values(opened, values)
 
 
 def _measure(sampling: Sampling, columns: Sequence[SampledColumn]) -> tuple[int, int]:
     """Return the approximate bytes of variables of all samples, and the memory in bytes to send them in blocks."""
-    from nczarr.plugins.serve.features.points import stream_size
+    from nczarr.plugins.serve.features.feature_messages import stream_size
 
     size, need = stream_size(sampling, columns)
     return size, need + 2 * longest_chunk(sampling.checked, [one.path for one in columns])
@@ -143,7 +143,7 @@ def _refusing(pieces: Iterator[bytes]) -> Iterator[bytes]:
 
 def _end_stream(pieces: Iterator[bytes]) -> Iterator[bytes]:
     """Yield the pieces, which are whole messages; after the first ones, an error ends them with an error message."""
-    from nczarr.plugins.serve.features.points import error_message
+    from nczarr.plugins.serve.features.feature_messages import error_message
 
     return end_with_error(pieces, lambda refusal: error_message(refusal.text))
 
@@ -172,7 +172,7 @@ def _time_units(sampling: Sampling) -> Units | None:
 
 def _describe(sampling: Sampling, location: str) -> bytes:
     """Return the document that describes samples. Raises OSError, CompileError."""
-    from nczarr.plugins.serve.features.points import measure_extent
+    from nczarr.plugins.serve.features.feature_messages import measure_extent
 
     times, latitudes, longitudes = measure_extent(sampling)
     units = _time_units(sampling)
@@ -217,26 +217,26 @@ def _list_attributes(sampling: Sampling, column: SampledColumn) -> Iterator[tupl
 
 def _answer_coverages(context: ServerContext, asked: Request, opened: CachedDataset, coverages: Coverages) -> Answer:
     """Answer by the kind of grid, its declarations, coordinates or values."""
-    from nczarr.plugins.serve.features import coverage_messages
+    from nczarr.plugins.serve.features import feature_messages
 
     request, checked = _choose_request(asked, OF_GRIDS), opened.checked
     every = list(coverages.values())
     if request == "featuretype":
-        return _plain(asked, opened, coverage_messages.name_kind(every).encode(), TEXT)
+        return _plain(asked, opened, feature_messages.name_kind(every).encode(), TEXT)
     if request == "header":
         location = asked.place + url(CDMRFEATURE, *opened.place.segments)
-        return _plain(asked, opened, coverage_messages.coverage_header(checked, every, location), BYTES)
+        return _plain(asked, opened, feature_messages.coverage_header(checked, every, location), BYTES)
     if request == "coord":
         axes = {axis.name: axis for one in every for axis in one.axes}
         chosen = _choose(_list_names(asked), axes)
         need = 4 * sum(axis.values.nbytes for axis in chosen)
-        pieces = coverage_messages.coordinate_messages(chosen)
+        pieces = feature_messages.coordinate_messages(chosen)
         return context.now_or_later(opened, lambda: _plain(asked, opened, b"".join(pieces), BYTES), need)
     wanted, query = _choose(_list_names(asked), coverages), _parse_part(asked.query)
     cuts = cut(wanted, query)
-    size = coverage_messages.values_size(wanted, cuts)
+    size = feature_messages.values_size(wanted, cuts)
     need = memory_for(checked, [one.path for one in wanted], size)
-    pieces = coverage_messages.coverage_data(checked, wanted, cuts, query)
+    pieces = feature_messages.coverage_data(checked, wanted, cuts, query)
     return context.stream_values(opened, StreamedValues(pieces, size, need, True, BYTES, NCSTREAM))
 
 

@@ -13,7 +13,7 @@ from nczarr import __version__
 from nczarr.arrays.regions import Index
 from nczarr.link.tasks import WrittenPart
 from nczarr.plugins.common import store_view
-from nczarr.plugins.common.store_view import length_of
+from nczarr.plugins.common.pieces import length_of
 from nczarr.plugins.serve.answers import (
     BYTES,
     JSON,
