@@ -90,11 +90,12 @@ class Served(Source):
 
 def make_kind(protocol: ServiceProtocol) -> LocationKind:
     """Return the kind of location of datasets behind a protocol."""
-
-    def open_served(url: str, place: Location, storage: StorageOptions) -> Served:
-        return read_served(url, protocol, storage)
-
-    return LocationKind(_locate, open_served, lambda place, storage: None, protocol.server)
+    return LocationKind(
+        _locate,
+        lambda url, place, storage: read_served(url, protocol, storage),
+        lambda place, storage: None,
+        protocol.server,
+    )
 
 
 def _locate(text: str, rest: str) -> Location:

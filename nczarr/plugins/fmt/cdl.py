@@ -46,11 +46,6 @@ _BLANKS = re.compile(rb"[ \t\f]{2,}|[\t\f]")
 _MARK = re.compile(rb"(?:%s)|([{(])|([)}])|(, )" % _CONSTANT)
 
 
-def value_tokens(text: bytes) -> Iterator[bytes]:
-    """Yield the tokens of a value list without blanks and comments."""
-    return (token for token in _TOKEN.findall(text) if token)
-
-
 def place_values(
     data: bytes, start: int, end: int, margin: bytes, *, row: bytes | None, width: int
 ) -> Iterator[TokenPlace]:
@@ -188,7 +183,7 @@ def _digest(data: bytes, tokens: list[Token]) -> bytes:
     for token in tokens:
         text = data[token.start : token.end]
         if token.type == P.VALUES:
-            text = b"\0".join(value_tokens(text))
+            text = b"\0".join(filter(None, _TOKEN.findall(text)))  # without blanks and comments
         elif token.type == P.DATASET_NAME:
             text = text.strip()
         digest.update(b"%d %s\0" % (token.type, text))

@@ -299,7 +299,8 @@ class _Modifier:
             if old is None
             else old.model_copy(update={**members, "span": span})
         )
-        types = self._all_types(scopes)
+        new = {names.join(path, name): node for path, _, types in scopes for name, node in types.items()}
+        types = {**self.old.types, **new}
         stated = element.all("values")
         if len(stated) > 1:
             raise StatedValueError("it has two elements `values`")
@@ -309,7 +310,7 @@ class _Modifier:
             return variable
         if old is None:
             return variable
-        old_sizes = self._old_sizes(old)
+        old_sizes = tuple(one if isinstance(one, int) else self.old.dimensions[one].size for one in old.dimensions)
         if sizes != old_sizes:
             raise StatedValueError(f"its shape is {list(old_sizes)} in the dataset, not {list(sizes)}")
         if old.type != type_name:
@@ -353,10 +354,6 @@ class _Modifier:
             raise StatedValueError(f"`{word[:40]}` is no type of new variables")
         return TYPES[word.lower()]
 
-    def _all_types(self, scopes: Scopes) -> dict[str, UserType]:
-        new = {names.join(path, name): node for path, _, types in scopes for name, node in types.items()}
-        return {**self.old.types, **new}
-
     def _shape_of(
         self, element: XmlElement, type_name: str, scopes: Scopes
     ) -> tuple[tuple[str | int, ...], tuple[int, ...]]:
@@ -388,6 +385,3 @@ class _Modifier:
                 raise StatedValueError(f"its dimension `{one}` is not declared, which an explicit document must do")
             sizes.append(one if isinstance(one, int) else declared[one].size)
         return tuple(sizes)
-
-    def _old_sizes(self, old: Variable) -> tuple[int, ...]:
-        return tuple(one if isinstance(one, int) else self.old.dimensions[one].size for one in old.dimensions)

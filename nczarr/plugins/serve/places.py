@@ -77,7 +77,9 @@ class Root:
         if self.only:
             if not path_segments:
                 return ServedPlace(self.real, (), folder=True)
-            return self._only_place(path_segments) if path_segments[0] == self.title else None
+            if path_segments[0] != self.title:
+                return None
+            return ServedPlace(self.real, path_segments[:1], path_segments[1:], store=os.path.isdir(self.real))
         path = self.real
         for number, segment in enumerate(path_segments, 1):
             entry = self._find_entry(path, segment)
@@ -89,9 +91,6 @@ class Root:
             if self._is_store(path):
                 return ServedPlace(path, path_segments[:number], path_segments[number:], store=True)
         return ServedPlace(path, path_segments, folder=True)
-
-    def _only_place(self, path_segments: tuple[str, ...]) -> ServedPlace:
-        return ServedPlace(self.real, path_segments[:1], path_segments[1:], store=os.path.isdir(self.real))
 
     def _find_entry(self, folder: str, name: str) -> tuple[str, int] | None:
         """Return the real path and mode of an entry of a folder; None if it is not served."""

@@ -40,7 +40,8 @@ def array_members(metadata: ArrayMetadata, document: Json, *, scalar: bool, regi
     `registered`: records are `struct`. Raises BadDocumentError for what Zarr v3
     cannot state.
     """
-    dtype, utf8 = metadata.encoding.dtype, not _has_bytes(document)
+    dtype = metadata.encoding.dtype
+    utf8 = all(step.get("id") != "vlen-bytes" for step in document.get("filters") or ())  # bytes need not be texts
     little = _find_little(dtype)
     fill = None if metadata.fill is None else in_order(metadata.fill, dtype, little)
     return {
@@ -56,11 +57,6 @@ def array_members(metadata: ArrayMetadata, document: Json, *, scalar: bool, regi
         "fill_value": dtypes.fill_value(little, fill, utf8=utf8, registered=registered),
         "codecs": list(_chain(metadata, scalar=scalar, utf8=utf8)),
     }
-
-
-def _has_bytes(document: Json) -> bool:
-    """Return whether the elements are bytes of any length, which need not be texts."""
-    return any(step.get("id") == "vlen-bytes" for step in document.get("filters") or ())
 
 
 def _find_little(dtype: Descr) -> Descr:
