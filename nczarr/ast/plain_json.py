@@ -19,6 +19,7 @@ whose attributes have other values by now.
 
 from __future__ import annotations
 
+import itertools
 import json
 import math
 import re
@@ -39,6 +40,9 @@ HIDDEN = frozenset({"_ARRAY_DIMENSIONS", "_NCProperties", CARRIED, "_nczarr_arra
 
 _UNSPEAKABLE = re.compile("[\x00-\x07\x0b\x0e-\x1f]")
 r"""Control characters without a short JSON escape; the netCDF library does not decode `\uXXXX`."""
+
+MOST_EMPTY = 1 << 16
+"""Maximum empty lists in the JSON of an attribute without values: its file states any lengths beside a 0."""
 
 _INTEGERS = ("int", "uint", "int64", "uint64")
 
@@ -299,14 +303,18 @@ def describe_json(attribute: Attribute) -> str | None:
 
 def nest_json(value: Constant, shape: tuple[int, ...]) -> str | None:
     """Return the JSON of values of several dimensions, as nested lists; None for others, user types and chars."""
-    if len(shape) < 2 or value.type not in ATOMIC:
+    if len(shape) < 2 or value.type not in ATOMIC or value.type == "char" or value.count != math.prod(shape):
         return None
-    shown: Any = value.as_numbers() if value.type not in ("char", "string") else plain(value).value
-    if value.type == "char" or (value.type == "string" and not plain(value).exact):
+    if value.type == "string":
+        shown = plain(value)
+        if not shown.exact:
+            return None
+        cells = shown.value if isinstance(shown.value, list) else [shown.value]
+    else:
+        cells = list(value.as_numbers())
+    if math.prod(itertools.takewhile(bool, shape)) > max(len(cells), MOST_EMPTY):
         return None
-    cells = [] if value.count == 0 else [shown] if isinstance(shown, str) else list(shown)
-    if len(cells) != math.prod(shape):
-        return None
-    for length in shape[:0:-1]:
-        cells = [cells[at : at + length] for at in range(0, len(cells), length or 1)]
+    for axis in range(len(shape) - 1, 0, -1):  # lists of the last dimension first; the outermost list is `cells`
+        length = shape[axis]
+        cells = [cells[number * length : (number + 1) * length] for number in range(math.prod(shape[:axis]))]
     return write_json(cells)

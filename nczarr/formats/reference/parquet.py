@@ -28,8 +28,11 @@ from nczarr.syntax.json.tolerant import NotJsonError, parse
 HELD = 64 << 20
 """Size of the file cache, in bytes."""
 
-USUAL, SHARE = 100_000, 10
-"""Maximum rows of a file, which is read whole; with a larger limit of entries, that limit divided by `SHARE`."""
+USUAL_RECORD_SIZE = 100_000
+"""Maximum rows of a file, which is read whole; a larger limit of entries raises it."""
+
+ENTRIES_PER_ROW = 10
+"""Entries of the limit for each row that a file may have."""
 
 ROWS = 1 << 16
 """Rows converted to Python numbers at once."""
@@ -221,38 +224,43 @@ def _read_references(store: Store, source: Source, report: Report, limits: Limit
     if is_oversized(data, faults, limits):
         return None
     try:
-        parsed = parse(data)
-        value = parsed.value
-        text = data.decode("utf-8-sig")
-        json.loads(text, strict=False)
+        parsed = parse(data)  # limits the nesting, and finds repeated names
+        document_text = data.decode("utf-8-sig")
+        json.loads(document_text, strict=False)  # `parse` mends faults of JSON, but `_documents` cuts this text
     except (NotJsonError, ValueError) as error:
         faults.error("bad-reference-document", f"`{METADATA}` is not valid JSON: {error}")
         return None
     report_repeated(parsed.repeated, faults, limits)
-    size = value.get("record_size") if isinstance(value, dict) else None
-    documents = value.get("metadata") if isinstance(value, dict) else None
+    root = parsed.value if isinstance(parsed.value, dict) else {}
+    documents = root.get("metadata")
     if not isinstance(documents, dict):
         faults.error("bad-reference-document", f"`{METADATA}` must have an object `metadata`", ("metadata",))
         return None
-    most = max(USUAL, limits.entries // SHARE)
-    if type(size) is not int or not 0 < size <= most:
-        shown = json.dumps(size)[:40]
-        text = f"`record_size` must be an integer from 1 to {most}, not `{shown}`"
-        faults.error(
-            "bad-reference-document", text, ("record_size",), ["`--max-entries` sets this limit, ten times as large"]
-        )
+    record_size = root.get("record_size")
+    largest = max(USUAL_RECORD_SIZE, limits.entries // ENTRIES_PER_ROW)
+    if type(record_size) is not int or not 0 < record_size <= largest:
+        shown = json.dumps(record_size)[:40]
+        message = f"`record_size` must be an integer from 1 to {largest}, not `{shown}`"
+        helps = ["`--max-entries` sets this limit, ten times as large"]
+        faults.error("bad-reference-document", message, ("record_size",), helps)
         return None
-    arrays = {}
+    grids = _read_grids(documents, faults)
+    return ParquetReferences(store, limits, _documents(document_text), record_size, grids, root.get("nczarr"))
+
+
+def _read_grids(documents: dict[str, Any], faults: Faults) -> dict[str, ChunkGrid]:
+    """Return the chunk grids of the arrays by folder with final slash; report faulty documents."""
+    grids = {}
     for key, document in documents.items():
         folder, slash, name = key.rpartition("/")
         if not isinstance(document, dict):
             faults.error("bad-reference-document", f"`{key}` must be an object", ("metadata", key))
         elif name == ARRAY:
             try:
-                arrays[folder + slash] = grid(document)
+                grids[folder + slash] = grid(document)
             except RecordFaultError as error:
                 faults.error("bad-reference-document", f"`{key}`: {error}", ("metadata", key))
-    return ParquetReferences(store, limits, _documents(text), size, arrays, value.get("nczarr"))
+    return grids
 
 
 def _documents(text: str) -> dict[str, str]:

@@ -216,7 +216,7 @@ class NodeAttributes:
             if written in extensions:
                 form = self.reader.show_fill if is_fill else plain
                 shown = form(as_integers(extensions[written].value, types)).value
-                constant = self._say(extensions[written], value, shown, key, written)
+                constant = self._value_unless_stale(extensions[written], value, shown, key, written)
             if constant is None and is_fill:
                 constant = self.reader.own_fill(owner, value)
             if constant is not None:
@@ -263,13 +263,15 @@ class NodeAttributes:
                 self.documents.warn("stale-extension", text, key)
         return extensions
 
-    def _say(self, extension: AttributeExtension, value: Any, shown: Any, key: str, name: str) -> Constant | None:
-        """Return the extension's constant; None (reported) if its plain value, `shown`, has changed."""
-        if extension.at is None:
-            # stores of earlier releases have the digits of a double for a float
-            widths = (value, _in_single(value)) if extension.value.type == "float" else (value,)
-            if any(is_same_plain(shown, written) for written in widths):
-                return extension.value
+    def _value_unless_stale(
+        self, extension: AttributeExtension, stored: Any, expected: Any, key: str, name: str
+    ) -> Constant | None:
+        """Return the extension's constant; None (reported) if the stored JSON is not its plain form, `expected`."""
+        has_plain_form = extension.at is None  # else the document would lack the attribute
+        # stores of earlier releases have the digits of a double for a float
+        readings = (stored, _in_single(stored)) if extension.value.type == "float" else (stored,)
+        if has_plain_form and any(is_same_plain(expected, reading) for reading in readings):
+            return extension.value
         text = "the attribute was changed by a program that left its type"
         self.documents.warn("stale-extension", text, key, _pointer(key, name))
         return None
