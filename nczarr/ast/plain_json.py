@@ -231,9 +231,9 @@ def is_same_plain(shown: Any, value: Any) -> bool:
         return is_same_plain(SPECIAL_FLOATS[shown], value)
     if isinstance(shown, float) and isinstance(value, float) and math.isnan(shown):
         return math.isnan(value)
-    return (type(shown) is type(value) and bool(shown == value)) or (
-        isinstance(shown, float) and isinstance(value, int | float) and type(value) is not bool and shown == value
-    )
+    is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    is_comparable = type(shown) is type(value) or (isinstance(shown, float) and is_number)
+    return is_comparable and bool(shown == value)
 
 
 def narrow(value: Any) -> Constant:

@@ -223,7 +223,7 @@ def _own_fill(fqn: str, variable: Variable, checked: Checked, form: Format) -> I
             and is_fixed(value.type, checked.types)
             and record is None
             and _has_raw_field(value.type, checked.types, nested=arrays.nested_records)
-            and _say(value)
+            and _has_nonzero_bytes(value)
         )
     ):
         yield Loss("default-fill", "annotation", fqn, f"{where}, the default", attribute.span)
@@ -232,7 +232,7 @@ def _own_fill(fqn: str, variable: Variable, checked: Checked, form: Format) -> I
         strict = form.capabilities.json_attributes == "strict"
         yield from _attributes(fqn, (attribute,), checked.types, strict=strict)
         return
-    elif not _say(value):
+    elif not _has_nonzero_bytes(value):
         text = f"{where} is zero: it would be left out"
         yield Loss("lost-attribute", "value", fqn, text, attribute.span)
         return
@@ -254,7 +254,7 @@ def _fills_chunks(fqn: str, value: Constant, checked: Checked) -> bool:
     return fill is None or fill == (value.data if isinstance(value.data, bytes) else value.data[0])
 
 
-def _say(value: Constant) -> bool:
+def _has_nonzero_bytes(value: Constant) -> bool:
     """Return whether a fill value has nonzero bytes."""
     data = value.data if isinstance(value.data, bytes) else b"".join(x for x in value.data if isinstance(x, bytes))
     return bool(data.strip(b"\0"))

@@ -137,10 +137,12 @@ class _HeaderReader:
         records = self._records()
         records_at = FileExtent(start, self._at)
         dimensions: list[DimensionEntry] = []
-        for _ in range(self._list(DIMENSION, 2 * self._width)):  # an entry has a name and a length at least
+        for _ in range(self._read_list_head(DIMENSION, 2 * self._width)):  # an entry has a name and a length at least
             dimensions.append(self._dimension(dimensions))
         attributes = self._attributes()
-        count = self._list(VARIABLE, 4 * self._width + 2 * TAG + self._offset_width)  # all members of `var` at least
+        count = self._read_list_head(
+            VARIABLE, 4 * self._width + 2 * TAG + self._offset_width
+        )  # all members of `var` at least
         variables = tuple(self._read_variable(dimensions) for _ in range(count))
         return ClassicHeader(self._kind, records, records_at, tuple(dimensions), attributes, variables, self._at)
 
@@ -179,9 +181,10 @@ class _HeaderReader:
         return self._number(self._width, "the number of records")
 
     # ---- lists -------------------------------------------------------------------------------------------------
-    def _list(self, expected: int, least: int) -> int:
+    def _read_list_head(self, expected: int, least: int) -> int:
         """Return the length of a list from its head: tag and length. ABSENT has length 0."""
-        what, start = _LISTS[expected], self._at  # each list has the same head, whatever its entries
+        what = _LISTS[expected]  # each list has the same head, whatever its entries
+        start = self._at
         tag = int.from_bytes(self._take(TAG, f"the tag of the list of {what}"), "big")
         if tag not in (ABSENT, expected):  # an empty list has both tag and count zero (ABSENT)
             text = f"the list of {what} begins with the tag {tag}, not with {expected} or {ABSENT}"
@@ -228,7 +231,7 @@ class _HeaderReader:
         return DimensionEntry(name, length, FileExtent(start, self._at))
 
     def _attributes(self) -> tuple[AttributeEntry, ...]:
-        return tuple(self._attribute() for _ in range(self._list(ATTRIBUTE, 2 * self._width + TAG)))
+        return tuple(self._attribute() for _ in range(self._read_list_head(ATTRIBUTE, 2 * self._width + TAG)))
 
     def _attribute(self) -> AttributeEntry:
         start = self._at

@@ -272,7 +272,7 @@ def _adjacent(match: Match, requested: CoordinateRange, path: str, report: Repor
 
 def _interval(requested: CoordinateRange, conversion: Physical) -> Interval:
     """Return the requested values in the units of the coordinate. Raises ValueError for an invalid text."""
-    low, high = (None if bound is None else _value(bound, conversion) for bound in (requested.low, requested.high))
+    low, high = (None if bound is None else _parse(bound, conversion) for bound in (requested.low, requested.high))
     return Interval(
         -math.inf if low is None else low.low,
         math.inf if high is None else high.high,
@@ -280,7 +280,7 @@ def _interval(requested: CoordinateRange, conversion: Physical) -> Interval:
     )
 
 
-def _value(label: Label, conversion: Physical) -> Interval:
+def _parse(label: Label, conversion: Physical) -> Interval:
     """Return the values that a number or text means: one, or all times of a period. Raises ValueError."""
     times = conversion.times
     if isinstance(label, str) and times is not None:

@@ -83,7 +83,7 @@ class CdlExplainer:
         """Return whether the statement seems complete: the next token is on another line or begins something new."""
         if fault.previous is None or fault.previous.type in (P.COMMA, P.LPAREN, P.EQUALS, P.COLON):
             return False
-        if fault.found.type in _SECTION_TOKENS or fault.found.type in (-1, P.RBRACE, P.PRIMITIVE):
+        if fault.found.type in _SECTION_TOKENS or fault.found.type in (-1, P.RBRACE, P.PRIMITIVE):  # -1: end of file
             return True
         between = bytes(self.source.data[fault.previous.end : fault.found.start])
         return b"\n" in between or b"\r" in between

@@ -48,7 +48,9 @@ class _ValuePrinter:
 
     def __init__(self, checked: Checked, fqn: str, parts: Parts | None) -> None:
         """Prepare lines, one for each row of the last dimension; leave out fill values at the end that readers add."""
-        self.variable, self.types, self.parts = checked.variables[fqn], checked.types, parts
+        self.variable = checked.variables[fqn]
+        self.types = checked.types
+        self.parts = parts
         self.shape = checked.shapes[fqn]
         self.fill = fill_bytes(checked.fills.get(fqn))
         self.mark = mark_of(self.variable, checked.types)
@@ -57,7 +59,8 @@ class _ValuePrinter:
             not isinstance(reference, int) and checked.dimensions[reference].unlimited
             for reference in self.variable.dimensions
         )
-        self.line_count, self.width, self.last_line_width = math.prod(shape[:-1]), shape[-1], shape[-1]
+        self.line_count = math.prod(shape[:-1])
+        self.width = self.last_line_width = shape[-1]
         self.inner = [math.prod(shape[axis:-1]) for axis in range(1, len(shape)) if self.unlimited[axis]]
         self._leave_out_fill(math.prod(shape))
 

@@ -84,7 +84,7 @@ def count_in_array(values: NDArray[Any], type_name: str, types: Types) -> Counte
         usual, _, _, bits = _BITS[ATOMIC[type_name].code]
         nans = np.ascontiguousarray(values[np.isnan(values)])
         counts[NAN] = int(np.count_nonzero(nans.view(bits) != usual))
-    return +counts
+    return +counts  # without zeros
 
 
 def count_in_variable(

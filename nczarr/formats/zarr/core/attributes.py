@@ -215,8 +215,8 @@ class NodeAttributes:
             json: str | None = None
             if written in extensions:
                 form = self.reader.show_fill if is_fill else plain
-                shown = form(as_integers(extensions[written].value, types)).value
-                constant = self._value_unless_stale(extensions[written], value, shown, key, written)
+                expected = form(as_integers(extensions[written].value, types)).value
+                constant = self._value_unless_stale(extensions[written], value, expected, key, written)
             if constant is None and is_fill:
                 constant = self.reader.own_fill(owner, value)
             if constant is not None:
@@ -347,11 +347,12 @@ def with_fill(
             text = "the document notes a `_FillValue` that the array's fill value does not state; it is left out"
             reader.documents.warn("stale-extension", text, described.key)
         elif noted is None and not reader.is_exact:
-            of, masking = (described.fill, described.encoding.dtype), reader.find_masking(described)
-            fill, noted = (
-                _restore(type_name, types, *of, masking=masking) if types else _plain(type_name, *of, masking),
-                0,
-            )
+            stored, dtype, masking = described.fill, described.encoding.dtype, reader.find_masking(described)
+            if types:
+                fill = _restore(type_name, types, stored, dtype, masking=masking)
+            else:
+                fill = _plain(type_name, stored, dtype, masking)
+            noted = 0
         if fill is None:
             return attributes, None
         attribute = Attribute(name="_FillValue", value=fill, span=reader.documents.span(described.key))
