@@ -17,7 +17,7 @@ from typing import Any
 from nczarr.diagnostics.report import CompileError, Diagnostic, Label, Report, Severity, Source
 from nczarr.formats.reference import ARRAY, METADATA
 from nczarr.formats.reference.limits import DEFAULT, Limits
-from nczarr.formats.reference.parquet_rows import ChunkGrid, RecordFaultError, ReferenceRows, grid, read
+from nczarr.formats.reference.parquet_rows import ChunkGrid, RecordFaultError, ReferenceRows, read, read_grid
 from nczarr.formats.reference.target import text_of
 from nczarr.formats.reference.wire import is_oversized, report_repeated
 from nczarr.stores.base import Reference, Store, folders_with, is_node, is_safe, next_segments, with_prefix
@@ -257,7 +257,7 @@ def _read_grids(documents: dict[str, Any], faults: Faults) -> dict[str, ChunkGri
             faults.error("bad-reference-document", f"`{key}` must be an object", ("metadata", key))
         elif name == ARRAY:
             try:
-                grids[folder + slash] = grid(document)
+                grids[folder + slash] = read_grid(document)
             except RecordFaultError as error:
                 faults.error("bad-reference-document", f"`{key}`: {error}", ("metadata", key))
     return grids

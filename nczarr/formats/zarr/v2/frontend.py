@@ -221,16 +221,17 @@ class Zarr2Reader(NodeReader):
             if (wide or wider) and len(objects) == 1 and objects[0] != "vlen-bytes":
                 return "|O"
             raise ValueError(f"dtype `{written}` with filter `{objects[0]}`")
+        byte_order = ">" if order == ">" else "<"
         if number:
-            return ("|" if number[1:] == "1" and order != ">" else ">" if order == ">" else "<") + number
+            return ("|" if number[1:] == "1" and byte_order == "<" else byte_order) + number
         if letter:
             return f"{'>' if (order, letter, length) == ('>', 'S', '1') and not field else '|'}{letter}{length}"
         if wide and self.texts_are_strings and not field:
             return ">S1"  # the char of netCDF-C up to 4.9.0: one byte, not four
         if wide or wider:
-            return f"{'>' if order == '>' else '<'}U{wider or 1}"
+            return f"{byte_order}U{wider or 1}"
         if time and is_element_name(element_of("<" + time)):
-            return (">" if order == ">" else "<") + time
+            return byte_order + time
         if texts and not field and len(objects) == 1:
             return "|O"
         if any(config["id"] == "pickle" for config in configs):

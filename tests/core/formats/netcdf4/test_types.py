@@ -198,7 +198,7 @@ def test_empty_attributes_of_several_dimensions_keep_their_shape(tmp_path: Path)
     with h5py.File(tmp_path / "t.h5", "w") as file:
         for name, shape in shapes.items():
             file.attrs[name] = np.zeros(shape, "i4")
-    nczarr.open(tmp_path / "t.h5").write(tmp_path / "t.zarr", to="zarr3")
+    nczarr.convert(tmp_path / "t.h5", tmp_path / "t.zarr", "zarr3")
     attributes = json.loads((tmp_path / "t.zarr/zarr.json").read_bytes())["attributes"]
     assert [attributes[name] for name in shapes] == [[[], []], [], [[], []], [[[], [], []], [[], [], []]]]
 
