@@ -68,11 +68,11 @@ def plain(constant: Constant) -> JsonConstant:
         return JsonConstant(text, exact and constant.count > 0)
     if constant.type == "string":
         texts = [_readable(item if isinstance(item, bytes) else None) for item in data]
-        return JsonConstant(_alone([text for text, _ in texts]), all(exact for _, exact in texts))
+        return JsonConstant(_unwrap_one([text for text, _ in texts]), all(exact for _, exact in texts))
     if atomic.is_integer:
-        return JsonConstant(_alone(list(constant.as_numbers())), True)
+        return JsonConstant(_unwrap_one(list(constant.as_numbers())), True)
     values = [json_number(item) for item in constant.as_numbers()]
-    return JsonConstant(_alone(values), pack(constant.type, values) == data)
+    return JsonConstant(_unwrap_one(values), pack(constant.type, values) == data)
 
 
 def show_untyped(constant: Constant) -> Any:
@@ -138,7 +138,7 @@ def is_utf8(text: bytes) -> bool:
     return True
 
 
-def _alone(values: list[Any]) -> Any:
+def _unwrap_one(values: list[Any]) -> Any:
     return values[0] if len(values) == 1 else values
 
 

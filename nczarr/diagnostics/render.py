@@ -48,7 +48,7 @@ def human(diagnostics: Sequence[Diagnostic], *, colour: bool = False, limit: int
     if len(alike) > limit:
         alike.sort(key=lambda members: rank(members[0]))
     for first, *others in alike[:limit]:
-        lines = _lines(first._replace(notes=(*_list(first, others), *first.notes)) if others else first, paint)
+        lines = _lines(first._replace(notes=(*_note_others(first, others), *first.notes)) if others else first, paint)
         yield "".join(line + "\n" for line in lines) + "\n"
     if len(alike) > limit:
         yield f"and {sum(map(len, alike[limit:]))} more; `--message-format json` prints all\n"
@@ -71,7 +71,7 @@ def _find_kind(diagnostic: Diagnostic) -> object:
     return diagnostic.code, diagnostic.severity, diagnostic.notes, diagnostic.helps
 
 
-def _list(first: Diagnostic, others: Sequence[Diagnostic]) -> Iterator[str]:
+def _note_others(first: Diagnostic, others: Sequence[Diagnostic]) -> Iterator[str]:
     """Yield notes on further diagnostics of a code: their places, and their messages if these differ."""
     for other in others[:LISTED]:
         home, label = first.primary.span.source, other.primary

@@ -125,7 +125,7 @@ def lay(
         masks = bool(own_fills) and not is_own and (arrays.elements or not is_of_hdf5)
         mask = elements[part.path][0] if masks else None
         one = _PartData(part, source, part_shape, pad, has_fill, states_fill, is_own, mask, *lengths)
-        target, lying = _target(one, variable, checked, arrays, options, storage, shape, shards)
+        target, lying = _plan_part(one, variable, checked, arrays, options, storage, shape, shards)
         targets[part.path] = target._replace(
             separator=_choose_separator(path, checked, arrays, options.layout),
             is_fast=is_fast(options.layout.codecs, path),
@@ -175,7 +175,7 @@ def _element_dtype(one: _PartData, variable: Variable, storage: Storage, arrays:
     return stored if stored == "|O" or is_element(one.pad, stored) else None
 
 
-def _target(
+def _plan_part(
     one: _PartData,
     variable: Variable,
     checked: Checked,

@@ -199,7 +199,7 @@ def storage_of(
     limits = shape if limits is None else limits
     storage = variable.storage
     if storage.chunks is not None and varies(storage.chunks):
-        storage = storage.model_copy(update={"chunks": _fit(storage.chunks, limits, requests)})
+        storage = storage.model_copy(update={"chunks": _fit_chunks(storage.chunks, limits, requests)})
     chunks = _request_chunks(path, variable, shape, requests, itemsize, limits)
     cut, asked = chunks or storage.chunks, requests.lengths(requests.shards, variable)
     if cut and any(asked) and path not in {*requests.shards, *requests.chunks} and not varies(cut):
@@ -279,7 +279,7 @@ def _suits(variable: Variable, itemsize: int, size: int, requests: StorageReques
     return one_longer * itemsize >= LEAST and math.prod(chunks) * itemsize <= LARGEST_STEP
 
 
-def _fit(chunks: tuple[int, ...], shape: tuple[int, ...], requests: StorageRequests) -> tuple[int, ...]:
+def _fit_chunks(chunks: tuple[int, ...], shape: tuple[int, ...], requests: StorageRequests) -> tuple[int, ...]:
     """Return different chunk lengths as the target has them: for the whole shape, or one for each dimension."""
     if not requests.rectilinear:
         return largest(chunks)

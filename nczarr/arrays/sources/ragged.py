@@ -216,7 +216,7 @@ class GatheredElements(ArraySource):
         out = np.empty(shape, numpy_dtype(self.source.layout.dtype))
         at = 0
         room = max(1, SPAN // max(1, math.prod(shape[1:])))
-        for group in _groups(self.kept.runs(first, last), room):
+        for group in _group_runs(self.kept.runs(first, last), room):
             low, high = group[0][0], group[-1][1]
             values = self.source.read((slice(low, high), *selection[1:]))
             for start, stop in group:
@@ -225,7 +225,7 @@ class GatheredElements(ArraySource):
         return out
 
 
-def _groups(runs: Iterator[tuple[int, int]], room: int) -> Iterator[list[tuple[int, int]]]:
+def _group_runs(runs: Iterator[tuple[int, int]], room: int) -> Iterator[list[tuple[int, int]]]:
     """Group runs that lie within `room` elements."""
     group: list[tuple[int, int]] = []
     for start, stop in runs:

@@ -74,19 +74,19 @@ class ParquetReferences:
         if number is None:
             return None
         place, row = divmod(number, self._rows)
-        record = self._record(folder, place)
-        return None if record is None else _row(record, row, key)
+        record = self._read_file(folder, place)
+        return None if record is None else _read_row(record, row, key)
 
     def keys(self, prefix: str = "") -> Iterator[str]:
         keys = [*with_prefix(self._documents, prefix)]
         for folder in folders_with(self._folders, prefix):
-            keys += [key for key, _, _ in self._chunks(folder) if key.startswith(prefix)]
+            keys += [key for key, _, _ in self._list_chunks(folder) if key.startswith(prefix)]
         yield from sorted(keys)
 
     def children(self, prefix: str) -> list[str]:
         keys = [*with_prefix(self._documents, prefix)]
         if prefix in self._arrays:
-            keys += [key for key, _, _ in self._chunks(prefix)]
+            keys += [key for key, _, _ in self._list_chunks(prefix)]
         return next_segments(keys, prefix)
 
     def nodes(self, prefix: str) -> list[str]:
@@ -99,7 +99,7 @@ class ParquetReferences:
         """Yield every URL once with a key that names it. Reads all files. Raises OSError, CompileError."""
         seen: set[str] = set()
         for folder, array in self._arrays.items():
-            for place, record in self._records(folder):
+            for place, record in self._list_files(folder):
                 try:
                     urls = record.urls()
                 except RecordFaultError as error:
@@ -114,15 +114,15 @@ class ParquetReferences:
         for key, text in self.documents.items():
             yield key, text.encode()
         for folder in self._arrays:
-            for key, record, row in self._chunks(folder):
-                reference = _row(record, row, key)
+            for key, record, row in self._list_chunks(folder):
+                reference = _read_row(record, row, key)
                 assert reference is not None
                 yield key, reference
 
-    def _chunks(self, folder: str) -> Iterator[tuple[str, ReferenceRows, int]]:
+    def _list_chunks(self, folder: str) -> Iterator[tuple[str, ReferenceRows, int]]:
         """Yield key, file and row of an array's existing chunks, in C order."""
         array = self._arrays[folder]
-        for place, record in self._records(folder):
+        for place, record in self._list_files(folder):
             start = place * self._rows
             present = record.present()
             for first in range(0, len(present), ROWS):
@@ -130,7 +130,7 @@ class ParquetReferences:
                     if start + row < array.chunks:
                         yield folder + array.name(start + row), record, row
 
-    def _records(self, folder: str) -> Iterator[tuple[int, ReferenceRows]]:
+    def _list_files(self, folder: str) -> Iterator[tuple[int, ReferenceRows]]:
         """Yield the existing files of an array, in order."""
         size, chunks = self._rows, self._arrays[folder].chunks
         places: Iterator[int]
@@ -143,11 +143,11 @@ class ParquetReferences:
         else:
             places = iter(range(-(-chunks // size)))
         for place in places:
-            record = self._record(folder, place) if place * size < chunks else None
+            record = self._read_file(folder, place) if place * size < chunks else None
             if record is not None:
                 yield place, record
 
-    def _record(self, folder: str, place: int) -> ReferenceRows | None:
+    def _read_file(self, folder: str, place: int) -> ReferenceRows | None:
         """Return a file or None. One thread reads at a time: others usually want the same."""
         with self._lock:
             name = (folder, place)
@@ -176,7 +176,7 @@ def _file(folder: str, place: int) -> str:
     return f"{folder}refs.{place}.parq"
 
 
-def _row(record: ReferenceRows, row: int, key: str) -> bytes | Reference | None:
+def _read_row(record: ReferenceRows, row: int, key: str) -> bytes | Reference | None:
     try:
         return record.row(row)
     except RecordFaultError as error:
@@ -226,7 +226,7 @@ def _read_references(store: Store, source: Source, report: Report, limits: Limit
     try:
         parsed = parse(data)  # limits the nesting, and finds repeated names
         document_text = data.decode("utf-8-sig")
-        json.loads(document_text, strict=False)  # `parse` mends faults of JSON, but `_documents` cuts this text
+        json.loads(document_text, strict=False)  # `parse` mends faults of JSON, but `_cut_documents` cuts this text
     except (NotJsonError, ValueError) as error:
         faults.error("bad-reference-document", f"`{METADATA}` is not valid JSON: {error}")
         return None
@@ -245,7 +245,7 @@ def _read_references(store: Store, source: Source, report: Report, limits: Limit
         faults.error("bad-reference-document", message, ("record_size",), helps)
         return None
     grids = _read_grids(documents, faults)
-    return ParquetReferences(store, limits, _documents(document_text), record_size, grids, root.get("nczarr"))
+    return ParquetReferences(store, limits, _cut_documents(document_text), record_size, grids, root.get("nczarr"))
 
 
 def _read_grids(documents: dict[str, Any], faults: Faults) -> dict[str, ChunkGrid]:
@@ -263,7 +263,7 @@ def _read_grids(documents: dict[str, Any], faults: Faults) -> dict[str, ChunkGri
     return grids
 
 
-def _documents(text: str) -> dict[str, str]:
+def _cut_documents(text: str) -> dict[str, str]:
     """Return the documents unparsed."""
     decoder = json.JSONDecoder(strict=False)
     start = dict(members(text, len(text) - len(text.lstrip())))["metadata"]

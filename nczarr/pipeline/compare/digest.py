@@ -130,7 +130,7 @@ def _encode_definition(declared: UserType) -> bytes:
             assert_never(declared)
 
 
-def _list(named: Iterable[tuple[str, bytes]]) -> bytes:
+def _pack(named: Iterable[tuple[str, bytes]]) -> bytes:
     """Return items sorted by name bytes, after their number."""
     lines = sorted((name.encode("utf-8", "surrogateescape"), record) for name, record in named)
     return number(len(lines)) + b"".join(data(name) + record for name, record in lines)
@@ -175,8 +175,8 @@ def _hash_group(
     model = _hash(
         "model",
         attributes(group.attributes, checked.types),
-        _list((declared.name, _encode_definition(declared)) for declared in group.types),
-        _list((dimension.name, number(dimension.size) + number(dimension.unlimited)) for dimension in group.dimensions),
+        _pack((declared.name, _encode_definition(declared)) for declared in group.types),
+        _pack((dimension.name, number(dimension.size) + number(dimension.unlimited)) for dimension in group.dimensions),
     )
     parts[path if path == "/" else path + "/"] = model.hex()
     variables = []
@@ -189,7 +189,7 @@ def _hash_group(
         (child.name, _hash_group(names.join(path, child.name), child, checked, value_hashes, parts))
         for child in group.groups
     ]
-    return _hash("group", model, _list(variables), _list(inner))
+    return _hash("group", model, _pack(variables), _pack(inner))
 
 
 def _hash_values(checked: Checked, run: RunOptions) -> dict[str, bytes]:

@@ -129,7 +129,7 @@ def physical(checked: Checked, path: str) -> Physical:
     attributes, variable = attributes_of(checked, path), checked.variables[path]
     units = text_of(attributes, "units")
     calendar = text_of(attributes, "calendar") or "standard"
-    scale, offset = _number(attributes.get("scale_factor")), _number(attributes.get("add_offset"))
+    scale, offset = _read_number(attributes.get("scale_factor")), _read_number(attributes.get("add_offset"))
     lowest, highest = attributes.get("valid_min"), attributes.get("valid_max")
     both = _numbers(attributes.get("valid_range"))
     if len(both) == 2:
@@ -168,7 +168,7 @@ def _numbers(value: Any) -> list[Any]:
     return [value] if isinstance(value, np.number) else []
 
 
-def _number(value: Any) -> float | None:
+def _read_number(value: Any) -> float | None:
     numbers = _numbers(value)
     return float(numbers[0]) if len(numbers) == 1 and np.isfinite(numbers[0]) else None
 

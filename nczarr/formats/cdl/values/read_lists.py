@@ -201,7 +201,7 @@ class _VariableReader:
             if limit is not None and count >= limit:  # ncgen drops surplus rows
                 message = f"`{self.variable.name}` has {limit} rows along `{row_name}`, {len(literals)} are given"
                 self._stop("too-many-values", message, literal)
-            index = self._place(count, axis, inner)
+            index = self._find_cell(count, axis, inner)
             self._extend(axis, index[0] + 1)
             self._block(literal.value, inner, (*prefix, *index))
         if limit is not None and len(literals) < limit:  # ncgen 4.9.0 aborts
@@ -228,10 +228,10 @@ class _VariableReader:
             self._extend(axis, -(-count // row))
         for start, constant in runs:
             if constant.count:
-                index = self._place(start, axis, rank) if start else ()  # the first cell needs none
+                index = self._find_cell(start, axis, rank) if start else ()  # the first cell needs none
                 self.columns.add((*prefix, *index), constant.count, constant)
 
-    def _place(self, start: int, axis: int, end: int) -> tuple[int, ...]:
+    def _find_cell(self, start: int, axis: int, end: int) -> tuple[int, ...]:
         """Return the index of a cell in the dimensions from `axis` to before `end`."""
         index: list[int] = []
         for each in reversed(range(axis + 1, end)):

@@ -123,7 +123,7 @@ class _ValuePrinter:
     def _others(self, start: int, indent: int) -> Iterator[str]:
         """Yield all rows of a variable that is not of chars."""
         tree = part_tree(self.variable.type, self.types)
-        values = None if self.parts is None else column(self.parts, tree, self.types, self._mark())
+        values = None if self.parts is None else column(self.parts, tree, self.types, self._find_mark())
         words = self.parts is None or is_word(self.variable.type, self.types)
         empty = _fill_text(self.variable.type, self.types)
         batch = BATCH if words else BATCH // 16
@@ -151,7 +151,7 @@ class _ValuePrinter:
             lines.append(f"{self._opening(row)}{line}{self._closing(row)}" if self.inner else line)
         return ",\n  ".join(lines)
 
-    def _mark(self) -> bytes | None:
+    def _find_mark(self) -> bytes | None:
         """Return the value printed as `_`; a type's default only if readers interpret it so."""
         asked = any(attribute.name == "_FillValue" for attribute in self.variable.attributes)
         plain = self.variable.type not in self.types and self.variable.type not in _MARKS_ONLY_IF_ASKED

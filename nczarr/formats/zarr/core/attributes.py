@@ -351,7 +351,7 @@ def with_fill(
             if types:
                 fill = _restore(type_name, types, stored, dtype, masking=masking)
             else:
-                fill = _plain(type_name, stored, dtype, masking)
+                fill = _find_fill(type_name, stored, dtype, masking)
             noted = 0
         if fill is None:
             return attributes, None
@@ -366,7 +366,7 @@ def with_fill(
         reader.documents.warn("stale-extension", text, reader.key(described.prefix), pointer("_FillValue"))
         return attributes[:place] + attributes[place + 1 :], None
     is_masked = type_name in ATOMIC and is_finite(fitting) and reader.find_masking(described)
-    if is_masked and _plain(type_name, described.fill, described.encoding.dtype, "every") not in (None, fitting):
+    if is_masked and _find_fill(type_name, described.fill, described.encoding.dtype, "every") not in (None, fitting):
         text = (
             f"`fill_value` is not the `_FillValue` of the array, {show(value)}: xarray masks it, netCDF the attribute"
         )
@@ -413,7 +413,7 @@ _ROUNDED_DEFAULT = Constant.numbers("double", [9.96921e36])
 
 
 @functools.lru_cache(maxsize=1024)
-def _plain(type_name: str, fill: bytes | None, dtype: Descr, masking: Masking) -> Constant | None:
+def _find_fill(type_name: str, fill: bytes | None, dtype: Descr, masking: Masking) -> Constant | None:
     """Return `_restore` of an atomic type, cached: the arrays of a store share few fill values."""
     return _restore(type_name, {}, fill, dtype, masking=masking)
 

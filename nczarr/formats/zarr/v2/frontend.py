@@ -183,7 +183,7 @@ class Zarr2Reader(NodeReader):
         except (ValueError, TypeError) as fault:
             raise BadDocumentError(f"the model has no type for {fault}", "dtype", "unreadable-array") from None
         raw_texts = any(config.get("id") == "vlen-bytes" for config in configs)
-        configs = [_size(config, dtype) for config in configs if config.get("id") not in _TEXTS]
+        configs = [_add_size(config, dtype) for config in configs if config.get("id") not in _TEXTS]
         order = document.get("order", "C")
         if order not in ("C", "F"):
             raise BadDocumentError("the order must be C or F", "order")
@@ -280,7 +280,7 @@ def _configs(document: Json) -> list[Json]:
     return configs
 
 
-def _size(config: Json, dtype: Descr) -> Json:
+def _add_size(config: Json, dtype: Descr) -> Json:
     """Add netCDF-C's implied element size to a shuffle that it wrote without one."""
     if config.get("id") != "shuffle" or config.get("elementsize") != 0 or not isinstance(dtype, str):
         return config
@@ -338,11 +338,11 @@ def _read_fill(descr: Descr, written: Any) -> bytes | None:
         parts = written if isinstance(written, list) else [written, 0.0]
         if len(parts) != 2:
             raise ValueError(f"{show(written)} is not a list of two numbers")
-        return b"".join(number(part, _plain(part, half)) for part, half in zip(halves(descr), parts, strict=True))
-    return number(descr, _plain(descr, written))
+        return b"".join(number(part, _to_number(part, half)) for part, half in zip(halves(descr), parts, strict=True))
+    return number(descr, _to_number(descr, written))
 
 
-def _plain(descr: str, written: Any) -> Any:
+def _to_number(descr: str, written: Any) -> Any:
     """Convert a numeric text or integral float; return other values unchanged."""
     if isinstance(written, str):
         if descr[1] in "iu" and _INTEGER.fullmatch(written):
