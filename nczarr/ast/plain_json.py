@@ -19,6 +19,7 @@ whose attributes have other values by now.
 
 from __future__ import annotations
 
+import itertools
 import json
 import math
 import re
@@ -39,6 +40,9 @@ HIDDEN = frozenset({"_ARRAY_DIMENSIONS", "_NCProperties", CARRIED, "_nczarr_arra
 
 _UNSPEAKABLE = re.compile("[\x00-\x07\x0b\x0e-\x1f]")
 r"""Control characters without a short JSON escape; the netCDF library does not decode `\uXXXX`."""
+
+MOST_EMPTY = 1 << 16
+"""Maximum empty lists in the JSON of an attribute without values: its file states any lengths beside a 0."""
 
 _INTEGERS = ("int", "uint", "int64", "uint64")
 
@@ -64,11 +68,11 @@ def plain(constant: Constant) -> JsonConstant:
         return JsonConstant(text, exact and constant.count > 0)
     if constant.type == "string":
         texts = [_readable(item if isinstance(item, bytes) else None) for item in data]
-        return JsonConstant(_alone([text for text, _ in texts]), all(exact for _, exact in texts))
+        return JsonConstant(_unwrap_one([text for text, _ in texts]), all(exact for _, exact in texts))
     if atomic.is_integer:
-        return JsonConstant(_alone(list(constant.as_numbers())), True)
+        return JsonConstant(_unwrap_one(list(constant.as_numbers())), True)
     values = [json_number(item) for item in constant.as_numbers()]
-    return JsonConstant(_alone(values), pack(constant.type, values) == data)
+    return JsonConstant(_unwrap_one(values), pack(constant.type, values) == data)
 
 
 def show_untyped(constant: Constant) -> Any:
@@ -134,7 +138,7 @@ def is_utf8(text: bytes) -> bool:
     return True
 
 
-def _alone(values: list[Any]) -> Any:
+def _unwrap_one(values: list[Any]) -> Any:
     return values[0] if len(values) == 1 else values
 
 
@@ -227,9 +231,9 @@ def is_same_plain(shown: Any, value: Any) -> bool:
         return is_same_plain(SPECIAL_FLOATS[shown], value)
     if isinstance(shown, float) and isinstance(value, float) and math.isnan(shown):
         return math.isnan(value)
-    return (type(shown) is type(value) and bool(shown == value)) or (
-        isinstance(shown, float) and isinstance(value, int | float) and type(value) is not bool and shown == value
-    )
+    is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    is_comparable = type(shown) is type(value) or (isinstance(shown, float) and is_number)
+    return is_comparable and bool(shown == value)
 
 
 def narrow(value: Any) -> Constant:
@@ -299,14 +303,18 @@ def describe_json(attribute: Attribute) -> str | None:
 
 def nest_json(value: Constant, shape: tuple[int, ...]) -> str | None:
     """Return the JSON of values of several dimensions, as nested lists; None for others, user types and chars."""
-    if len(shape) < 2 or value.type not in ATOMIC:
+    if len(shape) < 2 or value.type not in ATOMIC or value.type == "char" or value.count != math.prod(shape):
         return None
-    shown: Any = value.as_numbers() if value.type not in ("char", "string") else plain(value).value
-    if value.type == "char" or (value.type == "string" and not plain(value).exact):
+    if value.type == "string":
+        shown = plain(value)
+        if not shown.exact:
+            return None
+        cells = shown.value if isinstance(shown.value, list) else [shown.value]
+    else:
+        cells = list(value.as_numbers())
+    if math.prod(itertools.takewhile(bool, shape)) > max(len(cells), MOST_EMPTY):
         return None
-    cells = [] if value.count == 0 else [shown] if isinstance(shown, str) else list(shown)
-    if len(cells) != math.prod(shape):
-        return None
-    for length in shape[:0:-1]:
-        cells = [cells[at : at + length] for at in range(0, len(cells), length or 1)]
+    for axis in range(len(shape) - 1, 0, -1):  # lists of the last dimension first; the outermost list is `cells`
+        length = shape[axis]
+        cells = [cells[number * length : (number + 1) * length] for number in range(math.prod(shape[:axis]))]
     return write_json(cells)

@@ -112,8 +112,8 @@ class Command(argparse.ArgumentParser):
         owners = [command for row in TABLE if flag[1] in row.flags.split() for command in row.commands]
         others = f"`{flag[1]}` is an option of {list_first(dict.fromkeys(owners), 4)}" if owners else ""
         own = {name.lstrip("-"): name for name in self._option_string_actions if name.startswith("--")}
-        meant = [own[name] for name in [closest(flag[1].lstrip("-"), own)] if name]  # dashes make all names alike
-        return f"; {others}" if others else "".join(f"; did you mean `{name}`?" for name in meant)
+        alike_name = closest(flag[1].lstrip("-"), own)  # dashes would make all names alike
+        return f"; {others}" if others else f"; did you mean `{own[alike_name]}`?" if alike_name else ""
 
     def actions(self) -> list[argparse.Action]:
         """Return the arguments and options in order."""

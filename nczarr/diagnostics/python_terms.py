@@ -73,7 +73,7 @@ def _call(command: re.Match[str]) -> str:
         return command[0]
     rest = command["rest"].replace(" --recover", "").replace(" -o ", " ")  # `edit` recovers what it opens
     paths, dashes, options = rest.partition(" --")
-    words = [*map(_text, re.findall(r"'[^']*'|\S+", paths)), re.sub(_OPTION, _keyword, (dashes + options).strip())]
+    words = [*map(_quote, re.findall(r"'[^']*'|\S+", paths)), re.sub(_OPTION, _keyword, (dashes + options).strip())]
     return f"`nczarr.{verb}({', '.join(filter(None, words))})`"
 
 
@@ -86,7 +86,7 @@ def _keyword(option: re.Match[str]) -> str:
         argument, end = f"{keyword.name}={keyword.form}", value + end
     else:
         first, *others = value[1:].strip("'").split(" or ")
-        argument = _argument(keyword, first) + "".join(f" or {_text(each)}" for each in others)
+        argument = _argument(keyword, first) + "".join(f" or {_quote(each)}" for each in others)
     return (f"{keyword.holder}={keyword.holder.title()}({argument})" if keyword.holder else argument) + end
 
 
@@ -99,12 +99,12 @@ def _argument(keyword: Keyword, value: str) -> str:
     elif name == "attributes" and "@" not in key and item.isupper():
         name = "templates"
     if is_pair and form != "text":
-        return f'{name}={{"{key}": {_item(item, form)}}}'
-    text = _item(value, form) if form == "number" else _text(value)
+        return f'{name}={{"{key}": {_write_item(item, form)}}}'
+    text = _write_item(value, form) if form == "number" else _quote(value)
     return f"{name}=[{text}]" if form == "list" and value else f"{name}={text}"
 
 
-def _item(value: str, form: str) -> str:
+def _write_item(value: str, form: str) -> str:
     """Return the value of an option as Python's: a number, size, lengths, slice, or range of values."""
     if (size := re.fullmatch(r"(\d+)([KMG])iB", value)) is not None:
         return f"{size[1]} << {10 * (1 + 'KMG'.index(size[2]))}"
@@ -112,14 +112,14 @@ def _item(value: str, form: str) -> str:
     if form == "slices" and len(bounds) > 1 and bounds[1].lstrip("-").isdigit():  # the command line includes the last
         return f"slice({', '.join([bounds[0], str(int(bounds[1]) + 1 or None), *bounds[2:]])})"
     if form == "values" and len(bounds) == 2 and "T" not in value:
-        return f"({_item(bounds[0], form)}, {_item(bounds[1], form)})"
+        return f"({_write_item(bounds[0], form)}, {_write_item(bounds[1], form)})"
     if form == "number" and "," in value:
         return f"({value.replace(',', ', ')})"
     is_number = re.fullmatch(r"-?\d+(\.\d+)?(e[+-]?\d+)?", value) is not None and form != "mapping"
-    return value if is_number or value.startswith('"') else _text(value)
+    return value if is_number or value.startswith('"') else _quote(value)
 
 
-def _text(value: str) -> str:
+def _quote(value: str) -> str:
     """Return a text as Python's literal; placeholders, upper-case words and an ellipsis, as they are."""
     word = value.strip("'…")
     return value if not word or (word.isupper() and word.isidentifier()) else f'"{word}"'

@@ -18,6 +18,9 @@ from nczarr.names import DECEPTIVE
 WINDOW = 110
 """Terminal cells of a shown source line; longer lines are clipped around the marked place."""
 
+REACH = 4 * WINDOW
+"""Characters before and after the start of the marked place that are looked at."""
+
 TAB = 4
 LIMIT = 100
 
@@ -45,7 +48,7 @@ def human(diagnostics: Sequence[Diagnostic], *, colour: bool = False, limit: int
     if len(alike) > limit:
         alike.sort(key=lambda members: rank(members[0]))
     for first, *others in alike[:limit]:
-        lines = _lines(first._replace(notes=(*_list(first, others), *first.notes)) if others else first, paint)
+        lines = _lines(first._replace(notes=(*_note_others(first, others), *first.notes)) if others else first, paint)
         yield "".join(line + "\n" for line in lines) + "\n"
     if len(alike) > limit:
         yield f"and {sum(map(len, alike[limit:]))} more; `--message-format json` prints all\n"
@@ -68,7 +71,7 @@ def _find_kind(diagnostic: Diagnostic) -> object:
     return diagnostic.code, diagnostic.severity, diagnostic.notes, diagnostic.helps
 
 
-def _list(first: Diagnostic, others: Sequence[Diagnostic]) -> Iterator[str]:
+def _note_others(first: Diagnostic, others: Sequence[Diagnostic]) -> Iterator[str]:
     """Yield notes on further diagnostics of a code: their places, and their messages if these differ."""
     for other in others[:LISTED]:
         home, label = first.primary.span.source, other.primary
@@ -217,7 +220,7 @@ def _snippets(diagnostic: Diagnostic, labels: list[Label], margin: int, paint: A
             current, last = source, 0
         elif last and line > last + 1:
             yield paint(_FRAME, "...")
-        text, marker = _mark(label, "^" if label is diagnostic.primary else "-")
+        text, marker = _mark_line(label, "^" if label is diagnostic.primary else "-")
         if line != last or text != last_text:  # the same long line, clipped elsewhere, is shown again
             yield paint(_FRAME, f" {line:>{margin - 1}} |") + (" " + text if text else "")
         style = _COLOURS[diagnostic.severity] if label is diagnostic.primary else _FRAME
@@ -227,30 +230,36 @@ def _snippets(diagnostic: Diagnostic, labels: list[Label], margin: int, paint: A
         last, last_text = line, text
 
 
-def _mark(label: Label, mark: str) -> tuple[str, str]:
+def _mark_line(label: Label, mark: str) -> tuple[str, str]:
     """Return the label's source line and its marker, both clipped to the window."""
     source = label.span.source
     assert source is not None
     line, column = source.position(label.span.start)
     end_line, end_column = source.position(max(label.span.start, label.span.end))
     text = source.line_text(line)
-    stop = end_column - 1 if end_line == line else len(text)
+    # characters of the line, from 0
+    begin = column - 1  # columns count from 1
+    end = end_column - 1 if end_line == line else len(text)
     # Only a stretch around the place is ever measured: a line may be as long as the file.
-    first = max(0, column - 1 - 4 * WINDOW)
-    cells, start = _cells(text[first : column - 1 + 4 * WINDOW]), column - 1 - first
-    stop = max(start, min(stop - first, len(cells)))
-    before = sum(map(_width, cells[:start]))
-    length = max(1, sum(map(_width, cells[start:stop])))
-    shown = "".join(cells)
-    total = sum(map(_width, cells))
-    if total > WINDOW or first:
-        return _clip(cells, before, length, mark, total, cut_before=first > 0)
-    return shown.rstrip(), " " * before + mark * length
+    stretch_begin = max(0, begin - REACH)
+    cells = _cells(text[stretch_begin : begin + REACH])
+    # cells of the stretch, one for each character
+    first_cell = begin - stretch_begin
+    end_cell = max(first_cell, min(end - stretch_begin, len(cells)))
+    # widths on the terminal
+    width_before = sum(map(_width, cells[:first_cell]))
+    mark_width = max(1, sum(map(_width, cells[first_cell:end_cell])))
+    line_width = sum(map(_width, cells))
+    if line_width > WINDOW or stretch_begin:
+        return _clip(cells, width_before, mark_width, mark, line_width, cut_before=stretch_begin > 0)
+    return "".join(cells).rstrip(), " " * width_before + mark * mark_width
 
 
-def _clip(cells: list[str], before: int, length: int, mark: str, total: int, *, cut_before: bool) -> tuple[str, str]:
+def _clip(
+    cells: list[str], width_before: int, mark_width: int, mark: str, line_width: int, *, cut_before: bool
+) -> tuple[str, str]:
     """Return a window of cells around the marked place, with an ellipsis at cut ends."""
-    left = max(0, min(before - WINDOW // 2, total - WINDOW))
+    left = max(0, min(width_before - WINDOW // 2, line_width - WINDOW))
     out: list[str] = []
     position = skipped = used = 0
     for cell in cells:
@@ -262,8 +271,9 @@ def _clip(cells: list[str], before: int, length: int, mark: str, total: int, *, 
             used += width
         position += width
     lead = "…" if skipped or cut_before else ""
-    marker = " " * (before - skipped + len(lead)) + mark * max(1, min(length, WINDOW - (before - skipped)))
-    return lead + "".join(out) + ("…" if skipped + used < total else ""), marker
+    blanks = width_before - skipped
+    marker = " " * (blanks + len(lead)) + mark * max(1, min(mark_width, WINDOW - blanks))
+    return lead + "".join(out) + ("…" if skipped + used < line_width else ""), marker
 
 
 def _cells(text: str) -> list[str]:

@@ -170,8 +170,9 @@ def bad_character(character: str) -> str:
     """Return the message for a character in an invalid place."""
     import unicodedata
 
-    code, category = f"U+{ord(character[:1] or chr(0)):04X}", unicodedata.category(character[:1] or chr(0))
-    name = unicodedata.name(character[:1] or chr(0), "")
+    first = character[:1] or chr(0)  # the end of the text is taken for NUL
+    code, name = f"U+{ord(first):04X}", unicodedata.name(first, "")
+    category = unicodedata.category(first)
     if category in ("Zs", "Zl", "Zp"):
         return f"{code} {name} is not allowed as white space"
     if category == "Cc":

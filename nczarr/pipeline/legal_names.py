@@ -48,19 +48,19 @@ def rename_illegal(checked: Checked, report: Report) -> Checked:
         kinds = {kind: [item.name for item in getattr(group, f"{kind}s")] for kind in NODE_KINDS}
         legal = _legal_names([name for members in kinds.values() for name in members])
         for kind, members in kinds.items():  # a coordinate variable and its dimension get one name
-            _note(new_names, kind, path, {name: legal[name] for name in members if name in legal})
+            _note_names(new_names, kind, path, {name: legal[name] for name in members if name in legal})
         owners: list[tuple[str, Group | Variable]] = [(path, group)]
         owners += ((names.join(path, variable.name), variable) for variable in group.variables)
         for owner, item in owners:
             of_owner = [attribute.name for attribute in item.attributes]
-            _note(new_names, ATTRIBUTE, owner, _legal_names(of_owner, RESERVED_ATTRIBUTES))
+            _note_names(new_names, ATTRIBUTE, owner, _legal_names(of_owner, RESERVED_ATTRIBUTES))
         for declared in group.types:
             if isinstance(declared, CompoundType):
                 legal = _legal_names(field.name for field in declared.fields)
-                _note(new_names, FIELD, names.join(path, declared.name), legal)
+                _note_names(new_names, FIELD, names.join(path, declared.name), legal)
             if isinstance(declared, EnumType):
                 legal = _legal_names(constant.name for constant in declared.constants)
-                _note(new_names, CONSTANT, names.join(path, declared.name), legal)
+                _note_names(new_names, CONSTANT, names.join(path, declared.name), legal)
     if not new_names:
         return checked
     renamed, own_names = _rename(checked, new_names)
@@ -68,7 +68,7 @@ def rename_illegal(checked: Checked, report: Report) -> Checked:
     record = Attribute(name=ORIGINAL_NAMES, value=Constant.text(text.encode()))
     renamed.dataset = renamed.dataset.model_copy(update={"attributes": (*renamed.dataset.attributes, record)})
     count = sum(len(members) for owners in new_names.values() for members in owners.values())
-    report.warning("renamed-item", f"{count} names are not legal in netCDF: {_list(own_names)}")
+    report.warning("renamed-item", f"{count} names are not legal in netCDF: {_list_some(own_names)}")
     return check(renamed, report) or checked
 
 
@@ -94,12 +94,12 @@ def _legal_names(every: Iterable[str], reserved: frozenset[str] = frozenset()) -
     return legal
 
 
-def _note(new_names: OwnNames, kind: str, owner: str, members: dict[str, str]) -> None:
+def _note_names(new_names: OwnNames, kind: str, owner: str, members: dict[str, str]) -> None:
     if members:
         new_names.setdefault(kind, {})[owner] = members
 
 
-def _list(own_names: OwnNames) -> str:
+def _list_some(own_names: OwnNames) -> str:
     """Return some replaced names in words."""
     pairs = [pair for owners in own_names.values() for members in owners.values() for pair in members.items()]
     shown = ", ".join(f"`{own}` becomes `{legal}`" for legal, own in pairs[:5])

@@ -65,10 +65,11 @@ def has_values(source: ArraySource | None) -> bool:
 
 def survey(source: ArraySource | None, fill: bytes, *, characters: bool = False) -> Strings:
     """Inspect the fill, and every string that may differ from it. `characters`: count code points."""
-    longest, nul, utf8 = len(fill), b"\0" in fill, is_utf8(fill)
-    most, trailing = _characters(fill) if characters else 0, fill.endswith(b"\0")
+    longest = len(fill)
+    most_characters = _count_characters(fill) if characters else 0
+    has_nul, ends_in_nul, all_utf8 = b"\0" in fill, fill.endswith(b"\0"), is_utf8(fill)
     if source is None:
-        return Strings(0, longest, nul, utf8, (), most, trailing)
+        return Strings(0, longest, has_nul, all_utf8, (), most_characters, ends_in_nul)
     nil: list[int] = []
     size, written = 0, False
     shape = source.layout.shape
@@ -83,15 +84,16 @@ def survey(source: ArraySource | None, fill: bytes, *, characters: bool = False)
                 nil.append(first + number)
                 continue
             longest = max(longest, len(text))
-            nul = nul or b"\0" in text
-            trailing = trailing or text.endswith(b"\0")
-            utf8 = utf8 and (text.isascii() or is_utf8(text))
+            has_nul = has_nul or b"\0" in text
+            ends_in_nul = ends_in_nul or text.endswith(b"\0")
+            all_utf8 = all_utf8 and (text.isascii() or is_utf8(text))
             if characters:
-                most = max(most, _characters(text))
-    return Strings(size, longest, nul, utf8, tuple(_find_runs(sorted(nil))), most, trailing, written)
+                most_characters = max(most_characters, _count_characters(text))
+    runs = tuple(_find_runs(sorted(nil)))
+    return Strings(size, longest, has_nul, all_utf8, runs, most_characters, ends_in_nul, written)
 
 
-def _characters(text: bytes) -> int:
+def _count_characters(text: bytes) -> int:
     """Return the code points of a text; bytes that are not UTF-8 count one each."""
     return len(text.decode("utf-8", "replace"))
 

@@ -124,17 +124,18 @@ def lay(
         is_of_hdf5 = source is not None and source.stored is not None and source.keys is None
         masks = bool(own_fills) and not is_own and (arrays.elements or not is_of_hdf5)
         mask = elements[part.path][0] if masks else None
-        one = _One(part, source, part_shape, pad, has_fill, states_fill, is_own, mask, *lengths)
-        target, lying = _target(one, variable, checked, arrays, options, storage, shape, shards)
+        one = _PartData(part, source, part_shape, pad, has_fill, states_fill, is_own, mask, *lengths)
+        target, lying = _plan_part(one, variable, checked, arrays, options, storage, shape, shards)
         targets[part.path] = target._replace(
-            separator=_separator(path, checked, arrays, options.layout), is_fast=is_fast(options.layout.codecs, path)
+            separator=_choose_separator(path, checked, arrays, options.layout),
+            is_fast=is_fast(options.layout.codecs, path),
         )
         if lying is not None:
             cut[part.path] = lying
     return targets, {**sources, **cut}
 
 
-class _One(NamedTuple):
+class _PartData(NamedTuple):
     """One part with its source."""
 
     part: Part
@@ -157,7 +158,7 @@ class _One(NamedTuple):
     """Bytes of each text, if no text is known."""
 
 
-def _element_dtype(one: _One, variable: Variable, storage: Storage, arrays: Arrays, types: Types) -> Descr | None:
+def _element_dtype(one: _PartData, variable: Variable, storage: Storage, arrays: Arrays, types: Types) -> Descr | None:
     """Return the dtype of the store's own element kind, if the target holds it and reads it back equal; else None.
 
     Readers add attributes to times, so times without these are integers.
@@ -174,8 +175,8 @@ def _element_dtype(one: _One, variable: Variable, storage: Storage, arrays: Arra
     return stored if stored == "|O" or is_element(one.pad, stored) else None
 
 
-def _target(
-    one: _One,
+def _plan_part(
+    one: _PartData,
     variable: Variable,
     checked: Checked,
     arrays: Arrays,
@@ -242,14 +243,16 @@ def _target(
     else:
         alone = one.has_fill and one.pad.strip(b"\0") and _has_no_attribute(one.pad, storage, dtype, arrays)
         declared = arrays.fill_needed or alone
-        fill, sparse = _find_needed_fill(one, dtype, itemsize) if declared else _fill(one, dtype, itemsize, strings)
+        fill, sparse = (
+            _find_needed_fill(one, dtype, itemsize) if declared else _choose_fill(one, dtype, itemsize, strings)
+        )
         if storage.no_fill and one.states_fill and one.source is not None and math.prod(one.shape) * itemsize <= WHOLE:
             sparse = False  # cells that equal the fill value were written: without their chunk they would be undefined
         if fill is None and arrays.by_reference and _shows_fill(one, dtype):
             fill, sparse = _find_needed_fill(one, dtype, itemsize)
     if sparse and one.part.path:
         sparse = not _all_there(one, chunks, itemsize)
-    layout = Layout(dtype, one.shape, chunks, codecs, fill, shards, _order(one, dtype, arrays, options.layout))
+    layout = Layout(dtype, one.shape, chunks, codecs, fill, shards, _choose_order(one, dtype, arrays, options.layout))
     target = PartTarget(layout, one.pad, sparse, strings.nil, strings.utf8)
     if one.source is None or not isinstance(stored_or_reason, str):
         return target, None
@@ -257,7 +260,7 @@ def _target(
     return target._replace(apart=(size_of_values, stored_or_reason)), None
 
 
-def _all_there(one: _One, chunks: tuple[int, ...], itemsize: int) -> bool:
+def _all_there(one: _PartData, chunks: tuple[int, ...], itemsize: int) -> bool:
     """Return whether all chunks of a part of a ragged variable are written, even those of zeros.
 
     If so, a document can state where its values are (awkward/sidecar.py).
@@ -270,14 +273,14 @@ def _all_there(one: _One, chunks: tuple[int, ...], itemsize: int) -> bool:
     return written == math.prod(grid_of(one.shape, chunks))
 
 
-def _as_stored(one: _One, stored: Layout, strings: Strings, arrays: Arrays) -> PartTarget:
+def _as_stored(one: _PartData, stored: Layout, strings: Strings, arrays: Arrays) -> PartTarget:
     """Return the target of a part with referenced chunks.
 
     Unwritten cells have no chunk, so any fill is declared; if Zarr v2 cannot
     state the bits of a NaN, chunks of it are made.
     """
     size = width(stored.dtype)
-    fill = None if arrays.fill_needed else _fill(one, stored.dtype, size, strings)[0]
+    fill = None if arrays.fill_needed else _choose_fill(one, stored.dtype, size, strings)[0]
     needs_fill = arrays.fill_needed or (one.has_fill and one.pad.strip(b"\0"))
     if fill is None and (needs_fill or _shows_fill(one, stored.dtype)):
         fill = _find_needed_fill(one, stored.dtype, size)[0]
@@ -287,7 +290,7 @@ def _as_stored(one: _One, stored: Layout, strings: Strings, arrays: Arrays) -> P
     return PartTarget(stored._replace(fill=fill), one.pad, sparse, strings.nil, strings.utf8)
 
 
-def _shows_fill(one: _One, dtype: Descr) -> bool:
+def _shows_fill(one: _PartData, dtype: Descr) -> bool:
     """Return whether an array of numbers needs its fill value for missing chunks."""
     number = is_number(dtype)
     source = one.source
@@ -300,16 +303,16 @@ def _hides_fill(part: Part, source: ArraySource, types: Types) -> bool:
     return number and is_complete(source)
 
 
-def _would_mask(one: _One, dtype: Descr) -> bool:
+def _would_mask(one: _PartData, dtype: Descr) -> bool:
     """Return whether xarray would mask values of an array of numbers if it declared its fill value."""
     return (is_number(dtype) or dtype == "|b1") and not one.states_fill
 
 
-def _has_all_chunks(one: _One, dtype: Descr, chunks: tuple[int, ...], itemsize: int) -> bool:
+def _has_all_chunks(one: _PartData, dtype: Descr, chunks: tuple[int, ...], itemsize: int) -> bool:
     """Return whether all chunks of an array are written: it has no cells yet, or they all exist, or it is small.
 
-    An array without values has no chunks, except one of big-endian numbers (`_fill`), and one whose source leaves out
-    chunks of a value that is not missing.
+    An array without values has no chunks, except one of big-endian numbers (`_choose_fill`), and one whose source
+    leaves out chunks of a value that is not missing.
     """
     if 0 in one.shape:
         return True
@@ -348,7 +351,7 @@ def _has_chunks(source: ArraySource | None, chunks: tuple[int, ...]) -> bool:
     return stored is not None and stored.chunks == chunks
 
 
-def _find_fixed_length(strings: Strings, one: _One) -> int | None:
+def _find_fixed_length(strings: Strings, one: _PartData) -> int | None:
     """Return the n of `|Sn` that holds all strings exactly, or None.
 
     In libnetcdf 4.10.1 an attribute `_nczarr_maxstrlen` overrules the dtype:
@@ -393,14 +396,14 @@ def find_usual_length(checked: Checked) -> int:
     return USUAL_STRING if declared is None or declared < 1 else declared
 
 
-def _is_undefined(one: _One, dtype: Descr, itemsize: int) -> bool:
+def _is_undefined(one: _PartData, dtype: Descr, itemsize: int) -> bool:
     """Return whether the fill value may be undefined: the variable has none, and all cells are written."""
     small = math.prod(one.shape) * itemsize <= WHOLE
     number = isinstance(dtype, str) and dtype[1] in "biufc"
     return number and not one.has_fill and one.source is not None and small and not one.pad.strip(b"\0")
 
 
-def _separator(path: str, checked: Checked, arrays: Arrays, layout: LayoutOptions) -> str | None:
+def _choose_separator(path: str, checked: Checked, arrays: Arrays, layout: LayoutOptions) -> str | None:
     """Return the separator of chunk keys: the requested, the source's, or None for the format's."""
     if not arrays.separators:
         return None
@@ -408,21 +411,21 @@ def _separator(path: str, checked: Checked, arrays: Arrays, layout: LayoutOption
     return layout.separator or (None if foreign is None else foreign.separator)
 
 
-def _order(one: _One, dtype: Descr, arrays: Arrays, layout: LayoutOptions) -> Order:
+def _choose_order(one: _PartData, dtype: Descr, arrays: Arrays, layout: LayoutOptions) -> Order:
     """Return the requested element order in chunks, else the source's; texts are written in C order alone."""
     if not arrays.orders or one.part.type == "string":
         return "C"
     return layout.order or (one.source.layout.order if one.source is not None else "C")
 
 
-def _find_needed_fill(one: _One, dtype: Descr, itemsize: int) -> tuple[bytes | None, bool]:
+def _find_needed_fill(one: _PartData, dtype: Descr, itemsize: int) -> tuple[bytes | None, bool]:
     """Return the fill in the dtype's bytes, for formats where every array has one; chunks may be missing."""
     if dtype == "|O" or is_utf32(dtype):
         return one.pad, True
     return convert_to_stored(one.pad.ljust(itemsize, b"\0"), dtype), True
 
 
-def _fill(one: _One, dtype: Descr, itemsize: int, strings: Strings) -> tuple[bytes | None, bool]:
+def _choose_fill(one: _PartData, dtype: Descr, itemsize: int, strings: Strings) -> tuple[bytes | None, bool]:
     """Return the declared fill value in the dtype's bytes, and whether chunks of fill may be missing.
 
     A missing chunk of an array without fill value reads as zeros or empty
@@ -434,26 +437,26 @@ def _fill(one: _One, dtype: Descr, itemsize: int, strings: Strings) -> tuple[byt
     ignores. xarray takes any fill value for a `_FillValue`, masks what equals
     it, and makes floats of integers (`_would_mask`).
     """
-    small = math.prod(one.shape) * itemsize <= WHOLE
-    zero = not one.pad.strip(b"\0")
-    if (dtype == "|O" or is_utf32(dtype)) and not zero and strings.utf8:
+    is_small = math.prod(one.shape) * itemsize <= WHOLE
+    is_zero = not one.pad.strip(b"\0")
+    if (dtype == "|O" or is_utf32(dtype)) and not is_zero and strings.utf8:
         return one.pad, True
     if dtype == ">S1":  # for the netCDF library alone
-        return (one.pad, True) if one.pad.isascii() and one.has_fill else (None, not small)
-    number = is_number(dtype)
-    if zero and not (number and one.part.path == ""):
+        return (one.pad, True) if one.pad.isascii() and one.has_fill else (None, not is_small)
+    holds_numbers = is_number(dtype)
+    if is_zero and not (holds_numbers and one.part.path == ""):
         # All chunks of char arrays are written. So are those of records, because zarr-python cannot make up
         # a missing chunk if a field is raw bytes, and of texts of any length, on which libraries disagree.
-        whole = not isinstance(dtype, str) or (one.source is not None and dtype in ("|S1", "|O"))
-        return None, not (whole and small)
-    if not number:
-        if small or dtype == "|O":
-            return None, not small
+        needs_all_chunks = not isinstance(dtype, str) or (one.source is not None and dtype in ("|S1", "|O"))
+        return None, not (needs_all_chunks and is_small)
+    if not holds_numbers:
+        if is_small or dtype == "|O":
+            return None, not is_small
         return one.pad.ljust(itemsize, b"\0"), True
-    if not one.has_fill and small:
-        return None, one.source is None and zero
+    if not one.has_fill and is_small:
+        return None, one.source is None and is_zero
     if str(dtype)[0] == ">":  # libnetcdf 4.10.1 forgets to swap the fill value of a missing chunk
-        return convert_to_stored(one.pad, dtype), not small
+        return convert_to_stored(one.pad, dtype), not is_small
     # of a NaN the documents of Zarr v2 say only that it is one
     fill = convert_to_stored(one.pad, dtype)
-    return fill, not (small and is_odd_nan(fill, str(dtype)))
+    return fill, not (is_small and is_odd_nan(fill, str(dtype)))

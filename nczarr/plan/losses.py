@@ -105,7 +105,7 @@ def losses(checked: Checked, form: Format) -> Iterator[Loss]:
         if plain_attributes and not has_json:
             yield from _list_user_typed(path, group.attributes)
         elif plain_attributes:
-            yield from _attributes(path, group.attributes, checked.types, strict=strict)
+            yield from _lose_attributes(path, group.attributes, checked.types, strict=strict)
         for variable in group.variables:
             fqn = names.join(path, variable.name)
             if plain_attributes and not has_json:
@@ -114,7 +114,7 @@ def losses(checked: Checked, form: Format) -> Iterator[Loss]:
                 fills = [attribute for attribute in variable.attributes if attribute.name == "_FillValue"]
                 fitting = [attribute for attribute in fills if attribute.value.type == variable.type]
                 others = tuple(attribute for attribute in variable.attributes if attribute not in fitting)
-                yield from _attributes(fqn, others, checked.types, strict=strict)
+                yield from _lose_attributes(fqn, others, checked.types, strict=strict)
                 if fitting:
                     yield from _own_fill(fqn, variable, checked, form)
             yield from _list_losses(fqn, variable, checked, form)
@@ -223,16 +223,16 @@ def _own_fill(fqn: str, variable: Variable, checked: Checked, form: Format) -> I
             and is_fixed(value.type, checked.types)
             and record is None
             and _has_raw_field(value.type, checked.types, nested=arrays.nested_records)
-            and _say(value)
+            and _has_nonzero_bytes(value)
         )
     ):
         yield Loss("default-fill", "annotation", fqn, f"{where}, the default", attribute.span)
         return
     elif not needed or value.data == (None,) or not (is_fixed(value.type, checked.types) or value.type == "string"):
         strict = form.capabilities.json_attributes == "strict"
-        yield from _attributes(fqn, (attribute,), checked.types, strict=strict)
+        yield from _lose_attributes(fqn, (attribute,), checked.types, strict=strict)
         return
-    elif not _say(value):
+    elif not _has_nonzero_bytes(value):
         text = f"{where} is zero: it would be left out"
         yield Loss("lost-attribute", "value", fqn, text, attribute.span)
         return
@@ -254,13 +254,13 @@ def _fills_chunks(fqn: str, value: Constant, checked: Checked) -> bool:
     return fill is None or fill == (value.data if isinstance(value.data, bytes) else value.data[0])
 
 
-def _say(value: Constant) -> bool:
+def _has_nonzero_bytes(value: Constant) -> bool:
     """Return whether a fill value has nonzero bytes."""
     data = value.data if isinstance(value.data, bytes) else b"".join(x for x in value.data if isinstance(x, bytes))
     return bool(data.strip(b"\0"))
 
 
-def _attributes(path: str, attributes: tuple[Attribute, ...], types: Types, *, strict: bool) -> Iterator[Loss]:
+def _lose_attributes(path: str, attributes: tuple[Attribute, ...], types: Types, *, strict: bool) -> Iterator[Loss]:
     """Yield losses of untyped plain JSON, one per attribute at most. `strict`: JSON has no NaN and infinities."""
     for attribute in attributes:
         name, value = attribute.name, attribute.value

@@ -44,7 +44,7 @@ def as_stored(
     codecs = _usual_codecs(source)
     if codecs is None:
         return "its chunks are not in a place with a URL"
-    wrong = _unsaid(codecs, itemsize, arrays)
+    wrong = _find_unsaid(codecs, itemsize, arrays)
     if wrong is not None:
         return wrong
     if asked.codecs != source_storage.codecs and not same_bytes(asked.codecs, codecs, itemsize):
@@ -52,7 +52,7 @@ def as_stored(
     if varies(stored.chunks) and not rectilinear:
         return "its chunks differ in length along a dimension (`--metadata zarr3 --grid rectilinear` expresses that)"
     chunks = asked.chunks if asked.chunks != source_storage.chunks else None
-    cut = _cut(source, itemsize, chunks)
+    cut = _cut_source(source, itemsize, chunks)
     if cut is None or cut.stored is None:
         return "it cannot be divided into the requested chunk lengths"
     chain = drop_no_ops(codecs, width(stored.dtype))
@@ -68,7 +68,7 @@ def _same_elements(stored: Descr, dtype: Descr, arrays: Arrays) -> bool:
     return plain(stored.replace(">", "<")) == plain(dtype.replace(">", "<"))
 
 
-def _unsaid(codecs: tuple[Codec, ...], itemsize: int, arrays: Arrays) -> str | None:
+def _find_unsaid(codecs: tuple[Codec, ...], itemsize: int, arrays: Arrays) -> str | None:
     """Return why the format cannot describe the decoding, or None."""
     for codec in codecs:
         supported = table.nameable(arrays.codecs, by_reference=True)
@@ -86,7 +86,7 @@ def _unsaid(codecs: tuple[Codec, ...], itemsize: int, arrays: Arrays) -> str | N
     return None
 
 
-def _cut(source: ArraySource, itemsize: int, chunks: tuple[int, ...] | None) -> ArraySource | None:
+def _cut_source(source: ArraySource, itemsize: int, chunks: tuple[int, ...] | None) -> ArraySource | None:
     """Return a source with these chunk lengths, or with sensible ones by default; None: impossible."""
     if chunks is not None:
         stored = source.stored

@@ -4,7 +4,7 @@ Reports unmatched-chunks, unmatched-shards, unmatched-order,
 unmatched-separator, bad-codec, for requests that no variable can meet.
 
 Also how documents store a `_FillValue`: `plain_fill`, because plain documents
-store enums as integers, and `fill_alone`, because references leave it out.
+store enums as integers, and `omits_fill`, because references leave it out.
 """
 
 import math
@@ -40,37 +40,43 @@ def plain_fill(attribute: Attribute, owner: str, types: Types) -> Attribute:
     return Attribute(name=attribute.name, value=as_integers(attribute.value, types))
 
 
-def fill_alone(plan: StorePlan, path: str, variable: Variable) -> bool:
-    """Return whether the fill value of an array stands for the variable's `_FillValue`, which has no attribute.
+def omits_fill(plan: StorePlan, path: str, variable: Variable) -> bool:
+    """Return whether documents omit the attribute `_FillValue`, because the fill value of the array states it.
 
     That is so for texts of fixed length with a NUL, which plain attributes cut, and for some numbers.
     """
-    return _text_alone(plan, path, variable) or _number_alone(plan, path, variable)
+    return _omits_text_fill(plan, path, variable) or _omits_number_fill(plan, path, variable)
 
 
-def _text_alone(plan: StorePlan, path: str, variable: Variable) -> bool:
+def _omits_text_fill(plan: StorePlan, path: str, variable: Variable) -> bool:
     """Return whether `_FillValue` is a text that JSON cannot give exactly, but the array's fill value can."""
-    arrays, whole, value = plan.form.capabilities.arrays, plan.targets[path].get(""), find_fill(variable)
-    if arrays is None or not arrays.numpy_types or whole is None or value is None or whole.layout.fill is None:
+    arrays = plan.form.capabilities.arrays
+    target = plan.targets[path].get("")  # the array, if one holds all values
+    fill = find_fill(variable)
+    if arrays is None or not arrays.numpy_types or target is None or fill is None or target.layout.fill is None:
         return False
-    dtype = whole.layout.dtype
-    is_text = isinstance(dtype, str) and dtype[1] == "S" and variable.type == "string"
-    return is_text and value.data == (whole.layout.fill.rstrip(b"\0"),) and not plain(value).exact
+    dtype = target.layout.dtype
+    is_fixed_text = variable.type == "string" and isinstance(dtype, str) and dtype[1] == "S"
+    is_fill_of_array = fill.data == (target.layout.fill.rstrip(b"\0"),)
+    return is_fixed_text and is_fill_of_array and not plain(fill).exact
 
 
-def _number_alone(plan: StorePlan, path: str, variable: Variable) -> bool:
-    """Return whether a number stands alone: in references of Zarr v2, as kerchunk writes them.
+def _omits_number_fill(plan: StorePlan, path: str, variable: Variable) -> bool:
+    """Return whether `_FillValue` is the array's fill value, in references of Zarr v2 as kerchunk writes them.
 
     There xarray takes every fill value for `_FillValue`, and VirtualiZarr
     refuses the attribute.
     """
-    arrays, whole, value = plan.form.capabilities.arrays, plan.targets[path].get(""), find_fill(variable)
-    if arrays is None or not arrays.by_reference or arrays.fill_needed or whole is None or value is None:
+    arrays = plan.form.capabilities.arrays
+    target = plan.targets[path].get("")
+    fill = find_fill(variable)
+    if arrays is None or not arrays.by_reference or arrays.fill_needed or target is None or fill is None:
         return False
-    dtype, fill = whole.layout.dtype, whole.layout.fill
-    if not isinstance(dtype, str) or dtype[1] not in "iuf" or fill is None or not isinstance(value.data, bytes):
+    dtype, stored_fill = target.layout.dtype, target.layout.fill
+    is_number_array = isinstance(dtype, str) and dtype[1] in "iuf"
+    if not is_number_array or stored_fill is None or not isinstance(fill.data, bytes):
         return False
-    return is_element(value.data, dtype) and convert_to_stored(value.data, dtype) == fill
+    return is_element(fill.data, dtype) and convert_to_stored(fill.data, dtype) == stored_fill
 
 
 def find_fill(variable: Variable) -> Constant | None:
@@ -79,8 +85,8 @@ def find_fill(variable: Variable) -> Constant | None:
     return None if value is None or value.type != variable.type or value.count != 1 else value
 
 
-def fills_alone(plan: StorePlan) -> dict[str, int]:
-    """Return the place of each number of `_FillValue` that stands as a fill value alone, by the prefix of its array.
+def place_omitted_fills(plan: StorePlan) -> dict[str, int]:
+    """Return the place of each numeric `_FillValue` that documents omit, by the prefix of its array.
 
     The place is that among the attributes that the documents hold. Empty for
     formats that have an extension for this.
@@ -91,7 +97,7 @@ def fills_alone(plan: StorePlan) -> dict[str, int]:
     for path, group in groups(plan.checked.dataset):
         for variable in group.variables:
             fqn = names.join(path, variable.name)
-            if _number_alone(plan, fqn, variable):
+            if _omits_number_fill(plan, fqn, variable):
                 shown = [
                     attribute.name for attribute in variable.attributes if plain(attribute.value).value is not None
                 ]
@@ -193,7 +199,7 @@ def storage_of(
     limits = shape if limits is None else limits
     storage = variable.storage
     if storage.chunks is not None and varies(storage.chunks):
-        storage = storage.model_copy(update={"chunks": _fit(storage.chunks, limits, requests)})
+        storage = storage.model_copy(update={"chunks": _fit_chunks(storage.chunks, limits, requests)})
     chunks = _request_chunks(path, variable, shape, requests, itemsize, limits)
     cut, asked = chunks or storage.chunks, requests.lengths(requests.shards, variable)
     if cut and any(asked) and path not in {*requests.shards, *requests.chunks} and not varies(cut):
@@ -273,7 +279,7 @@ def _suits(variable: Variable, itemsize: int, size: int, requests: StorageReques
     return one_longer * itemsize >= LEAST and math.prod(chunks) * itemsize <= LARGEST_STEP
 
 
-def _fit(chunks: tuple[int, ...], shape: tuple[int, ...], requests: StorageRequests) -> tuple[int, ...]:
+def _fit_chunks(chunks: tuple[int, ...], shape: tuple[int, ...], requests: StorageRequests) -> tuple[int, ...]:
     """Return different chunk lengths as the target has them: for the whole shape, or one for each dimension."""
     if not requests.rectilinear:
         return largest(chunks)

@@ -49,7 +49,7 @@ DEFAULT: dict[str, int | float] = {
 
 
 @functools.cache
-def _number(type_name: TypeName) -> Constant:
+def _make_number(type_name: TypeName) -> Constant:
     """Return one default fill value of a numeric type, shared by all its variables. Raises KeyError for others."""
     return Constant.numbers(type_name, [DEFAULT[type_name]])
 
@@ -62,10 +62,10 @@ def default_fill(type_name: TypeName, types: Types, count: int = 1) -> Constant:
     """
     declared = types.get(type_name)
     if isinstance(declared, EnumType):
-        return Constant(type=type_name, count=count, data=_number(declared.base).data * count)
+        return Constant(type=type_name, count=count, data=_make_number(declared.base).data * count)
     if declared is not None or type_name in ("string", "char"):
         return _zeros(type_name, types, count)
-    default = _number(type_name)
+    default = _make_number(type_name)
     return default if count == 1 else Constant(type=type_name, count=count, data=default.data * count)
 
 

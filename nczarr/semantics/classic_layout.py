@@ -79,17 +79,20 @@ def lay_out(checked: Checked, kind: Kind, room: int = 0) -> ClassicLayout:
     sizes: dict[str, tuple[int, bool]] = {}
     for path, variable in checked.variables.items():
         shape = checked.shapes[path]
-        record = bool(variable.dimensions) and checked.dimensions[str(variable.dimensions[0])].unlimited
-        sizes[path] = math.prod(shape[record:]) * ATOMIC[variable.type].size, record
+        is_record = bool(variable.dimensions) and checked.dimensions[str(variable.dimensions[0])].unlimited
+        lengths = shape[1:] if is_record else shape
+        sizes[path] = math.prod(lengths) * ATOMIC[variable.type].size, is_record
     begins: dict[str, int] = {}
     at = header
     for of_records in (False, True):  # the specification stores all fixed variables before the records
         record_begin = at
-        for path, (size, record) in sizes.items():
-            if record is of_records:
+        for path, (size, is_record) in sizes.items():
+            if is_record is of_records:
                 begins[path] = at
                 at += pad(size)
-    places = {path: VariablePlace(begins[path], size, pad(size), record) for path, (size, record) in sizes.items()}
+    places = {
+        path: VariablePlace(begins[path], size, pad(size), is_record) for path, (size, is_record) in sizes.items()
+    }
     growing = [place for place in places.values() if place.record]
     records = next((item.size for item in checked.dimensions.values() if item.unlimited), 0)
     return ClassicLayout(header, places, records, record_begin, record_size([place.size for place in growing]))

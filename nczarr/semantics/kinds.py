@@ -169,7 +169,7 @@ class _KindChecker:
             if path != "/":
                 self._report_conflict(f"group `{path}` needs netCDF-4", group.span)
             for attribute in group.attributes:
-                self._attribute(path, attribute)
+                self._check_attribute(path, attribute)
         for path, dimension in self.known.dimensions.items():
             if dimension.unlimited:
                 self._check_unlimited(self.use(path + "=", 0, dimension.span), path, dimension)
@@ -218,7 +218,7 @@ class _KindChecker:
             wider = "netCDF-4" if type_name == "string" or self.kind == "nc7" else "CDF-5 or netCDF-4"
             self._report_conflict(f"{what} is of type {type_name}, which needs {wider}", place, help_=NARROW)
 
-    def _attribute(self, owner: str, attribute: Attribute) -> None:
+    def _check_attribute(self, owner: str, attribute: Attribute) -> None:
         place = self.use(f"{owner}:{attribute.name}", 0, attribute.span)
         self._check_type(f"attribute `{attribute.name}` of `{owner}`", attribute.value.type, place)
 
@@ -252,7 +252,7 @@ class _KindChecker:
                 self._report_conflict(message, where, instead=_describe_fixed(dimension))
         for attribute in variable.attributes:
             if attribute.name != "_FillValue":
-                self._attribute(path, attribute)
+                self._check_attribute(path, attribute)
 
 
 def reduce_to_kind(checked: Checked, kind: Kind) -> Checked:

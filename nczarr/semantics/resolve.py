@@ -162,7 +162,7 @@ class _Resolver:
         if fqn == owner:
             self.report.error("circular-type", f"type `{name}` cannot contain itself", place)
         else:
-            self._order(f"type `{name}`", self.tables.types[fqn], place)
+            self._check_order(f"type `{name}`", self.tables.types[fqn], place)
         return fqn
 
     def dimension(self, name: str, scope: str, place: Span) -> str:
@@ -172,7 +172,7 @@ class _Resolver:
             if not self._is_broken(name):
                 self._report_undefined_dimension(name, scope, place)
             return name
-        self._order(f"dimension `{name}`", self.tables.dimensions[fqn], place)
+        self._check_order(f"dimension `{name}`", self.tables.dimensions[fqn], place)
         return fqn
 
     def _find(self, name: str, scope: str, declared: Mapping[str, object]) -> str | None:
@@ -185,7 +185,7 @@ class _Resolver:
             ancestors = self.scopes[scope] = list_scopes(scope)
         return ancestors
 
-    def _order(self, what: str, declaration: Node, place: Span) -> None:
+    def _check_order(self, what: str, declaration: Node, place: Span) -> None:
         """Check that a CDL declaration precedes its use."""
         if self.work.forward or declaration.span.source is not place.source or place.source is None:
             return

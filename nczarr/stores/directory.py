@@ -39,7 +39,7 @@ _BLOCK = 1 << 14
 """Bytes of most documents at most, which one call reads."""
 
 
-def _whole(file: int, *, is_document: bool) -> bytes | None:
+def _read_whole(file: int, *, is_document: bool) -> bytes | None:
     """Return the bytes of an open file; None for a pipe or device, which may never end. Raises OSError.
 
     `is_document`: the file is likely short; chunks, which mostly are not, would be begun twice.
@@ -91,7 +91,7 @@ class DirectoryStore(Store):
                 raise self._link(key)
             file = os.open(f"{self._real}/{key}", _READ)
             try:
-                return _whole(file, is_document=name[:1] == "." or name == "zarr.json")
+                return _read_whole(file, is_document=name[:1] == "." or name == "zarr.json")
             finally:
                 os.close(file)
         except (FileNotFoundError, IsADirectoryError, NotADirectoryError, UnicodeEncodeError):

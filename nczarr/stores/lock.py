@@ -63,7 +63,7 @@ class Holder(NamedTuple):
     def this(cls) -> Holder:
         """Return this process as a holder of a new lock."""
         now, process = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()), os.getpid()
-        return cls(os.urandom(8).hex(), _host(), process, now, _machine(), _start(process) or "")
+        return cls(os.urandom(8).hex(), _host(), process, now, _machine(), _read_start(process) or "")
 
     @classmethod
     def parse(cls, data: bytes) -> Holder | None:
@@ -90,7 +90,7 @@ class Holder(NamedTuple):
         if not self.machine or self.machine != _machine():
             return False
         ended = self.process == os.getpid() and self.run not in running
-        return ended or _start(self.process) != self.start
+        return ended or _read_start(self.process) != self.start
 
     @property
     def words(self) -> str:
@@ -119,7 +119,7 @@ def _machine() -> str:
         return ""
 
 
-def _start(process: int) -> str | None:
+def _read_start(process: int) -> str | None:
     """Return the start of a running process, in ticks of the system; None if it does not run."""
     try:
         with open(f"/proc/{process}/stat", "rb") as file:

@@ -55,7 +55,7 @@ class Policy(NamedTuple):
         if url is None:  # `[null, offset, length]`: the reader's default target
             if self.given.target is None:
                 raise ForbiddenTargetError("it names no target, and no default target is given")
-            return _place(self.given.target)
+            return _find_place(self.given.target)
         if not url:
             raise ForbiddenTargetError("its URL is empty")
         try:
@@ -63,7 +63,7 @@ class Policy(NamedTuple):
         except UnicodeEncodeError:
             raise ForbiddenTargetError("its URL contains a lone surrogate") from None
         relative = "://" not in url and not os.path.isabs(url)
-        place = self._below_base(url) if relative else _place(url)
+        place = self._below_base(url) if relative else _find_place(url)
         if "\0" in (place.path or place.url):
             raise ForbiddenTargetError("its URL has a NUL byte")
         self._check(url, place, relative=relative)
@@ -77,9 +77,9 @@ class Policy(NamedTuple):
         """Return the place of a relative URL."""
         base = self.given.base or self.home
         if not is_remote(base):
-            base = _place(base).path or base
+            base = _find_place(base).path or base
             path = local_paths.absolute(os.path.join(base, url))
-            if "%" in url and not os.path.lexists(path):  # as in `_place`
+            if "%" in url and not os.path.lexists(path):  # as in `_find_place`
                 path = local_paths.absolute(os.path.join(base, unquote(url, errors="surrogateescape")))
             return Followed(url, path)
         protocol, _, rest = base.partition("://")
@@ -123,7 +123,7 @@ def home_of(source: Source | Store) -> str:
     return url.rpartition("/")[0]
 
 
-def _place(url: str) -> Followed:
+def _find_place(url: str) -> Followed:
     """Return the place of a URL or absolute path."""
     for begin in FILES:
         if url.lower().startswith(begin):
@@ -144,7 +144,7 @@ def _is_below(place: Followed, root: str, *, hidden: bool = True) -> bool:
     if place.path is not None:
         if is_remote(root):
             return False
-        folder = (_place(root).path or root) if root not in FILES else os.sep
+        folder = (_find_place(root).path or root) if root not in FILES else os.sep
         segments = local_paths.segments_below(place.path, folder)
         return bool(segments) and (hidden or not any(name.startswith(".") for name in segments or ()))
     protocol, _, rest = root.partition("://")

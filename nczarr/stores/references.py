@@ -73,7 +73,7 @@ class ReferenceStore(Store):
             report.lose(Diagnostic("unsafe-key", Severity.ERROR, text, label, helps=helps), allowed=allowed)
         for url, key in self.references.list_named():
             try:
-                place = self._place(url)
+                place = self._find_place(url)
             except ForbiddenTargetError as error:
                 faults += 1
                 if faults > MOST_FAULTS:
@@ -90,7 +90,7 @@ class ReferenceStore(Store):
                             report.add(change._replace(severity=changed))
         self.target_facts = kept
 
-    def _place(self, url: str | None) -> Followed:
+    def _find_place(self, url: str | None) -> Followed:
         place = self._places.get(url)
         if place is None:
             place = self._places[url] = self.policy.follow(url)
@@ -102,7 +102,7 @@ class ReferenceStore(Store):
         if reference is None or isinstance(reference, bytes):
             return reference
         try:
-            return reference, self._place(reference.url)
+            return reference, self._find_place(reference.url)
         except ForbiddenTargetError as error:
             raise CompileError([Diagnostic("forbidden-target", Severity.ERROR, f"`{key}`: {error}")]) from None
 
@@ -165,7 +165,7 @@ class ReferenceStore(Store):
 
     def facts(self, url: str | None) -> Facts:
         """Return a target's properties without reading it. Raises OSError if it is unreachable."""
-        place = self._place(url)
+        place = self._find_place(url)
         return facts(place.path) if place.path is not None else facts_at(self._connection(place.url))
 
     def _range(self, key: str, reference: Reference, path: str) -> Range:

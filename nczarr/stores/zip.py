@@ -110,7 +110,7 @@ class ZipStore(Store):
         if self._remote is not None:
             _fetch_directory(self._remote)
         archive = read_directory(self.file if self._remote is None else self._remote.open_file(), self.path)
-        for info in _odd(archive.filelist):
+        for info in _list_odd(archive.filelist):
             self._check_name(info)
         return archive
 
@@ -264,7 +264,7 @@ def _encode(info: ZipInfo) -> bytes:
     return info.orig_filename.encode("utf-8" if info.flag_bits & UTF8 else "cp437", "replace")
 
 
-def _odd(infos: Iterable[ZipInfo]) -> Iterator[ZipInfo]:
+def _list_odd(infos: Iterable[ZipInfo]) -> Iterator[ZipInfo]:
     """Yield the entries whose names no store has: repeated ones, and those that are no keys, folders aside."""
     entries: dict[str, ZipInfo] = {}
     for info in infos:

@@ -294,11 +294,11 @@ class Recovery(DefaultErrorStrategy):  # type: ignore[misc]
         while context is not None and not isinstance(context, self.UNITS):
             context = context.parentCtx
         start = found.tokenIndex if context is None else min(context.start.tokenIndex, found.tokenIndex)
-        told = start == self._last or self.goes_on(context, stream.get(max(start - 1, 0)), stream.get(start), found)
-        if told or not finding.after or found.type == EOF:  # where only an end is missing, the statement is whole
+        is_told = start == self._last or self.goes_on(context, stream.get(max(start - 1, 0)), stream.get(start), found)
+        if is_told or not finding.after or found.type == EOF:  # where only an end is missing, the statement is whole
             self._open = self._last = start
             self.handle_damage(context)
-        return told
+        return is_told
 
     def goes_on(self, context: Any, before: Token, first: Token, found: Token) -> bool:
         """Return whether text after the token `before` continues a faulty construct."""

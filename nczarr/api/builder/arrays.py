@@ -35,7 +35,7 @@ def shape_of(data: Any, type_name: str, rank: int, types: Types) -> Shape:
         return ()
     texts = type_name == "char" and _is_texts(data)
     depth = rank - 1 if texts else rank
-    shape = data.shape[:depth] if hasattr(data, "shape") else tuple(_lengths(data, depth))
+    shape = data.shape[:depth] if hasattr(data, "shape") else tuple(_measure_nested(data, depth))
     if len(shape) < depth or (hasattr(data, "shape") and len(data.shape) > depth and is_fixed(type_name, types)):
         raise UnsuitedValueError(
             "shape-mismatch", f"the data have {len(getattr(data, 'shape', shape))} dimensions, not {rank}"
@@ -60,7 +60,7 @@ def _bytes(text: Any) -> bytes:
     return text.encode("utf-8", "surrogateescape") if isinstance(text, str) else text
 
 
-def _lengths(data: Any, depth: int) -> list[int]:
+def _measure_nested(data: Any, depth: int) -> list[int]:
     """Return the lengths of nested lists along `depth` axes; refuse ragged ones."""
     level, lengths = [data], []
     for axis in range(depth):

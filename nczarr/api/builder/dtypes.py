@@ -18,7 +18,7 @@ def of_name(name: str) -> tuple[str, str | None] | None:
     if name in NAMES:
         return NAMES[name], None
     code = _CODE.fullmatch(name)
-    return None if code is None or code[2] not in CODES else (CODES[code[2]], _order(code[1], code[2]))
+    return None if code is None or code[2] not in CODES else (CODES[code[2]], _read_byte_order(code[1], code[2]))
 
 
 def of_object(kind: Any) -> tuple[str, str | None] | str | None:
@@ -40,9 +40,9 @@ def of_object(kind: Any) -> tuple[str, str | None] | str | None:
     type_name = CODES.get(f"{dtype.kind}{dtype.itemsize}")
     if type_name is None:
         return f"dtype {dtype} has no netCDF type"
-    return type_name, _order(dtype.byteorder, f"{dtype.kind}{dtype.itemsize}")
+    return type_name, _read_byte_order(dtype.byteorder, f"{dtype.kind}{dtype.itemsize}")
 
 
-def _order(mark: str, code: str) -> str | None:
+def _read_byte_order(mark: str, code: str) -> str | None:
     """Return the byte order that a dtype names; native order and single bytes have no mark."""
     return {">": "big", "<": "little"}.get(mark) if code[-1] in "248" else None

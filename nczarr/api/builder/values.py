@@ -135,7 +135,7 @@ def values(items: Iterable[Any], type_name: str, types: Types) -> Constant:
         case VlenType():
             data = tuple(_convert_vlen(item, declared, types) for item in items)
         case CompoundType():
-            records = [_record(item, declared, types) for item in items]
+            records = [_convert_record(item, declared, types) for item in items]
             if is_fixed(type_name, types):
                 data = b"".join(field.data for record in records for field in record)  # type: ignore[misc]
             else:
@@ -265,7 +265,7 @@ def _convert_vlen(item: Any, declared: VlenType, types: Types) -> Constant:
     return values(_list_items(item) if not isinstance(item, tuple) else item, declared.base, types)
 
 
-def _record(item: Any, declared: CompoundType, types: Types) -> list[Constant]:
+def _convert_record(item: Any, declared: CompoundType, types: Types) -> list[Constant]:
     """Return one constant per field. A dict names every field; a tuple lists them in order."""
     fields = declared.fields
     if isinstance(item, dict):

@@ -101,7 +101,7 @@ def chunk_of(
         return _in_order(flat, chunks, permutation)
     element = numpy_dtype(dtype)
     if not _is_shuffled(steps, element, layout):
-        plain = _plain(data, steps, element.itemsize, count)
+        plain = _decode_steps(data, steps, element.itemsize, count)
         return _in_order(convert(np.frombuffer(plain, element, count), layout.dtype), chunks, permutation)
     out = np.empty(chunks, numpy_dtype(layout.dtype))
     _unshuffle(data, element, steps, chunks, permutation, tuple(map(slice, chunks)), out)
@@ -127,13 +127,13 @@ def put_chunk(
             _unshuffle(data, element, steps, layout.chunks, permutation, inside, out)
             return
         if element.kind in "iuf" and out.dtype.kind == element.kind:
-            plain = _plain(data, steps, element.itemsize, math.prod(layout.chunks))
+            plain = _decode_steps(data, steps, element.itemsize, math.prod(layout.chunks))
             out[...] = _in_order(np.frombuffer(plain, element), layout.chunks, permutation)[inside]
             return
     out[...] = chunk_of(data, dtype, steps, layout, permutation)[inside]
 
 
-def _plain(data: bytes, steps: Sequence[Config], itemsize: int, count: int) -> bytes:
+def _decode_steps(data: bytes, steps: Sequence[Config], itemsize: int, count: int) -> bytes:
     """Undo the steps of a chunk of `count` elements of fixed size. Raises one of `DECODING_ERRORS`."""
     size = count * itemsize
     if size > LARGEST_CHUNK:
@@ -165,7 +165,7 @@ def _unshuffle(
 ) -> None:
     """Decode a part of a chunk whose last step to undo is a shuffle. Bytes are swapped on the way."""
     width, count = element.itemsize, math.prod(chunks)
-    plain = _plain(data, steps[1:], width, count)
+    plain = _decode_steps(data, steps[1:], width, count)
     planes = np.frombuffer(plain, np.uint8).reshape(width, count)
     if element != out.dtype:
         planes = planes[::-1]

@@ -183,14 +183,14 @@ class KeyChunkArray(KeyedArray):
 
     def place(self, chunk: Index) -> ChunkPlace | None:
         """Return a chunk's location in a file; None if it is not stored in a file. Raises OSError."""
-        place = self._place(chunk)
+        place = self._find_place(chunk)
         if place is not None:
             self._fits(chunk, place.length)
             if self._plain_texts:
                 self._check_texts(chunk, ranges.read(Range(*place[:3])))
         return place
 
-    def _place(self, chunk: Index) -> ChunkPlace | None:
+    def _find_place(self, chunk: Index) -> ChunkPlace | None:
         """Locate the bytes of a chunk in a file or, by the index of its shard, in a shard; None if it has no place."""
         if self.layout.shards is None:
             self.keys.check_seen()

@@ -143,8 +143,10 @@ def columns_of(manifest: Manifest) -> PlaceColumns:
     if isinstance(manifest, PlaceColumns):
         return manifest
     chunk = np.arange(manifest.number, dtype=np.int64)
-    source, mask = np.zeros(manifest.number, np.int64), np.zeros(manifest.number, np.int32)
-    offset, length = manifest.base + chunk * manifest.stride, np.full(manifest.number, manifest.length, np.int64)
+    source = np.zeros(manifest.number, np.int64)
+    offset = manifest.base + chunk * manifest.stride
+    length = np.full(manifest.number, manifest.length, np.int64)
+    mask = np.zeros(manifest.number, np.int32)
     return PlaceColumns((manifest.source,), chunk, source, offset, length, mask)
 
 

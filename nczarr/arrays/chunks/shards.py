@@ -212,7 +212,7 @@ def places_in_shards(
         if isinstance(whole, Range):
             source = np.full(len(length), sources.setdefault(whole.path, len(sources)), np.int64)
             pieces.append((part.row, source, whole.offset + part.offset, length))
-    return _columns(sources, pieces) or columns_from(())
+    return _join_columns(sources, pieces) or columns_from(())
 
 
 def columns_in_shards(array: KeyedArray, shards: NDArray[np.int64], region: Region | None) -> PlaceColumns | None:
@@ -235,10 +235,10 @@ def columns_in_shards(array: KeyedArray, shards: NDArray[np.int64], region: Regi
                     in_shard(array, index)
             source = np.full(len(part.row), sources.setdefault(whole.url, len(sources)), np.int64)
             pieces.append((ravel(chunks[part.row], counts), source, whole.offset + part.offset, part.length))
-    return _columns(sources, pieces)
+    return _join_columns(sources, pieces)
 
 
-def _columns(sources: Mapping[str, int], pieces: Sequence[tuple[NDArray[np.int64], ...]]) -> PlaceColumns | None:
+def _join_columns(sources: Mapping[str, int], pieces: Sequence[tuple[NDArray[np.int64], ...]]) -> PlaceColumns | None:
     """Return pieces of the columns `chunk`, `source`, `offset` and `length`, sorted by chunk; None without rows."""
     if not sum(len(piece[0]) for piece in pieces):
         return None
@@ -307,7 +307,7 @@ def _shard(array: KeyedArray, index: Index, count: int) -> tuple[bytes | Range |
         table = ranges.read(Range(shard.path, shard.offset + begin, size))
     else:
         table = shard[begin : begin + size]
-    shard_and_index = shard, _table(array, table, key, count)
+    shard_and_index = shard, _decode_index(array, table, key, count)
     kept.put(
         (array.keys.token, "shard", index),
         shard_and_index,
@@ -323,7 +323,7 @@ def _distant_shard(array: KeyedArray, index: Index, key: str, count: int) -> tup
     if table is None:
         array.keys.check_absent(index)
         return None
-    shard_and_index = None, _table(array, table, key, count)
+    shard_and_index = None, _decode_index(array, table, key, count)
     kept.put((array.keys.token, "shard", index), shard_and_index, shard_and_index[1].size)
     return shard_and_index
 
@@ -333,7 +333,7 @@ def _index_size(array: KeyedArray, count: int) -> int:
     return index_size(array.encoding.index_steps, count)
 
 
-def _table(array: KeyedArray, data: bytes, key: str, count: int) -> ShardIndex:
+def _decode_index(array: KeyedArray, data: bytes, key: str, count: int) -> ShardIndex:
     """Decode a shard's index. Raises CompileError with `unreadable-chunk`."""
     try:
         return shard_index(index_table(data, array.encoding.index_steps, count))

@@ -106,7 +106,7 @@ def region(
         part = box[start * layout.chunks[0] : (start + some[0]) * layout.chunks[0]]
         try:
             fetched = fetch(table + np.array([firsts[0] + start, *firsts[1:]], np.int64))
-            _put(part, table, fetched, layout, encoding)
+            _put_chunks(part, table, fetched, layout, encoding)
         except (CompileError, OSError, *DECODING_ERRORS):  # the reader of single chunks meets it again, and reports it
             return None
     begins = [
@@ -123,7 +123,7 @@ def _size(layout: Layout, encoding: Encoding) -> int:
     return math.prod(layout.chunks) * numpy_dtype(encoding.dtype).itemsize
 
 
-def _put(
+def _put_chunks(
     box: NDArray[Any], table: NDArray[np.int64], fetched: EncodedChunks, layout: Layout, encoding: Encoding
 ) -> None:
     """Decode chunks and put them into a box of whole chunks. Raises one of `DECODING_ERRORS`.
@@ -157,7 +157,7 @@ def _decode(
     count = math.prod(chunks)
     width, size = element.itemsize, count * element.itemsize
     shuffled = bool(steps) and steps[0].get("id") == "shuffle" and steps[0].get("elementsize") in (None, 0, width)
-    plain = _plain(data, steps[1:] if shuffled else steps, width, size)
+    plain = _decode_each(data, steps[1:] if shuffled else steps, width, size)
     if any(len(chunk) != size for chunk in plain):
         raise ValueError("a chunk has a wrong length")
     stored = np.frombuffer(b"".join(plain), np.uint8)
@@ -173,7 +173,7 @@ def _decode(
     return values.reshape(-1, *(chunks[axis] for axis in permutation)).transpose(axes)
 
 
-def _plain(
+def _decode_each(
     data: Sequence[bytes | memoryview], steps: Sequence[Config], itemsize: int, size: int
 ) -> Sequence[bytes | memoryview]:
     """Undo the steps of chunks one by one. Raises one of `DECODING_ERRORS`."""

@@ -52,7 +52,7 @@ class ForkedProcess:
             warnings.simplefilter("ignore", DeprecationWarning)  # threads of libraries, which prepare for a fork
             self.pid = os.fork()
         if not self.pid:
-            _run(work, requests[0], answers[1])
+            _run_to_end(work, requests[0], answers[1])
         os.close(requests[0])
         os.close(answers[1])
         self.stdin: IO[bytes] | None = os.fdopen(requests[1], "wb")
@@ -92,7 +92,7 @@ class ForkedProcess:
                 os.kill(self.pid, signal.SIGKILL)
 
 
-def _run(work: Work, source: int, out: int) -> NoReturn:
+def _run_to_end(work: Work, source: int, out: int) -> NoReturn:
     """Run a function in the copy, and end it."""
     status = 1
     try:

@@ -315,11 +315,11 @@ def run_each(call: Callable[[T], None], items: Iterable[T], need: int | None) ->
     work, threads = _SharedItems(call, items), list[Thread]()
     try:
         for _ in range(count):
-            threads.append(Thread(target=_alone, args=(work,), daemon=True))
+            threads.append(Thread(target=_run_alone, args=(work,), daemon=True))
             threads[-1].start()
-        _alone(work)
+        _run_alone(work)
     except RuntimeError:  # no more threads: this one does the rest
-        _alone(work)
+        _run_alone(work)
     except BaseException as failure:  # an interrupt
         work.stopped = True
         work.failure = failure
@@ -331,7 +331,7 @@ def run_each(call: Callable[[T], None], items: Iterable[T], need: int | None) ->
         raise work.failure
 
 
-def _alone(work: _SharedItems[Any]) -> None:
+def _run_alone(work: _SharedItems[Any]) -> None:
     """Run in a thread whose own reads use no further ones."""
     with limit(1):
         work.run()

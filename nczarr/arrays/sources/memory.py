@@ -149,10 +149,12 @@ class Runs(ArraySource):
         stop = start + len(out)
         run = max(0, bisect_right(self.starts, start) - 1)
         while run < len(self.starts) and self.starts[run] < stop:
-            first, low, high = self.starts[run], self.offsets[run], self.offsets[run + 1]
-            a, b = max(start, first), min(stop, first + high - low)
-            if a < b:
-                out[a - start : b - start] = values[low + a - first : low + b - first]
+            offset, next_offset = self.offsets[run], self.offsets[run + 1]
+            run_start = self.starts[run]
+            low = max(start, run_start)
+            high = min(stop, run_start + next_offset - offset)
+            if low < high:
+                out[low - start : high - start] = values[offset + low - run_start : offset + high - run_start]
             run += 1
 
     def list_occupied(self, chunks: tuple[int, ...], region: Region | None = None) -> Iterator[Index]:

@@ -149,7 +149,7 @@ def shape_scratch(
         lengths[axis] = _grow(shape[axis], min(cells[axis], shape[axis]), ends[axis], most)
         open_axes.discard(axis)
     fitted = [
-        _fit(length, end, min(cell, extent), extent)
+        _fit_lengths(length, end, min(cell, extent), extent)
         for length, end, cell, extent in zip(lengths, ends, cells, shape, strict=True)
     ]
     scratch_chunks = _lengthen([chunk for chunk, _ in fitted], [block for _, block in fitted], LEAST // element)
@@ -163,7 +163,7 @@ def _grow(extent: int, cell: int, end: int, most: int) -> int:
     return min(extent, -(-count // shares) * cell)
 
 
-def _fit(length: int, end: int, cell: int, extent: int) -> tuple[int, int]:
+def _fit_lengths(length: int, end: int, cell: int, extent: int) -> tuple[int, int]:
     """Return the lengths of chunk and block along an axis: a block has whole chunks, and whole cells or all of it."""
     if length <= end:
         return length, length

@@ -147,15 +147,16 @@ class SelectedElements:
     def runs(self, first: int, last: int) -> Iterator[tuple[int, int]]:
         """Yield ranges (start, stop) of selected elements `first` to `last` (excluded), ascending."""
         for block, following in itertools.pairwise(self.blocks):
-            if following.kept <= first or block.kept >= last or following.kept == block.kept:
+            is_empty = following.kept == block.kept
+            if is_empty or following.kept <= first or block.kept >= last:
                 continue
             counts = self._lengths(block.region)
             ends = np.cumsum(counts)
             nonempty = self.cells.mask(block.cell, block.cell + len(counts)) & (counts > 0)
             starts, lengths = (ends - counts)[nonempty] + block.start, counts[nonempty]
-            places = np.cumsum(lengths) - lengths + block.kept  # number of the first element of each sequence
-            low = np.clip(first - places, 0, lengths)
-            high = np.clip(last - places, 0, lengths)
+            first_elements = np.cumsum(lengths) - lengths + block.kept  # their numbers among the selected ones
+            low = np.clip(first - first_elements, 0, lengths)
+            high = np.clip(last - first_elements, 0, lengths)
             yield from _merge(starts + low, starts + high)
 
 
@@ -166,7 +167,8 @@ def _merge(starts: NDArray[np.int64], stops: NDArray[np.int64]) -> Iterator[tupl
     if not len(starts):
         return
     gaps = np.flatnonzero(starts[1:] != stops[:-1]) + 1
-    firsts, lasts = np.concatenate(([0], gaps)), np.concatenate((gaps, [len(starts)])) - 1
+    firsts = np.concatenate(([0], gaps))
+    lasts = np.concatenate((gaps, [len(starts)])) - 1
     yield from zip(starts[firsts].tolist(), stops[lasts].tolist(), strict=True)
 
 
@@ -214,7 +216,7 @@ class GatheredElements(ArraySource):
         out = np.empty(shape, numpy_dtype(self.source.layout.dtype))
         at = 0
         room = max(1, SPAN // max(1, math.prod(shape[1:])))
-        for group in _groups(self.kept.runs(first, last), room):
+        for group in _group_runs(self.kept.runs(first, last), room):
             low, high = group[0][0], group[-1][1]
             values = self.source.read((slice(low, high), *selection[1:]))
             for start, stop in group:
@@ -223,7 +225,7 @@ class GatheredElements(ArraySource):
         return out
 
 
-def _groups(runs: Iterator[tuple[int, int]], room: int) -> Iterator[list[tuple[int, int]]]:
+def _group_runs(runs: Iterator[tuple[int, int]], room: int) -> Iterator[list[tuple[int, int]]]:
     """Group runs that lie within `room` elements."""
     group: list[tuple[int, int]] = []
     for start, stop in runs:

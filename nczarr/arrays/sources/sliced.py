@@ -225,13 +225,13 @@ def _small_boxes(requested: list[range], whole: Selection) -> Iterator[Selection
     pending = [whole]
     while pending:
         part = pending.pop()
-        lengths = [indices[piece] for indices, piece in zip(requested, part, strict=True)]
-        spans = [indices[-1] - indices[0] + 1 if indices else 0 for indices in lengths]
-        waste = [span - len(indices) for span, indices in zip(spans, lengths, strict=True)]
+        axes = [indices[piece] for indices, piece in zip(requested, part, strict=True)]
+        spans = [indices[-1] - indices[0] + 1 if indices else 0 for indices in axes]
+        waste = [span - len(indices) for span, indices in zip(spans, axes, strict=True)]
         if math.prod(spans) <= SPAN or not any(waste):
             yield part
             continue
-        axis = max(range(len(waste)), key=lambda number: (lengths[number].step if waste[number] else 0, waste[number]))
+        axis = max(range(len(waste)), key=lambda number: (axes[number].step if waste[number] else 0, waste[number]))
         middle = (part[axis].start + part[axis].stop) // 2
         halves = (slice(part[axis].start, middle), slice(middle, part[axis].stop))
         pending += [(*part[:axis], half, *part[axis + 1 :]) for half in reversed(halves)]

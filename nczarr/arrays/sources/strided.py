@@ -219,7 +219,8 @@ class AffineArray(ArraySource):
         for axis, (count, part) in enumerate(zip(counts, ranges, strict=True)):
             step = length * math.prod(counts[axis + 1 :]) if axis else self.stride * self._rows
             number = np.arange(part.start, part.stop, dtype=np.int64)
-            chunk, offset = chunk[..., None] * count + number, offset[..., None] + number * step
+            chunk = chunk[..., None] * count + number  # one more dimension: every index before with every one here
+            offset = offset[..., None] + number * step
         chunk, offset = chunk.reshape(-1), offset.reshape(-1)
         there = offset + length <= self.file.size
         chunk, offset = chunk[there], offset[there]

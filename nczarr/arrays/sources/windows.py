@@ -127,8 +127,9 @@ def block_shape(
 
     def taken(axis: int, units: int) -> int:
         """Return the elements of a block of so many units along this axis."""
-        lengths = [*block[:axis], units, *block[axis + 1 :]]
-        return math.prod(min(n * u, max(1, s)) for n, u, s in zip(lengths, unit, shape, strict=True))
+        units_along = [*block[:axis], units, *block[axis + 1 :]]
+        each_axis = zip(units_along, unit, shape, strict=True)
+        return math.prod(min(number * length, max(1, extent)) for number, length, extent in each_axis)
 
     def waste(axis: int) -> float:
         """Estimate the decodings per source chunk caused by this axis."""
@@ -145,7 +146,8 @@ def block_shape(
         shares = -(-counts[axis] // most)
         block[axis] = -(-counts[axis] // shares)
         open_axes.discard(axis)
-    return tuple(min(n * u, max(1, s)) for n, u, s in zip(block, unit, shape, strict=True))
+    each_axis = zip(block, unit, shape, strict=True)
+    return tuple(min(number * length, max(1, extent)) for number, length, extent in each_axis)
 
 
 def remaining_memory(memory: int, workers: int, chunks: int) -> int:

@@ -112,8 +112,10 @@ def is_record(element: Element | None) -> bool:
 
 def is_element_name(name: object) -> bool:
     """Return whether a name is that of an element."""
-    if not isinstance(name, str) or name == RAW or re.fullmatch(r"(?:utf32|bytes)\[[1-9][0-9]{0,8}\]", name):
-        return isinstance(name, str)
+    if not isinstance(name, str):
+        return False
+    if name == RAW or re.fullmatch(r"(?:utf32|bytes)\[[1-9][0-9]{0,8}\]", name):
+        return True
     if is_record(name):
         try:
             return bool(_record_of(name))

@@ -130,10 +130,9 @@ def period(text: str, calendar: str) -> tuple[Fraction, Fraction]:
 
 def date_text(seconds: Fraction, calendar: str) -> str:
     """Return a date of a calendar (a value of `CALENDARS`), to the millisecond: the inverse of `date`."""
-    days, rest = divmod(round(seconds * 1000), 86_400_000)
-    days += day_number(1970, 1, 1, calendar)
-    # the year before 1 is 0 here
-    year = 1970 + (days - day_number(1970, 1, 1, calendar)) // 366
+    days_since_1970, rest = divmod(round(seconds * 1000), 86_400_000)
+    days = days_since_1970 + day_number(1970, 1, 1, calendar)
+    year = 1970 + days_since_1970 // 366  # an estimate; the year before 1 is 0 here
     while _first_day(year + 1, calendar) <= days:
         year += max(1, (days - _first_day(year + 1, calendar)) // 366)
     while _first_day(year, calendar) > days:

@@ -130,22 +130,22 @@ def make_arrays(
     starts = columns.starts(shape)
     first = columns.values[0] if columns.values else None
     if first is not None and not isinstance(first, Constant):
-        layout = Layout(descr(type_name, types), shape, shape, fill=_bytes(fill))
+        layout = Layout(descr(type_name, types), shape, shape, fill=_to_bytes(fill))
         return {"": _runs(layout, starts, columns.lengths, first)}
     constants = [value for value in columns.values if isinstance(value, Constant)]
-    return _place(_Given(join(type_name, constants, types), starts, columns.lengths, shape, fill), types)
+    return _to_arrays(_Given(join(type_name, constants, types), starts, columns.lengths, shape, fill), types)
 
 
 def constant_parts(constant: Constant, shape: tuple[int, ...], types: Types, fill: Constant | None = None) -> Parts:
     """Return a variable's array sources from one constant of all (or its first) values."""
-    return _place(_Given(constant, [0], [constant.count], shape, fill), types)
+    return _to_arrays(_Given(constant, [0], [constant.count], shape, fill), types)
 
 
 def _runs(layout: Layout, starts: list[int], lengths: Sequence[int], data: bytes | tuple[Any, ...] | Any) -> Runs:
     return Runs(layout, starts, [0, *itertools.accumulate(lengths)], GivenValues(layout.dtype, data))
 
 
-def _bytes(fill: Constant | None) -> bytes | None:
+def _to_bytes(fill: Constant | None) -> bytes | None:
     """Return a fill value as stored: packed bytes, or a string's text."""
     if fill is None:
         return None
@@ -179,12 +179,12 @@ class _Given(NamedTuple):
     """Value between runs."""
 
 
-def _place(whole: _Given, types: Types) -> Parts:
+def _to_arrays(whole: _Given, types: Types) -> Parts:
     """Convert one constant to the arrays of its type."""
 
     def array(leaf: PartLeaf, placed: _Given) -> ArraySource:
         """Return one array of the type: the runs of values, and the fill value between them."""
-        constant, shape, fill = placed.constant, placed.shape, _bytes(placed.fill)
+        constant, shape, fill = placed.constant, placed.shape, _to_bytes(placed.fill)
         dtype = descr(leaf.type, types)
         if leaf.counts:
             counts = [item.count for item in constant.data if isinstance(item, Constant)]

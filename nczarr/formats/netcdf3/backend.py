@@ -191,7 +191,7 @@ def _small_records(columns: list[VariableColumn], layout: ClassicLayout) -> Iter
         yield from _empty_blocks(empty, written, block * many, size)
         first = block * many
         count = min(many, layout.records - first)
-        yield _fill(bytearray(empty[: count * size]), present, first, count, layout)
+        yield _fill_in(bytearray(empty[: count * size]), present, first, count, layout)
         written = first + count
     yield from _empty_blocks(empty, written, layout.records, size)
 
@@ -223,7 +223,7 @@ def _list_occupied_blocks(columns: list[VariableColumn], many: int) -> Iterator[
         yield block, present
 
 
-def _fill(block: bytearray, present: list[VariableColumn], first: int, count: int, layout: ClassicLayout) -> bytes:
+def _fill_in(block: bytearray, present: list[VariableColumn], first: int, count: int, layout: ClassicLayout) -> bytes:
     """Return a block of records with the values of some variables in place."""
     for column in present:
         inner = column.inner

@@ -71,7 +71,7 @@ def read(source: Source, report: Report, options: Options | None = None) -> Unch
     source = Source(source.name, source.data, binary=True, path=source.path)  # a header has no encoding
     try:
         header = read_header(source.data)
-        values = _values(header, len(source.data))
+        values = _place_values(header, len(source.data))
     except BadHeaderError as fault:
         report.error(fault.code, fault.message, Span(source, fault.start, fault.end))
         return None
@@ -88,14 +88,14 @@ def read(source: Source, report: Report, options: Options | None = None) -> Unch
     with building():
         dataset, namesakes = _dataset(header, values, source)
     strict = not (options or Options()).run.accepts("omitted-object")
-    arrays = _arrays(header, dataset, values, source, report, omitted, strict)
+    arrays = _make_arrays(header, dataset, values, source, report, omitted, strict)
     parts: dict[str, Parts] = {
         names.join("/", variable.name): {"": array} for variable, array in zip(dataset.variables, arrays, strict=True)
     }
     return Unchecked(dataset, forward=True, parts=parts, namesakes=namesakes, omitted=omitted)
 
 
-def _values(header: ClassicHeader, file_size: int) -> RecordPlaces:
+def _place_values(header: ClassicHeader, file_size: int) -> RecordPlaces:
     """Return the positions of all values, with sizes computed from the dimensions.
 
     Raises BadHeaderError for impossible sizes.
@@ -260,7 +260,7 @@ def _stem(name: str) -> str:
 
 
 # ---- the values ------------------------------------------------------------------------------------------------------
-def _arrays(
+def _make_arrays(
     header: ClassicHeader,
     dataset: Dataset,
     values: RecordPlaces,
@@ -296,7 +296,7 @@ def _arrays(
             path = names.join("/", one.name)
             omitted.append(Omission("omitted-object", path, f"{array.lacking} bytes of `{path}` are missing"))
     if not zeros:
-        arrays = [_fill(array, variable) for array, variable in zip(arrays, dataset.variables, strict=True)]
+        arrays = [_with_fill(array, variable) for array, variable in zip(arrays, dataset.variables, strict=True)]
     return [replace(array, strict=strict) for array in arrays]
 
 
@@ -309,7 +309,7 @@ def _make_array(
     return AffineArray(Layout(NUMPY[entry.type].replace("<", ">"), shape, chunks), file, place.begin, row)
 
 
-def _fill(array: AffineArray, variable: Variable) -> AffineArray:
+def _with_fill(array: AffineArray, variable: Variable) -> AffineArray:
     """Return the array with the variable's fill value for missing data."""
     fill = variable_fill(variable, Tables({}, {}, {}, {}))
     assert fill is not None  # every type of a classic file has one

@@ -134,13 +134,15 @@ class _HeaderReader:
     def header(self) -> ClassicHeader:
         """Read the header in the order of the file: records, dimensions, attributes, variables."""
         start = self._at
-        records = self._records()
+        records = self._read_record_count()
         records_at = FileExtent(start, self._at)
         dimensions: list[DimensionEntry] = []
-        for _ in range(self._list(DIMENSION, 2 * self._width)):  # an entry has a name and a length at least
-            dimensions.append(self._dimension(dimensions))
+        for _ in range(self._read_list_head(DIMENSION, 2 * self._width)):  # an entry has a name and a length at least
+            dimensions.append(self._read_dimension(dimensions))
         attributes = self._attributes()
-        count = self._list(VARIABLE, 4 * self._width + 2 * TAG + self._offset_width)  # all members of `var` at least
+        count = self._read_list_head(
+            VARIABLE, 4 * self._width + 2 * TAG + self._offset_width
+        )  # all members of `var` at least
         variables = tuple(self._read_variable(dimensions) for _ in range(count))
         return ClassicHeader(self._kind, records, records_at, tuple(dimensions), attributes, variables, self._at)
 
@@ -154,39 +156,40 @@ class _HeaderReader:
         self._at = stop
         return bytes(self._data[start:stop])
 
-    def _number(self, width: int, what: str, *, signed: bool = True) -> int:
+    def _read_number(self, width: int, what: str, *, signed: bool = True) -> int:
         """Return a nonnegative number of `width` bytes."""
         number = int.from_bytes(self._take(width, what), "big", signed=signed)  # XDR: big-endian throughout
         if number < 0:
             raise BadHeaderError("bad-header", f"{what} is negative ({number})", self._at - width, self._at)
         return number
 
-    def _count(self, what: str, least: int) -> int:
+    def _read_count(self, what: str, least: int) -> int:
         """Return the number of following entries, each of at least `least` bytes."""
-        count = self._number(self._width, f"the number of {what}")
+        count = self._read_number(self._width, f"the number of {what}")
         remaining = self._end - self._at
         if count * least > remaining:  # before any allocation: a header of 40 bytes may claim 2³¹ entries
             text = f"the header counts {count} {what}, which do not fit into the remaining {remaining} bytes"
             raise BadHeaderError("truncated-header", text, self._at - self._width, self._at)
         return count
 
-    def _records(self) -> int | None:
+    def _read_record_count(self) -> int | None:
         """Return the number of records; None if all bits are set, for use of the file size."""
         unsaid = b"\xff" * self._width  # STREAMING of the specification
         if bytes(self._data[self._at : self._at + self._width]) == unsaid:
             self._at += self._width
             return None
-        return self._number(self._width, "the number of records")
+        return self._read_number(self._width, "the number of records")
 
     # ---- lists -------------------------------------------------------------------------------------------------
-    def _list(self, expected: int, least: int) -> int:
+    def _read_list_head(self, expected: int, least: int) -> int:
         """Return the length of a list from its head: tag and length. ABSENT has length 0."""
-        what, start = _LISTS[expected], self._at  # each list has the same head, whatever its entries
+        what = _LISTS[expected]  # each list has the same head, whatever its entries
+        start = self._at
         tag = int.from_bytes(self._take(TAG, f"the tag of the list of {what}"), "big")
         if tag not in (ABSENT, expected):  # an empty list has both tag and count zero (ABSENT)
             text = f"the list of {what} begins with the tag {tag}, not with {expected} or {ABSENT}"
             raise BadHeaderError("bad-header", text, start, self._at)
-        count = self._count(what, least)
+        count = self._read_count(what, least)
         if tag == ABSENT and count:
             text = f"the list of {what} is marked absent but has the count {count}"
             raise BadHeaderError("bad-header", text, start, self._at)
@@ -194,7 +197,7 @@ class _HeaderReader:
 
     def _name(self, what: str) -> str:
         """Read a padded name; `what` is its owner in messages."""
-        length = self._count(f"bytes of the name of {what}", 1)
+        length = self._read_count(f"bytes of the name of {what}", 1)
         start = self._at
         if not length:
             raise BadHeaderError("bad-name", f"the name of {what} is empty", start - self._width, start)
@@ -215,11 +218,11 @@ class _HeaderReader:
             raise BadHeaderError("bad-header", text, self._at - TAG, self._at)
         return name
 
-    def _dimension(self, before: list[DimensionEntry]) -> DimensionEntry:
+    def _read_dimension(self, before: list[DimensionEntry]) -> DimensionEntry:
         start = self._at
         name = self._name("a dimension")
         # files with 64-bit offsets have lengths up to 2³² - 4, as the netCDF library writes and reads them
-        length = self._number(self._width, f"the length of dimension `{name}`", signed=self._kind != "nc6")
+        length = self._read_number(self._width, f"the length of dimension `{name}`", signed=self._kind != "nc6")
         if not length:  # length 0 marks the record dimension
             first = next((other.name for other in before if not other.length), None)
             if first is not None:  # the specification allows one record dimension
@@ -228,14 +231,14 @@ class _HeaderReader:
         return DimensionEntry(name, length, FileExtent(start, self._at))
 
     def _attributes(self) -> tuple[AttributeEntry, ...]:
-        return tuple(self._attribute() for _ in range(self._list(ATTRIBUTE, 2 * self._width + TAG)))
+        return tuple(self._read_attribute() for _ in range(self._read_list_head(ATTRIBUTE, 2 * self._width + TAG)))
 
-    def _attribute(self) -> AttributeEntry:
+    def _read_attribute(self) -> AttributeEntry:
         start = self._at
         name = self._name("an attribute")
         kind = self._read_type(f"attribute `{name}`")
         width = ATOMIC[kind].size
-        count = self._count(f"values of attribute `{name}`", width)
+        count = self._read_count(f"values of attribute `{name}`", width)
         # The padding behind the last value of a file may be all that is missing; it is not needed.
         data = self._take(min(pad(count * width), self._end - self._at), f"the values of attribute `{name}`")
         value = swap(data[: count * width], width)  # values of the model are little-endian
@@ -244,7 +247,7 @@ class _HeaderReader:
     def _read_variable(self, declared: list[DimensionEntry]) -> VariableEntry:
         start = self._at
         name = self._name("a variable")
-        rank = self._count(f"dimensions of variable `{name}`", self._width)
+        rank = self._read_count(f"dimensions of variable `{name}`", self._width)
         if rank > MAX_RANK:  # NC_MAX_VAR_DIMS of the netCDF library
             text = f"`{name}` has {rank} dimensions; the limit is {MAX_RANK}"
             raise BadHeaderError("rank-limit", text, self._at - self._width, self._at)
@@ -254,13 +257,13 @@ class _HeaderReader:
         vsize_at = self._at
         vsize = int.from_bytes(self._take(self._width, f"the size of variable `{name}`"), "big")  # 2³² - 1: too large
         begin_at = self._at
-        begin = self._number(self._offset_width, f"the offset of variable `{name}`")
+        begin = self._read_number(self._offset_width, f"the offset of variable `{name}`")
         extent = FileExtent(start, self._at)
         return VariableEntry(name, kind, dimensions, attributes, vsize, begin, extent, vsize_at, begin_at)
 
     def _dimension_of(self, name: str, axis: int, declared: list[DimensionEntry]) -> int:
         """Return a dimension number; the record dimension must come first."""
-        number = self._number(self._width, f"the number of a dimension of variable `{name}`")
+        number = self._read_number(self._width, f"the number of a dimension of variable `{name}`")
         place = self._at - self._width, self._at
         if number >= len(declared):
             text = f"variable `{name}` has dimension number {number}; the file has {len(declared)} dimensions"

@@ -293,12 +293,12 @@ class TreeReader:
         for one in stored:
             attribute = self._attributes.get(id(one))  # the model holds them
             if attribute is None:
-                attribute = self._attribute(one, stored, scope, place)
+                attribute = self._convert_attribute(one, stored, scope, place)
             if attribute is not None:
                 attributes.append(attribute)
         return tuple(attributes)
 
-    def _attribute(
+    def _convert_attribute(
         self, one: HeaderAttribute, stored: tuple[HeaderAttribute, ...], scope: str, place: str
     ) -> Attribute | None:
         """Return an attribute of those of an owner; None, and say why, where it is left out."""
@@ -310,7 +310,7 @@ class TreeReader:
             text = f"the name of attribute `{one.name}` of `{place}` is invalid: {problem}"
             self._omitted.append(Omission("omitted-name", scope, text))
             return None
-        value = self._value(one)
+        value = self._convert_value(one)
         attribute = Attribute(name=one.name, value=value, json=nest_json(value, one.shape or ()))
         if len(one.shape or ()) > 1 and attribute.json is None:  # which each owner of it says
             text = f"attribute `{one.name}` of `{place}` has the shape {one.shape}, and is read as a list"
@@ -335,7 +335,7 @@ class TreeReader:
         self._report.warning("converted-value", f"{text}: it is converted")
         return tuple(wrong.model_copy(update={"value": value}) if one is wrong else one for one in attributes)
 
-    def _value(self, stored: HeaderAttribute) -> Constant:
+    def _convert_value(self, stored: HeaderAttribute) -> Constant:
         kind, data = stored.type, stored.data
         if kind.family == STRING and not stored.shape:
             return Constant(type="char", count=len(data), data=data)

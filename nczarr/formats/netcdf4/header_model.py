@@ -151,7 +151,7 @@ class HeaderModel:
         datasets, below = [], []
         for link in (located.object.links or {}).values():
             place = f"{group.place}/{link.name.decode('utf-8', 'surrogateescape')}"
-            target = self._target(link, located, place)
+            target = self._follow_link(link, located, place)
             if target is None:
                 continue
             one = target.object
@@ -174,7 +174,7 @@ class HeaderModel:
             datasets += self._collect(child, target, (*above, target.identity))
         return datasets
 
-    def _target(self, link: Link, owner: LocatedObject, place: str) -> LocatedObject | None:
+    def _follow_link(self, link: Link, owner: LocatedObject, place: str) -> LocatedObject | None:
         """Return the object that a link leads to; None if it is left out."""
         try:
             name = link.name.decode()
@@ -271,7 +271,7 @@ class HeaderModel:
             self.scales.add(located.identity, group.place, place, number)
             if dataset.info.extent is None:
                 self.scales.without_length.add(number)
-            if NAME in internal and (_text(internal[NAME]) or b"").startswith(NO_VARIABLE):
+            if NAME in internal and (_read_text(internal[NAME]) or b"").startswith(NO_VARIABLE):
                 self.scales.is_netcdf = True
                 for attribute in located.object.attributes:
                     if attribute.name not in ALL_INTERNAL:
@@ -404,9 +404,9 @@ def _internal(one: FileObject) -> dict[str, HeaderAttribute]:
 
 def _is_scale(internal: dict[str, HeaderAttribute]) -> bool:
     """Return whether a dataset with these internal attributes is a dimension scale."""
-    return CLASS in internal and _text(internal[CLASS]) == b"DIMENSION_SCALE"
+    return CLASS in internal and _read_text(internal[CLASS]) == b"DIMENSION_SCALE"
 
 
-def _text(attribute: HeaderAttribute) -> bytes | None:
+def _read_text(attribute: HeaderAttribute) -> bytes | None:
     """Return the value of an internal attribute that is one fixed-length text; None for other types."""
     return None if attribute.type.family != STRING or attribute.shape else text_of(attribute.data, 0)

@@ -148,21 +148,21 @@ def _call_guarded(path: str, function: Callable[..., Any], arguments: tuple[Any,
     with _lock:
         if key in _refused:
             raise NoAnswerError(errno.EIO, _refused[key])
-        guard = _start()
+        guard = _start_guard()
         try:
             done, outcome = guard.ask(None, _answer, (request,))
         except (EOFError, OSError):
-            _refused[key] = _end(guard, seconds)
+            _refused[key] = _end_guard(guard, seconds)
             raise NoAnswerError(errno.EIO, _refused[key]) from None
         except BaseException:  # half a request may stand in its input
-            _end(guard)
+            _end_guard(guard)
             raise
     if done:
         return outcome
     raise outcome
 
 
-def _start() -> TimedProcess:
+def _start_guard() -> TimedProcess:
     """Return the guard process, which a process that was forked from this one does not share."""
     global _guard, _owner
     if _guard is None or _owner != os.getpid():
@@ -188,7 +188,7 @@ def close() -> None:
         _guard.end()
 
 
-def _end(guard: TimedProcess, seconds: float = SECONDS) -> str:
+def _end_guard(guard: TimedProcess, seconds: float = SECONDS) -> str:
     """End the guard process and return why it gave no answer."""
     from subprocess import TimeoutExpired  # rarely needed
 

@@ -214,14 +214,17 @@ class _ObjectReader:
             closing(h5, "H5Sclose", h5.do("H5Dget_space", one)) as space,
             closing(h5, "H5Pclose", h5.do("H5Dget_create_plist", one)) as plist,
         ):
-            (kind, declared), (extent, most) = self._read_type(stored), read_space(self._h5, space)
-            layout, filters = h5.do("H5Pget_layout", plist), self._read_filters(plist)
+            kind, declared = self._read_type(stored)
+            extent, most = read_space(self._h5, space)
+            layout = h5.do("H5Pget_layout", plist)
+            filters = self._read_filters(plist)
             codecs = tuple([codec_of(*each) for each in filters]) if layout == CHUNKED else ()
-            state, time, state_of_space = c_int(), c_int(), c_int()
-            h5.do("H5Pfill_value_defined", plist, byref(state))
-            h5.do("H5Pget_fill_time", plist, byref(time))
-            fill, text = self._read_fill(plist, stored, kind) if state.value == _USER_DEFINED else (b"", None)
-            chunks, index, compact, offset, files = (), None, None, UNDEFINED, self._list_files(plist)
+            fill_state, fill_time, space_state = c_int(), c_int(), c_int()
+            h5.do("H5Pfill_value_defined", plist, byref(fill_state))
+            h5.do("H5Pget_fill_time", plist, byref(fill_time))
+            fill, text = self._read_fill(plist, stored, kind) if fill_state.value == _USER_DEFINED else (b"", None)
+            files = self._list_files(plist)
+            chunks, index, compact, offset = (), None, None, UNDEFINED
             if layout == CHUNKED:
                 lengths, options = sizes((0,) * len(most)), c_uint()
                 h5.do("H5Pget_chunk", plist, len(lengths), lengths)
@@ -235,28 +238,28 @@ class _ObjectReader:
                 h5.do("H5Dread", one, stored, 0, 0, 0, values)
                 compact = values.raw[: math.prod(extent) * kind.size]
             elif layout != COMPACT and not files:
-                h5.do("H5Dget_space_status", one, byref(state_of_space))
-                if state_of_space.value:  # else HDF5 2.2 adds the user block to its mark for no address
+                h5.do("H5Dget_space_status", one, byref(space_state))
+                if space_state.value:  # else HDF5 2.2 adds the user block to its mark for no address
                     offset = h5.H5Dget_offset(one)
                     if offset != UNDEFINED and offset + math.prod(extent or ()) * kind.size > self._size:
                         raise UnreadableHeaderError("the file ends before its values")
             info = DatasetInfo(
-                kind.descr,
-                extent,
-                layout,
-                chunks,
-                codecs,
-                (fill or bytes(kind.size)) if kind.descr is not None else None,
-                None if offset == UNDEFINED else offset,
-                bool(files),
-                index is not None and index.unfiltered_edges,
-                next((values[0] if values else 0 for number, values in filters if number == SHUFFLE), None),
-                state.value == _NO_FILL or time.value == _NEVER,
-                bool(fill),
-                text,
-                fill or bytes(kind.size),
-                compact,
-                index,
+                dtype=kind.descr,
+                extent=extent,
+                layout=layout,
+                chunks=chunks,
+                filters=codecs,
+                fill=(fill or bytes(kind.size)) if kind.descr is not None else None,
+                address=None if offset == UNDEFINED else offset,
+                elsewhere=bool(files),
+                unfiltered_edges=index is not None and index.unfiltered_edges,
+                shuffled=next((values[0] if values else 0 for number, values in filters if number == SHUFFLE), None),
+                undefined=fill_state.value == _NO_FILL or fill_time.value == _NEVER,
+                has_own_fill=bool(fill),
+                text=text,
+                unwritten=fill or bytes(kind.size),
+                compact=compact,
+                chunk_index=index,
                 by_library=kind.has_lists or (layout == CHUNKED and index is None),
             )
             return HeaderDataset(info, kind, declared, most, fill, files)

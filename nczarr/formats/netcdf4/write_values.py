@@ -187,11 +187,11 @@ def _stretch(lib: Library, path: str, plan: FilePlan, ids: Ids) -> None:
         last = [length - 1 if ref == path else 0 for ref, length in zip(variable.dimensions, shape, strict=True)]
         region = tuple(slice(index, index + 1) for index in last)
         writer = _ValueWriter(lib, fqn, variable, plan, ids, Counts())
-        writer.put(region, _one(checked, fqn, region))
+        writer.put(region, _choose_fill_element(checked, fqn, region))
         return
 
 
-def _one(checked: Checked, fqn: str, region: Selection) -> CValues:
+def _choose_fill_element(checked: Checked, fqn: str, region: Selection) -> CValues:
     """Return the element for a region of fill: that of the source, else the fill value."""
     variable = checked.variables[fqn]
     fill, source = checked.fills[fqn], checked.parts.get(fqn, {}).get("")

@@ -71,7 +71,7 @@ class StorageBuilder:
             case P.CodecContext():
                 self._add_codec(context)
             case P.ChunksContext():
-                chunks = tuple(self._lengths(context))
+                chunks = tuple(self._read_lengths(context))
                 if 0 in chunks:
                     message = "a chunk must have at least one element along each dimension"
                     self._reader.report.error("bad-chunk-size", message, self._reader.span(context))
@@ -82,9 +82,9 @@ class StorageBuilder:
             case P.QuantizeContext():
                 self._quantize(context)
             case _ if name := _NAMED_BY_WORD.get(type(context)):
-                self._once(name, self._word(name, context), context)
+                self._once(name, self._read_word(name, context), context)
 
-    def _lengths(self, context: Any) -> Iterator[int]:
+    def _read_lengths(self, context: Any) -> Iterator[int]:
         """Yield the chunk length of each dimension, 0 for an invalid one."""
         for child in context.getChildren():
             if isinstance(child, P.LengthsContext):
@@ -108,7 +108,7 @@ class StorageBuilder:
         elif value is not None:
             self._members[member] = value
 
-    def _word(self, property_: str, context: Any) -> str | None:
+    def _read_word(self, property_: str, context: Any) -> str | None:
         """Return the word after a property's name if the property accepts it."""
         if context.NAME() is None:
             return None
@@ -150,7 +150,7 @@ class StorageBuilder:
 
     def _quantize(self, context: Any) -> None:
         """Note `quantize ALGORITHM DIGITS`; report a second one."""
-        word = self._word("quantize", context)
+        word = self._read_word("quantize", context)
         digits = self._reader.size(context.SIZE(), "bad-special-value") if context.SIZE() is not None else None
         if word is None or digits is None:
             return
@@ -212,12 +212,12 @@ class _NotationReader(Written):
         return Dataset(
             name=self.name(context.name()) or "",
             version=self.spelt(version) if version is not None else "2.0.0",
-            kind=self._kind(context.kind()),
+            kind=self._read_kind(context.kind()),
             span=self.span(context),
             **members,
         )
 
-    def _kind(self, context: Any) -> Kind | None:
+    def _read_kind(self, context: Any) -> Kind | None:
         if context is None or context.name() is None:
             return None
         word = self.spelt(context.name())
@@ -280,7 +280,7 @@ class _NotationReader(Written):
             if isinstance(inner, P.AttributeContext):
                 attributes.append(self.attribute(inner, scope))
             elif isinstance(inner, P.FillContext) and inner.constant() is not None:
-                attributes.append(self._fill(inner, type_name))
+                attributes.append(self._read_fill(inner, type_name))
             elif inner is not None:
                 storage.take(inner)
         references = list(self._dimrefs(context))
@@ -316,7 +316,7 @@ class _NotationReader(Written):
         value = self._value(type_name, written, self.span(context))
         return Attribute(name=name, value=value, span=self.span(context.name())) if value is not None else None
 
-    def _fill(self, context: Any, type_name: str) -> Attribute | None:
+    def _read_fill(self, context: Any, type_name: str) -> Attribute | None:
         """Return `fill X` as the attribute `_FillValue`: one value of the variable's type."""
         value = self._value(type_name, [self.literal(context.constant())], self.span(context))
         if value is not None and value.count != 1:

@@ -78,7 +78,7 @@ def _constant(type_name: str, literals: Sequence[WrittenConstant], types: Types,
         return Constant(type=type_name, count=count, data=packed, span=span)
     nested: list[Constant] = []
     for literal in literals:
-        items = _items(literal, type_name)
+        items = _list_items(literal, type_name)
         if isinstance(declared, VlenType):
             nested.append(_constant(declared.base, items, types, literal.span))
         elif isinstance(declared, CompoundType):
@@ -88,14 +88,14 @@ def _constant(type_name: str, literals: Sequence[WrittenConstant], types: Types,
 
 def _fields(type_name: str, declared: CompoundType, literal: WrittenConstant, types: Types) -> list[Constant]:
     """Return one constant for each field of a compound value in braces."""
-    items = _items(literal, type_name)
+    items = _list_items(literal, type_name)
     if len(items) != len(declared.fields):
         raise _count_fault(f"a value of type `{type_name}`", len(declared.fields), len(items), "field", literal)
     constants = []
     for field, item in zip(declared.fields, items, strict=True):
         size = math.prod(field.shape)
         bare = not field.shape or (field.type == "char" and item.kind == P.STRING)
-        inside = (item,) if bare else _items(item, f"array field {field.name}")
+        inside = (item,) if bare else _list_items(item, f"array field {field.name}")
         value = _constant(field.type, inside, types, item.span)
         if value.count != size:
             raise _count_fault(f"field `{field.name}`", size, value.count, "value", item)
@@ -125,7 +125,7 @@ def _pack(type_name: str, declared: UserType, literal: WrittenConstant, types: T
             assert_never(declared)
 
 
-def _items(literal: WrittenConstant, what: str) -> tuple[WrittenConstant, ...]:
+def _list_items(literal: WrittenConstant, what: str) -> tuple[WrittenConstant, ...]:
     if literal.kind != P.LBRACE:
         raise _LiteralError("missing-braces", f"write a value of `{what}` in braces", literal.span, "write `{ … }`")
     return literal.items

@@ -79,7 +79,7 @@ def scan(source: Source, report: Report) -> list[Token]:
                 report.error("too-deep-nesting", text, Span(source, first, end))
                 break
         elif group == 3:
-            kind = _number(source, first, end, match[3], report)
+            kind = _read_number(source, first, end, match[3], report)
         elif group == 4:
             kind = P.STRING
             if end - first < 2 or data[end - 1 : end] != b'"' or _ends_escaped(match[4]):
@@ -103,7 +103,7 @@ def _ends_escaped(text: bytes) -> bool:
     return (len(body) - len(body.rstrip(b"\\"))) % 2 == 1
 
 
-def _number(source: Source, first: int, end: int, text: bytes, report: Report) -> int:
+def _read_number(source: Source, first: int, end: int, text: bytes, report: Report) -> int:
     """Return a number's token type; an invalid one is reported and treated as a size."""
     match = _NUMBER.fullmatch(text)
     if match is not None and match.lastindex is not None:

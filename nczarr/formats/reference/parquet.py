@@ -17,7 +17,7 @@ from typing import Any
 from nczarr.diagnostics.report import CompileError, Diagnostic, Label, Report, Severity, Source
 from nczarr.formats.reference import ARRAY, METADATA
 from nczarr.formats.reference.limits import DEFAULT, Limits
-from nczarr.formats.reference.parquet_rows import ChunkGrid, RecordFaultError, ReferenceRows, grid, read
+from nczarr.formats.reference.parquet_rows import ChunkGrid, RecordFaultError, ReferenceRows, read, read_grid
 from nczarr.formats.reference.target import text_of
 from nczarr.formats.reference.wire import is_oversized, report_repeated
 from nczarr.stores.base import Reference, Store, folders_with, is_node, is_safe, next_segments, with_prefix
@@ -28,8 +28,11 @@ from nczarr.syntax.json.tolerant import NotJsonError, parse
 HELD = 64 << 20
 """Size of the file cache, in bytes."""
 
-USUAL, SHARE = 100_000, 10
-"""Maximum rows of a file, which is read whole; with a larger limit of entries, that limit divided by `SHARE`."""
+USUAL_RECORD_SIZE = 100_000
+"""Maximum rows of a file, which is read whole; a larger limit of entries raises it."""
+
+ENTRIES_PER_ROW = 10
+"""Entries of the limit for each row that a file may have."""
 
 ROWS = 1 << 16
 """Rows converted to Python numbers at once."""
@@ -71,19 +74,19 @@ class ParquetReferences:
         if number is None:
             return None
         place, row = divmod(number, self._rows)
-        record = self._record(folder, place)
-        return None if record is None else _row(record, row, key)
+        record = self._read_file(folder, place)
+        return None if record is None else _read_row(record, row, key)
 
     def keys(self, prefix: str = "") -> Iterator[str]:
         keys = [*with_prefix(self._documents, prefix)]
         for folder in folders_with(self._folders, prefix):
-            keys += [key for key, _, _ in self._chunks(folder) if key.startswith(prefix)]
+            keys += [key for key, _, _ in self._list_chunks(folder) if key.startswith(prefix)]
         yield from sorted(keys)
 
     def children(self, prefix: str) -> list[str]:
         keys = [*with_prefix(self._documents, prefix)]
         if prefix in self._arrays:
-            keys += [key for key, _, _ in self._chunks(prefix)]
+            keys += [key for key, _, _ in self._list_chunks(prefix)]
         return next_segments(keys, prefix)
 
     def nodes(self, prefix: str) -> list[str]:
@@ -96,7 +99,7 @@ class ParquetReferences:
         """Yield every URL once with a key that names it. Reads all files. Raises OSError, CompileError."""
         seen: set[str] = set()
         for folder, array in self._arrays.items():
-            for place, record in self._records(folder):
+            for place, record in self._list_files(folder):
                 try:
                     urls = record.urls()
                 except RecordFaultError as error:
@@ -111,15 +114,15 @@ class ParquetReferences:
         for key, text in self.documents.items():
             yield key, text.encode()
         for folder in self._arrays:
-            for key, record, row in self._chunks(folder):
-                reference = _row(record, row, key)
+            for key, record, row in self._list_chunks(folder):
+                reference = _read_row(record, row, key)
                 assert reference is not None
                 yield key, reference
 
-    def _chunks(self, folder: str) -> Iterator[tuple[str, ReferenceRows, int]]:
+    def _list_chunks(self, folder: str) -> Iterator[tuple[str, ReferenceRows, int]]:
         """Yield key, file and row of an array's existing chunks, in C order."""
         array = self._arrays[folder]
-        for place, record in self._records(folder):
+        for place, record in self._list_files(folder):
             start = place * self._rows
             present = record.present()
             for first in range(0, len(present), ROWS):
@@ -127,7 +130,7 @@ class ParquetReferences:
                     if start + row < array.chunks:
                         yield folder + array.name(start + row), record, row
 
-    def _records(self, folder: str) -> Iterator[tuple[int, ReferenceRows]]:
+    def _list_files(self, folder: str) -> Iterator[tuple[int, ReferenceRows]]:
         """Yield the existing files of an array, in order."""
         size, chunks = self._rows, self._arrays[folder].chunks
         places: Iterator[int]
@@ -140,11 +143,11 @@ class ParquetReferences:
         else:
             places = iter(range(-(-chunks // size)))
         for place in places:
-            record = self._record(folder, place) if place * size < chunks else None
+            record = self._read_file(folder, place) if place * size < chunks else None
             if record is not None:
                 yield place, record
 
-    def _record(self, folder: str, place: int) -> ReferenceRows | None:
+    def _read_file(self, folder: str, place: int) -> ReferenceRows | None:
         """Return a file or None. One thread reads at a time: others usually want the same."""
         with self._lock:
             name = (folder, place)
@@ -173,7 +176,7 @@ def _file(folder: str, place: int) -> str:
     return f"{folder}refs.{place}.parq"
 
 
-def _row(record: ReferenceRows, row: int, key: str) -> bytes | Reference | None:
+def _read_row(record: ReferenceRows, row: int, key: str) -> bytes | Reference | None:
     try:
         return record.row(row)
     except RecordFaultError as error:
@@ -221,41 +224,46 @@ def _read_references(store: Store, source: Source, report: Report, limits: Limit
     if is_oversized(data, faults, limits):
         return None
     try:
-        parsed = parse(data)
-        value = parsed.value
-        text = data.decode("utf-8-sig")
-        json.loads(text, strict=False)
+        parsed = parse(data)  # limits the nesting, and finds repeated names
+        document_text = data.decode("utf-8-sig")
+        json.loads(document_text, strict=False)  # `parse` mends faults of JSON, but `_cut_documents` cuts this text
     except (NotJsonError, ValueError) as error:
         faults.error("bad-reference-document", f"`{METADATA}` is not valid JSON: {error}")
         return None
     report_repeated(parsed.repeated, faults, limits)
-    size = value.get("record_size") if isinstance(value, dict) else None
-    documents = value.get("metadata") if isinstance(value, dict) else None
+    root = parsed.value if isinstance(parsed.value, dict) else {}
+    documents = root.get("metadata")
     if not isinstance(documents, dict):
         faults.error("bad-reference-document", f"`{METADATA}` must have an object `metadata`", ("metadata",))
         return None
-    most = max(USUAL, limits.entries // SHARE)
-    if type(size) is not int or not 0 < size <= most:
-        shown = json.dumps(size)[:40]
-        text = f"`record_size` must be an integer from 1 to {most}, not `{shown}`"
-        faults.error(
-            "bad-reference-document", text, ("record_size",), ["`--max-entries` sets this limit, ten times as large"]
-        )
+    record_size = root.get("record_size")
+    largest = max(USUAL_RECORD_SIZE, limits.entries // ENTRIES_PER_ROW)
+    if type(record_size) is not int or not 0 < record_size <= largest:
+        shown = json.dumps(record_size)[:40]
+        message = f"`record_size` must be an integer from 1 to {largest}, not `{shown}`"
+        helps = ["`--max-entries` sets this limit, ten times as large"]
+        faults.error("bad-reference-document", message, ("record_size",), helps)
         return None
-    arrays = {}
+    grids = _read_grids(documents, faults)
+    return ParquetReferences(store, limits, _cut_documents(document_text), record_size, grids, root.get("nczarr"))
+
+
+def _read_grids(documents: dict[str, Any], faults: Faults) -> dict[str, ChunkGrid]:
+    """Return the chunk grids of the arrays by folder with final slash; report faulty documents."""
+    grids = {}
     for key, document in documents.items():
         folder, slash, name = key.rpartition("/")
         if not isinstance(document, dict):
             faults.error("bad-reference-document", f"`{key}` must be an object", ("metadata", key))
         elif name == ARRAY:
             try:
-                arrays[folder + slash] = grid(document)
+                grids[folder + slash] = read_grid(document)
             except RecordFaultError as error:
                 faults.error("bad-reference-document", f"`{key}`: {error}", ("metadata", key))
-    return ParquetReferences(store, limits, _documents(text), size, arrays, value.get("nczarr"))
+    return grids
 
 
-def _documents(text: str) -> dict[str, str]:
+def _cut_documents(text: str) -> dict[str, str]:
     """Return the documents unparsed."""
     decoder = json.JSONDecoder(strict=False)
     start = dict(members(text, len(text) - len(text.lstrip())))["metadata"]

@@ -65,7 +65,7 @@ class ChunkGrid(NamedTuple):
         return ChunkKeys().key(index_of(number, self.counts))
 
 
-def grid(zarray: Any) -> ChunkGrid:
+def read_grid(zarray: Any) -> ChunkGrid:
     """Return the chunk grid that `.zarray` declares. Raises RecordFaultError."""
     if not isinstance(zarray, dict):
         raise RecordFaultError("it is not an object")
@@ -260,7 +260,7 @@ def _arrays(
             _refuse(report, key, "only documents of Zarr 2 are supported")
         elif name == ARRAY:
             try:
-                grids[folder + slash] = grid(json.loads(data))
+                grids[folder + slash] = read_grid(json.loads(data))
             except RecordFaultError as error:
                 _refuse(report, key, str(error))
     arrays = {folder: _ArrayChunks(folder, chunk_grid, None, {}) for folder, chunk_grid in grids.items()}

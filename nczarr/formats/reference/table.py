@@ -173,7 +173,7 @@ def _read(data: Buffer, start: int) -> Mapping[str, Any] | None:
     table = ReferenceTable()
     place = data.find(b'"refs"')
     if place < 0:
-        rest = _take(data, start, table)
+        rest = _take_members(data, start, table)
         if rest == start:
             return None
         _add(table, _object(TOP, data[rest:], ""))
@@ -185,7 +185,7 @@ def _read(data: Buffer, start: int) -> Mapping[str, Any] | None:
     if head and not head.endswith(b","):
         return None
     members = _object(TOP, head[:-1], "}")
-    rest = _take(data, match.end(), table)
+    rest = _take_members(data, match.end(), table)
     if rest == match.end():
         return None
     behind = _object(INNER, data[rest:], "")
@@ -195,7 +195,7 @@ def _read(data: Buffer, start: int) -> Mapping[str, Any] | None:
     return {**members, "refs": table, **behind}
 
 
-def _take(data: Buffer, at: int, table: ReferenceTable) -> int:
+def _take_members(data: Buffer, at: int, table: ReferenceTable) -> int:
     """Add members in pieces; return the start of the rest. Raises ValueError, RecursionError."""
     size = PIECE
     while len(data) - at > size:

@@ -15,7 +15,7 @@ from nczarr.arrays.chunks.manifest import BATCH, WHOLE, Referred, some
 from nczarr.diagnostics.report import CompileError, Diagnostic, Severity
 from nczarr.formats.reference import ARRAY, TEXT
 from nczarr.plan.plans import StorePlan
-from nczarr.plan.requested_storage import fills_alone
+from nczarr.plan.requested_storage import place_omitted_fills
 from nczarr.stores.base import Store, is_metadata
 from nczarr.stores.memory import MemoryStore
 from nczarr.stores.open import write_beside
@@ -60,7 +60,7 @@ class DocumentStore(MemoryStore):
         super().__init__()
         self.path = path
         self.arrays: list[Referred] = []
-        self._fills = fills_alone(plan)
+        self._fills = place_omitted_fills(plan)
         self._naming = UrlNaming(path, plan.options.reading.source, plan.options.target.writing)
         self._keeps_names = plan.options.target.writing.keep_names
         self._urls: dict[str, str] = {}

@@ -106,7 +106,7 @@ def read(
         check_values(refs, (), 0, faults)
         document = ReferenceDocument(0, {}, (), refs)
     elif isinstance(version, int | float) and not isinstance(version, bool) and version == 1:  # fsspec takes `true`
-        document = _first(members, faults, overrides or {})
+        document = _read_version_1(members, faults, overrides or {})
     else:
         text = f"version must be the number 1, not `{_show(version)}`"
         faults.error("bad-reference-document", text, ("version",), ["documents of version 0 have no `version`"])
@@ -132,7 +132,7 @@ def _read_members(faults: Faults, limits: Limits) -> Mapping[str, Any] | None:
     repeated: list[str] = []
     try:
         with building():
-            value = json.loads(_text(data), strict=False, object_pairs_hook=noting(repeated))
+            value = json.loads(_decode(data), strict=False, object_pairs_hook=noting(repeated))
     except json.JSONDecodeError as error:
         fault = f"{reason(error)} at line {error.lineno}, column {error.colno}"
     except UnicodeDecodeError as error:
@@ -170,7 +170,7 @@ def report_repeated(repeated: Iterable[str], faults: Faults, limits: Limits) -> 
         faults.lose("duplicate-name", text, allowed=limits.repeated, helps=helps)
 
 
-def _text(data: Buffer) -> str:
+def _decode(data: Buffer) -> str:
     """Decode a document and release its mapped pages. Raises UnicodeDecodeError."""
     with memoryview(data) as view:
         text = str(view, "utf-8-sig")
@@ -178,7 +178,7 @@ def _text(data: Buffer) -> str:
     return text
 
 
-def _first(members: Mapping[str, Any], faults: Faults, overrides: Mapping[str, str]) -> ReferenceDocument:
+def _read_version_1(members: Mapping[str, Any], faults: Faults, overrides: Mapping[str, str]) -> ReferenceDocument:
     """Return a version 1 document; report faults."""
     texts = _object(members, "templates", faults)
     for name, text in texts.items():
@@ -217,23 +217,23 @@ def _generator(item: Any, path: Path, templates: dict[str, str], faults: Faults)
     named = f"generator `{item['key']}`" if isinstance(item.get("key"), str) else f"generator {path[-1]}"
     for name in ("key", "url"):
         if not isinstance(item.get(name), str):
-            fault(f"{named}: {_wrong(item, name, 'text')}", (*path, name))
+            fault(f"{named}: {_describe_misfit(item, name, 'text')}", (*path, name))
     for name in ("offset", "length"):
         value = item.get(name, 0)
         if isinstance(value, bool) or not isinstance(value, int | str):
-            fault(f"{named}: {_wrong(item, name, 'text or an integer')}", (*path, name))
+            fault(f"{named}: {_describe_misfit(item, name, 'text or an integer')}", (*path, name))
     if ("offset" in item) != ("length" in item):  # fsspec: one alone is a ValueError
         fault(f"{named}: `offset` and `length` must be given together", path, ["leave both out for whole targets"])
     declared = item.get("dimensions")
     if not isinstance(declared, dict):
-        fault(f"{named}: {_wrong(item, 'dimensions', 'an object')}", (*path, "dimensions"))
+        fault(f"{named}: {_describe_misfit(item, 'dimensions', 'an object')}", (*path, "dimensions"))
         declared = {}
     dimensions = []
     for name, values in declared.items():
         here = (*path, "dimensions", name)
         if name in templates:  # fsspec raises a TypeError here
             fault(f"{named}: dimension `{name}` has the name of a template", here)
-        parsed = _values(values)
+        parsed = _list_values(values)
         if isinstance(parsed, str):
             fault(f"{named}: dimension `{name}`: {parsed}", here)
         else:
@@ -243,11 +243,11 @@ def _generator(item: Any, path: Path, templates: dict[str, str], faults: Faults)
     return Generator(item["key"], item["url"], item.get("offset"), item.get("length"), tuple(dimensions))
 
 
-def _wrong(item: dict[str, Any], name: str, expected: str) -> str:
+def _describe_misfit(item: dict[str, Any], name: str, expected: str) -> str:
     return f"`{name}` must be {expected}, not {kind(item[name]) if name in item else 'missing'}"
 
 
-def _values(declared: Any) -> range | tuple[Any, ...] | str:
+def _list_values(declared: Any) -> range | tuple[Any, ...] | str:
     """Return the values of a dimension, or an error message."""
     if isinstance(declared, list):
         if any(isinstance(value, list | dict) for value in declared):

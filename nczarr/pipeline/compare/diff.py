@@ -112,13 +112,13 @@ def model(one: Checked, other: Checked, *, storage: bool = False) -> Iterator[Di
             path, one.groups[path].attributes, other.groups[path].attributes, storage=storage
         )
         if storage:
-            yield from _order(path, one.groups[path], other.groups[path])
+            yield from _compare_order(path, one.groups[path], other.groups[path])
     for path in _common(one.types, other.types):
         first, second = (definition(side.types[path], storage=storage) for side in (one, other))
         if first != second:
             yield Difference("type", path, _pair("type", first, second))
     for path in _common(one.dimensions, other.dimensions):
-        yield from _dimension(path, one.dimensions[path], other.dimensions[path])
+        yield from _compare_dimension(path, one.dimensions[path], other.dimensions[path])
     for path in _common(one.variables, other.variables):
         yield from _compare_variable(path, one.variables[path], other.variables[path], storage=storage)
         shards = [_format_shards(side, path) for side in (one, other)] if storage else []
@@ -170,7 +170,7 @@ def _compare_attributes(
         yield Difference("attribute-order", path, _pair("order of attributes", ", ".join(here), ", ".join(there)))
 
 
-def _order(path: str, one: Group, other: Group) -> Iterator[Difference]:
+def _compare_order(path: str, one: Group, other: Group) -> Iterator[Difference]:
     for what in ("types", "dimensions", "variables", "groups"):
         first, second = ([node.name for node in getattr(group, what)] for group in (one, other))
         if first != second and sorted(first) == sorted(second):
@@ -197,7 +197,7 @@ def definition(declared: UserType, *, storage: bool) -> str:
             return f"{declared.base}(*)"
 
 
-def _dimension(path: str, one: Dimension, other: Dimension) -> Iterator[Difference]:
+def _compare_dimension(path: str, one: Dimension, other: Dimension) -> Iterator[Difference]:
     if one.size != other.size:
         yield Difference("dimension", path, _pair("length", one.size, other.size))
     if one.unlimited != other.unlimited:

@@ -130,7 +130,7 @@ def _encode_definition(declared: UserType) -> bytes:
             assert_never(declared)
 
 
-def _list(named: Iterable[tuple[str, bytes]]) -> bytes:
+def _pack(named: Iterable[tuple[str, bytes]]) -> bytes:
     """Return items sorted by name bytes, after their number."""
     lines = sorted((name.encode("utf-8", "surrogateescape"), record) for name, record in named)
     return number(len(lines)) + b"".join(data(name) + record for name, record in lines)
@@ -154,7 +154,7 @@ def digest(checked: Checked, run: RunOptions) -> Digest:
     Raises OSError if values are unreachable, CompileError if they cannot be
     decoded or need more memory.
     """
-    value_hashes = _variables(checked, run)
+    value_hashes = _hash_values(checked, run)
     parts: dict[str, str] = {}
     whole = _hash_group("/", checked.dataset, checked, value_hashes, parts)
     return Digest(whole.hex(), parts)
@@ -175,8 +175,8 @@ def _hash_group(
     model = _hash(
         "model",
         attributes(group.attributes, checked.types),
-        _list((declared.name, _encode_definition(declared)) for declared in group.types),
-        _list((dimension.name, number(dimension.size) + number(dimension.unlimited)) for dimension in group.dimensions),
+        _pack((declared.name, _encode_definition(declared)) for declared in group.types),
+        _pack((dimension.name, number(dimension.size) + number(dimension.unlimited)) for dimension in group.dimensions),
     )
     parts[path if path == "/" else path + "/"] = model.hex()
     variables = []
@@ -189,31 +189,31 @@ def _hash_group(
         (child.name, _hash_group(names.join(path, child.name), child, checked, value_hashes, parts))
         for child in group.groups
     ]
-    return _hash("group", model, _list(variables), _list(inner))
+    return _hash("group", model, _pack(variables), _pack(inner))
 
 
-def _variables(checked: Checked, run: RunOptions) -> dict[str, bytes]:
+def _hash_values(checked: Checked, run: RunOptions) -> dict[str, bytes]:
     """Return the hashes of all variables' values; one stream of tasks keeps threads busy between variables."""
-    owners: dict[str, ValueHasher] = {}
+    hashers: dict[str, ValueHasher] = {}
     value_hashes: dict[str, bytes] = {}
 
     def tasks(crew: Crew) -> Iterator[Task]:
         for path in checked.variables:
-            owners[path] = owner = _values(checked, path)
-            yield from owner.tasks(crew, run.memory)
-            yield Task(partial(str, path), here=True)  # the end of the variable's tasks
+            hashers[path] = hasher = _choose_hasher(checked, path)
+            yield from hasher.tasks(crew, run.memory)
+            yield Task(partial(str, path), here=True)  # results come in order: the path ends those of a variable
 
-    far = any(source.distant for parts in checked.parts.values() for source in parts.values())
-    with Crew(run.workers, run.memory, distant=far) as crew:
+    is_distant = any(source.distant for parts in checked.parts.values() for source in parts.values())
+    with Crew(run.workers, run.memory, distant=is_distant) as crew:
         for result in crew.results(tasks(crew)):
             if isinstance(result, Hashed):
                 result.owner.take(result)
             elif isinstance(result, str):
-                value_hashes[result] = owners.pop(result).root()
+                value_hashes[result] = hashers.pop(result).root()
     return value_hashes
 
 
-def _values(checked: Checked, path: str) -> ValueHasher:
+def _choose_hasher(checked: Checked, path: str) -> ValueHasher:
     """Return the hasher of a variable's values."""
     variable, shape = checked.variables[path], checked.shapes[path]
     if not checked.parts.get(path):

@@ -130,13 +130,13 @@ class RaggedHasher(ValueHasher):
         if region is not None:
             whole = all_of(layout.shape[len(region) :])
             flat = source.read((*region, *whole)).reshape(-1)
-            yield from _cut(flat, 0, bounds)
+            yield from _cut_at_leaves(flat, 0, bounds)
             return
         inner = layout.shape[1:]
         room = max(1, BLOCK // max(1, (itemsize(layout.dtype) or TEXT) * math.prod(inner)))
         for low in range(bounds[0], bounds[-1], room):
             high = min(low + room, bounds[-1])
-            yield from _cut(source.read((slice(low, high), *all_of(inner))), low, bounds)
+            yield from _cut_at_leaves(source.read((slice(low, high), *all_of(inner))), low, bounds)
 
     def leaf_of_fill(self, count: int) -> bytes:
         """Return the hash of a leaf of `count` cells without content."""
@@ -165,7 +165,7 @@ def _whole_leaves(shape: tuple[int, ...], leaf: tuple[int, ...], room: int) -> t
     return tuple(lengths)
 
 
-def _cut(values: NDArray[Any], first: int, bounds: list[int]) -> Iterator[tuple[int, NDArray[Any]]]:
+def _cut_at_leaves(values: NDArray[Any], first: int, bounds: list[int]) -> Iterator[tuple[int, NDArray[Any]]]:
     """Cut elements that begin at `first` at the ends of leaves, along their first dimension; keep the dtype.
 
     Yields the number of a leaf and its elements.

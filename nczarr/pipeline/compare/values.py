@@ -135,25 +135,26 @@ class CellComparison:
 
         Runs of cells with equal lengths have contiguous contents.
         """
-        one, other = (
+        one_counts, other_counts = (
             side[tree.counts.path].read(region).reshape(-1).astype(np.int64)
             for side, region in zip(self.sides, (stretch.one, stretch.other), strict=True)
         )
-        starts = self._start(0, tree.counts.path, stretch, one), self._start(1, tree.counts.path, stretch, other)
-        begins = tuple(
-            start + np.concatenate(([0], np.cumsum(counts))) for start, counts in zip(starts, (one, other), strict=True)
-        )
-        differ: NDArray[np.bool_] = one != other
-        edges = np.flatnonzero(np.diff(np.concatenate(([True], differ, [True]))))
-        for low, high in zip(edges[::2].tolist(), edges[1::2].tolist(), strict=True):
-            total = int(begins[0][high] - begins[0][low])
+        one_start = self._start(0, tree.counts.path, stretch, one_counts)
+        other_start = self._start(1, tree.counts.path, stretch, other_counts)
+        one_edges = one_start + np.concatenate(([0], np.cumsum(one_counts)))
+        other_edges = other_start + np.concatenate(([0], np.cumsum(other_counts)))
+        differ: NDArray[np.bool_] = one_counts != other_counts
+        # where runs of cells with equal lengths begin and end, in turn
+        run_bounds = np.flatnonzero(np.diff(np.concatenate(([True], differ, [True]))))
+        for low, high in zip(run_bounds[::2].tolist(), run_bounds[1::2].tolist(), strict=True):
+            total = int(one_edges[high] - one_edges[low])
             for at in range(0, total, ELEMENTS):
                 count = min(ELEMENTS, total - at)
-                first, second = int(begins[0][low]) + at, int(begins[1][low]) + at
+                first, second = int(one_edges[low]) + at, int(other_edges[low]) + at
                 regions = (slice(first, first + count),), (slice(second, second + count),)
                 content_differs = self.unequal(tree.content, Stretch(*regions, (first, second), count))
-                hits = np.flatnonzero(content_differs) + at + begins[0][low]
-                differ[np.searchsorted(begins[0], hits, side="right") - 1] = True
+                unequal_elements = np.flatnonzero(content_differs) + at + one_edges[low]
+                differ[np.searchsorted(one_edges, unequal_elements, side="right") - 1] = True
         return differ
 
     def _start(self, which: int, path: str, stretch: Stretch, counts: NDArray[np.int64]) -> int:

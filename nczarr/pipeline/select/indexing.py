@@ -40,7 +40,7 @@ def parse(key: Any, shape: tuple[int, ...]) -> IndexKey:
     Raises IndexError out of bounds, for too many indices, and for masks and
     arrays of wrong shapes; TypeError for anything that is not an index.
     """
-    items = [_item(part) for part in (key if isinstance(key, tuple) else (key,))]
+    items = [_read_item(part) for part in (key if isinstance(key, tuple) else (key,))]
     dots = [number for number, item in enumerate(items) if item is Ellipsis]
     if len(dots) > 1:
         raise IndexError("an index can have only one `...`")
@@ -72,7 +72,7 @@ def parse(key: Any, shape: tuple[int, ...]) -> IndexKey:
             places.append((number, rank))
             arrays += _arrays_of(item, shape, axis)
             axes += [None] * _count_consumed(item)
-    return _place(tuple(axes), arrays, places, new)
+    return _broadcast(tuple(axes), arrays, places, new)
 
 
 def outer_axis(item: Any, length: int, axis: int) -> Axis:
@@ -80,7 +80,7 @@ def outer_axis(item: Any, length: int, axis: int) -> Axis:
 
     For the errors see `parse`.
     """
-    indices = _item(item)
+    indices = _read_item(item)
     if isinstance(indices, slice):
         return range(*indices.indices(length))
     if isinstance(indices, int):
@@ -97,7 +97,7 @@ def check_index(index: int, length: int, axis: int) -> int:
     return index + length if index < 0 else index
 
 
-def _item(part: Any) -> Any:
+def _read_item(part: Any) -> Any:
     """Return one part of a key as None, Ellipsis, a slice, an integer, or an array of int64 or bool."""
     if part is None or part is Ellipsis or isinstance(part, slice):
         return part
@@ -154,7 +154,7 @@ def _arrays_of(item: Any, shape: tuple[int, ...], axis: int) -> list[tuple[int |
     return [(axis + number, places.astype(np.int64)) for number, places in enumerate(np.nonzero(item))]
 
 
-def _place(
+def _broadcast(
     axes: tuple[int | range | None, ...],
     arrays: list[tuple[int | None, NDArray[np.int64]]],
     places: list[tuple[int, int]],

@@ -129,7 +129,7 @@ def physical(checked: Checked, path: str) -> Physical:
     attributes, variable = attributes_of(checked, path), checked.variables[path]
     units = text_of(attributes, "units")
     calendar = text_of(attributes, "calendar") or "standard"
-    scale, offset = _number(attributes.get("scale_factor")), _number(attributes.get("add_offset"))
+    scale, offset = _read_number(attributes.get("scale_factor")), _read_number(attributes.get("add_offset"))
     lowest, highest = attributes.get("valid_min"), attributes.get("valid_max")
     both = _numbers(attributes.get("valid_range"))
     if len(both) == 2:
@@ -168,7 +168,7 @@ def _numbers(value: Any) -> list[Any]:
     return [value] if isinstance(value, np.number) else []
 
 
-def _number(value: Any) -> float | None:
+def _read_number(value: Any) -> float | None:
     numbers = _numbers(value)
     return float(numbers[0]) if len(numbers) == 1 and np.isfinite(numbers[0]) else None
 
@@ -272,7 +272,7 @@ def _adjacent(match: Match, requested: CoordinateRange, path: str, report: Repor
 
 def _interval(requested: CoordinateRange, conversion: Physical) -> Interval:
     """Return the requested values in the units of the coordinate. Raises ValueError for an invalid text."""
-    low, high = (None if bound is None else _value(bound, conversion) for bound in (requested.low, requested.high))
+    low, high = (None if bound is None else _parse(bound, conversion) for bound in (requested.low, requested.high))
     return Interval(
         -math.inf if low is None else low.low,
         math.inf if high is None else high.high,
@@ -280,7 +280,7 @@ def _interval(requested: CoordinateRange, conversion: Physical) -> Interval:
     )
 
 
-def _value(label: Label, conversion: Physical) -> Interval:
+def _parse(label: Label, conversion: Physical) -> Interval:
     """Return the values that a number or text means: one, or all times of a period. Raises ValueError."""
     times = conversion.times
     if isinstance(label, str) and times is not None:

@@ -303,17 +303,19 @@ def _runs(axis: Indices, cell: int, most: int, is_chunked: bool) -> Iterator[Ind
 
 
 def _range_runs(axis: range, cell: int, most: int, is_chunked: bool) -> Iterator[IndexRun]:
-    up, step, count = axis[::-1] if axis.step < 0 else axis, abs(axis.step), len(axis)
+    ascending = axis[::-1] if axis.step < 0 else axis
+    step = abs(axis.step)
+    count = len(axis)
     first = 0
     while first < count:
-        low = up[first]
-        end = max((low + most) // cell, low // cell + 1) * cell
+        low = ascending[first]
+        end = max((low + most) // cell, low // cell + 1) * cell  # at the edge of a chunk, as in `_runs`
         stop = min(count, first + max(1, -(-(end - low) // step)))
         if is_chunked and step > cell:
             stop = first + 1
         outside = slice(first, stop) if axis.step > 0 else slice(count - stop, count - first)
         inside = slice(None, None, step if axis.step > 0 else -step)
-        yield IndexRun(low, up[stop - 1] + 1, inside, outside)
+        yield IndexRun(low, ascending[stop - 1] + 1, inside, outside)
         first = stop
 
 

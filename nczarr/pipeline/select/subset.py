@@ -163,9 +163,12 @@ def exclude(checked: Checked, variables: Iterable[str]) -> Checked:
 def _remove(excluded: set[str], retained: _Kept, cuts: SectionChanges, checked: Checked) -> Checked:
     """Return the retained items with the cuts applied, without excluded variables and what they alone use."""
     if excluded:
-        before, after = retained["variables"], retained["variables"] - excluded
-        used, needed = ({one for fqn in some for one in checked.variables[fqn].dimensions} for some in (before, after))
-        retained = retained | {"variables": after, "dimensions": retained["dimensions"] - (used - needed)}
+        variables = retained["variables"] - excluded
+        used, still_used = (
+            {reference for fqn in fqns for reference in checked.variables[fqn].dimensions}
+            for fqns in (retained["variables"], variables)
+        )
+        retained = retained | {"variables": variables, "dimensions": retained["dimensions"] - (used - still_used)}
         checked = checked._replace(omitted=tuple(one for one in checked.omitted if one.path not in excluded))
     with building():
         return _make_subset(checked, retained, cuts)

@@ -63,10 +63,10 @@ class CdlExplainer:
                 return FaultAnswer(
                     "expected-token", f"expected `=`, found {shown}", helps=(f"write `{start} = {text}`",)
                 )
-            message = f"expected {_list(expected)}, found the number {shown}"
+            message = f"expected {_list_expected(expected)}, found the number {shown}"
             helps = ("write a backslash before a name that begins with a digit, as in `\\1st`",)
             return FaultAnswer("expected-token", message, helps=helps)
-        return FaultAnswer("expected-token", f"expected {_list(expected)}, found {self._show(fault)}")
+        return FaultAnswer("expected-token", f"expected {_list_expected(expected)}, found {self._show(fault)}")
 
     def _join(self, token: Token) -> bool:
         """Return whether a path directly follows a name, as in `a/b`."""
@@ -83,7 +83,7 @@ class CdlExplainer:
         """Return whether the statement seems complete: the next token is on another line or begins something new."""
         if fault.previous is None or fault.previous.type in (P.COMMA, P.LPAREN, P.EQUALS, P.COLON):
             return False
-        if fault.found.type in _SECTION_TOKENS or fault.found.type in (-1, P.RBRACE, P.PRIMITIVE):
+        if fault.found.type in _SECTION_TOKENS or fault.found.type in (-1, P.RBRACE, P.PRIMITIVE):  # -1: end of file
             return True
         between = bytes(self.source.data[fault.previous.end : fault.found.start])
         return b"\n" in between or b"\r" in between
@@ -113,7 +113,7 @@ class CdlExplainer:
             case _ if culprit.type == P.EQUALS and previous is not None and P.COLON in fault.expected:
                 name = self.source.text(previous.start, previous.end)
                 help_ = f"values of a variable stand below `data:`; an attribute of the dataset is `:{name} = …`"
-                message = f"expected {_list(fault.expected)}, found `=`"
+                message = f"expected {_list_expected(fault.expected)}, found `=`"
                 return FaultAnswer("expected-token", message, helps=(help_,))
             case "field" | "fieldspec" | "arrayspec" if previous is not None and previous.type == P.PRIMITIVE:
                 message = "fields of different types are separated by `;`"
@@ -133,7 +133,7 @@ class CdlExplainer:
             helps = (Fix("remove this `;`"),)
             return FaultAnswer("expected-token", "empty statement: one `;` ends a statement", helps=helps)
         if culprit.type == P.NETCDF:
-            return FaultAnswer("expected-token", f"expected {_list(fault.expected)}, found `netcdf`")
+            return FaultAnswer("expected-token", f"expected {_list_expected(fault.expected)}, found `netcdf`")
         return None
 
     def _place(self, token: Token) -> Span:
@@ -163,7 +163,7 @@ class CdlExplainer:
         return f"`{text if len(text) <= 30 else text[:30] + '…'}`"
 
 
-def _list(expected: frozenset[int]) -> str:
+def _list_expected(expected: frozenset[int]) -> str:
     """Return the expected tokens in words, each once, in a fixed order."""
     words = list(dict.fromkeys(_SPELLED[kind] for kind in sorted(expected) if kind in _SPELLED and kind != P.SIMPLE))
     if len(words) > 6:

@@ -80,7 +80,7 @@ class Specials:
     def kind(self, literals: Sequence[Literal], place: Span) -> Kind | None:
         """Return the value of `:_Format`."""
         try:
-            text = self._text(literals, place, "_Format", "a kind of netCDF file, in quotes")
+            text = self._take_text(literals, place, "_Format", "a kind of netCDF file, in quotes")
         except Stop:
             return None
         kind = KIND_SPELLINGS.get(text)
@@ -181,7 +181,7 @@ class Specials:
 
     def _filter(self, variable: VariableDraft, literals: Sequence[Literal], place: Span) -> object:
         message = '_Filter must be "ID,parameter,…|ID,…", numbers only'
-        text = self._text(literals, place, "_Filter", 'a text such as "307,9"')
+        text = self._take_text(literals, place, "_Filter", 'a text such as "307,9"')
         codecs: list[Codec] = []
         for piece in text.split("|"):
             numbers = [part.strip() for part in piece.split(",")]
@@ -196,7 +196,7 @@ class Specials:
         return tuple(codecs)
 
     def _codecs(self, variable: VariableDraft, literals: Sequence[Literal], place: Span) -> object:
-        text = self._text(literals, place, "_Codecs", "a JSON list of codecs, in quotes")
+        text = self._take_text(literals, place, "_Codecs", "a JSON list of codecs, in quotes")
         try:
             listed = json.loads(text)
         except (ValueError, RecursionError):
@@ -241,23 +241,23 @@ class Specials:
         self.report.error(code, message, self._at(where) if isinstance(where, Literal) else where, helps=helps)
         return Stop()
 
-    def _one(self, literals: Sequence[Literal], place: Span, kind: str, message: str) -> Literal:
+    def _take_single(self, literals: Sequence[Literal], place: Span, kind: str, message: str) -> Literal:
         if len(literals) == 1 and literals[0].kind == kind:
             return literals[0]
         wrong = next((literal for literal in literals if literal.kind != kind), literals[1] if literals[1:] else place)
         raise self._bad(message, wrong)
 
-    def _text(self, literals: Sequence[Literal], place: Span, name: str, expected: str) -> str:
-        text: bytes = self._one(literals, place, "string", f"{name} is {expected}").value
+    def _take_text(self, literals: Sequence[Literal], place: Span, name: str, expected: str) -> str:
+        text: bytes = self._take_single(literals, place, "string", f"{name} is {expected}").value
         return text.decode("utf-8", "replace")
 
     def _integer(self, literals: Sequence[Literal], place: Span, name: str) -> int:
-        integer: int = self._one(literals, place, "int", f"{name} must be one integer").value
+        integer: int = self._take_single(literals, place, "int", f"{name} must be one integer").value
         return integer
 
     def _word(self, literals: Sequence[Literal], place: Span, name: str, words: tuple[str, ...]) -> str:
         spelled = ", ".join(f'"{word}"' for word in words if word != "native")
-        text = self._text(literals, place, name, f"one of {spelled}")
+        text = self._take_text(literals, place, name, f"one of {spelled}")
         if text in words:
             return text
         meant = names.closest(text, words)

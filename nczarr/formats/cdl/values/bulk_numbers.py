@@ -333,12 +333,13 @@ def _commas(text: bytes) -> int:
 def _is_suspect(text: bytes) -> bool:
     """Return whether `_is_doubtful` must check: a quick filter with false positives (some exponents and words)."""
     codes = np.frombuffer(b" " + text + b" ", np.uint8)
-    digit = (codes - 48) < 10
-    begun = digit | (codes == 46)
-    sign = codes[1:-1] == 45
-    if (sign > begun[2:]).any() or b"+" in text:
+    is_digit = (codes - ord("0")) < 10
+    is_digit_or_point = is_digit | (codes == ord("."))
+    is_minus = codes[1:-1] == ord("-")
+    if (is_minus > is_digit_or_point[2:]).any() or b"+" in text:  # for booleans, `>` is "and not"
         return True
-    return bool((((codes[1:-1] == 48) & digit[2:]) > begun[:-2]).any())
+    is_leading_zero = (codes[1:-1] == ord("0")) & is_digit[2:]
+    return bool((is_leading_zero > is_digit_or_point[:-2]).any())
 
 
 _CLASSES = bytes(

@@ -57,7 +57,7 @@ class LiteralEncoder:
     def value(self, literal: Literal, type_name: TypeName, place: ValueSlot) -> Constant | None:
         """Return one value of a type, None after a fault."""
         if literal.kind == "fill":
-            return self._fill(literal, type_name, place)
+            return self._encode_fill(literal, type_name, place)
         declared = self.types.get(type_name)
         match declared:
             case None:
@@ -71,7 +71,7 @@ class LiteralEncoder:
             case CompoundType():
                 return self._compound(literal, type_name, declared, place)
 
-    def _fill(self, literal: Literal, type_name: TypeName, place: ValueSlot) -> Constant | None:
+    def _encode_fill(self, literal: Literal, type_name: TypeName, place: ValueSlot) -> Constant | None:
         """Return the value that the fill mark `_` stands for; None after a reported error."""
         if not place.may_fill:
             self.convert.error("fill-in-attribute", "an attribute cannot hold the fill mark `_`", literal)
@@ -122,11 +122,11 @@ class LiteralEncoder:
                 meant = next((item.name for item in declared.constants if item.value == number), "")
             message = f"{place.what} takes constants of the enum `{declared.name}`"
             message += f": write `{meant}`, not its value" if meant else ", not other values"
-            self.convert.error("type-mismatch", message, literal, "" if meant else f"it has: {_list(declared)}")
+            self.convert.error("type-mismatch", message, literal, "" if meant else f"it has: {_list_names(declared)}")
             return None
         value = enum_value(literal.value, declared)
         if value is None:
-            message = f"`{literal.value}` is not a constant of enum `{declared.name}` (it has: {_list(declared)})"
+            message = f"`{literal.value}` is not a constant of enum `{declared.name}` (it has: {_list_names(declared)})"
             help_ = suggest(literal.value, (item.name for item in declared.constants))
             self.convert.error("undefined-enum-constant", message, literal, *help_)
             return None
@@ -180,7 +180,7 @@ class LiteralEncoder:
             return None
         fills = self._field_fills(type_name, place)
         every = itertools.zip_longest(declared.fields, members, fills)
-        constants = [self._field(value, field, fill, literal, place) for field, value, fill in every]
+        constants = [self._encode_field(value, field, fill, literal, place) for field, value, fill in every]
         values = [value for value in constants if value is not None]
         if len(values) < len(constants):
             return None
@@ -193,7 +193,7 @@ class LiteralEncoder:
         for literal, field in zip(members, declared.fields, strict=False):
             array = field.shape and field.type != "char" and literal.kind not in ("list", "fill")
             if array or self.bare([literal], field.type) is not None:
-                self._field(literal, field, None, literal, place)
+                self._encode_field(literal, field, None, literal, place)
                 return True
         return False
 
@@ -203,7 +203,7 @@ class LiteralEncoder:
             return ()
         return tuple(item for item in place.fill.data if isinstance(item, Constant))
 
-    def _field(
+    def _encode_field(
         self, literal: Literal | None, field: Field, fill: Constant | None, whole: Literal, place: ValueSlot
     ) -> Constant | None:
         count = math.prod(field.shape)
@@ -302,6 +302,6 @@ def enum_value(text: str, declared: EnumType) -> int | None:
     return None
 
 
-def _list(declared: EnumType) -> str:
+def _list_names(declared: EnumType) -> str:
     labels = [constant.name for constant in declared.constants]
     return ", ".join(labels[:8]) + (", …" if len(labels) > 8 else "")

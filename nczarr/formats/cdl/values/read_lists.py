@@ -201,7 +201,7 @@ class _VariableReader:
             if limit is not None and count >= limit:  # ncgen drops surplus rows
                 message = f"`{self.variable.name}` has {limit} rows along `{row_name}`, {len(literals)} are given"
                 self._stop("too-many-values", message, literal)
-            index = self._place(count, axis, inner)
+            index = self._find_cell(count, axis, inner)
             self._extend(axis, index[0] + 1)
             self._block(literal.value, inner, (*prefix, *index))
         if limit is not None and len(literals) < limit:  # ncgen 4.9.0 aborts
@@ -228,10 +228,10 @@ class _VariableReader:
             self._extend(axis, -(-count // row))
         for start, constant in runs:
             if constant.count:
-                index = self._place(start, axis, rank) if start else ()  # the first cell needs none
+                index = self._find_cell(start, axis, rank) if start else ()  # the first cell needs none
                 self.columns.add((*prefix, *index), constant.count, constant)
 
-    def _place(self, start: int, axis: int, end: int) -> tuple[int, ...]:
+    def _find_cell(self, start: int, axis: int, end: int) -> tuple[int, ...]:
         """Return the index of a cell in the dimensions from `axis` to before `end`."""
         index: list[int] = []
         for each in reversed(range(axis + 1, end)):
@@ -250,21 +250,24 @@ class _VariableReader:
         rank = len(self.dimensions)
         pad = self.fill.data if self.fill is not None and isinstance(self.fill.data, bytes) else b"\0"
         row = self._size(rank - 1) if rank - axis >= 2 and not self._is_unlimited(rank - 1) else 0
-        data, begin, runs_of_texts, lengths = bytearray(), 0, list[tuple[int, Constant]](), list[int]()
-        for text in (texts := strings(literals)):
-            runs = [b"" if item.kind == "fill" else self.convert.chars(item, self.what) for item in text]
-            if None in runs:
+        runs_of_texts: list[tuple[int, Constant]] = []
+        data, begin = bytearray(), 0  # of the run that is being joined: its bytes, and its first cell
+        texts = strings(literals)
+        lengths: list[int] = []
+        for text in texts:
+            pieces = [b"" if item.kind == "fill" else self.convert.chars(item, self.what) for item in text]
+            if None in pieces:
                 raise _Fault
-            run = b"".join(piece for piece in runs if piece is not None)
-            lengths.append(len(run))
-            whole = max(row, -(-len(run) // row) * row) if row else len(run)  # `""` takes a full row, as in ncgen
-            if limit is not None and begin + len(data) + whole > limit:  # ncgen 4.9.0 crashes on texts too long
+            chars = b"".join(piece for piece in pieces if piece is not None)
+            lengths.append(len(chars))
+            padded = max(row, -(-len(chars) // row) * row) if row else len(chars)  # `""` takes a full row, as in ncgen
+            if limit is not None and begin + len(data) + padded > limit:  # ncgen 4.9.0 crashes on texts too long
                 self._stop("too-many-values", *describe_surplus(texts, lengths, row, limit, self._title()))
-            if whole - len(run) <= LONGEST_PADDING:
-                data += run.ljust(whole, pad)
+            if padded - len(chars) <= LONGEST_PADDING:
+                data += chars.ljust(padded, pad)
                 continue
-            runs_of_texts.append((begin, Constant.text(bytes(data + run))))
-            begin += len(data) + whole
+            runs_of_texts.append((begin, Constant.text(bytes(data + chars))))
+            begin += len(data) + padded
             data = bytearray()
         if not rank and not data:  # `""` of a scalar is NUL, as in ncgen
             data += b"\0"

@@ -48,7 +48,9 @@ class _ValuePrinter:
 
     def __init__(self, checked: Checked, fqn: str, parts: Parts | None) -> None:
         """Prepare lines, one for each row of the last dimension; leave out fill values at the end that readers add."""
-        self.variable, self.types, self.parts = checked.variables[fqn], checked.types, parts
+        self.variable = checked.variables[fqn]
+        self.types = checked.types
+        self.parts = parts
         self.shape = checked.shapes[fqn]
         self.fill = fill_bytes(checked.fills.get(fqn))
         self.mark = mark_of(self.variable, checked.types)
@@ -57,7 +59,8 @@ class _ValuePrinter:
             not isinstance(reference, int) and checked.dimensions[reference].unlimited
             for reference in self.variable.dimensions
         )
-        self.line_count, self.width, self.last_line_width = math.prod(shape[:-1]), shape[-1], shape[-1]
+        self.line_count = math.prod(shape[:-1])
+        self.width = self.last_line_width = shape[-1]
         self.inner = [math.prod(shape[axis:-1]) for axis in range(1, len(shape)) if self.unlimited[axis]]
         self._leave_out_fill(math.prod(shape))
 
@@ -120,7 +123,7 @@ class _ValuePrinter:
     def _others(self, start: int, indent: int) -> Iterator[str]:
         """Yield all rows of a variable that is not of chars."""
         tree = part_tree(self.variable.type, self.types)
-        values = None if self.parts is None else column(self.parts, tree, self.types, self._mark())
+        values = None if self.parts is None else column(self.parts, tree, self.types, self._find_mark())
         words = self.parts is None or is_word(self.variable.type, self.types)
         empty = _fill_text(self.variable.type, self.types)
         batch = BATCH if words else BATCH // 16
@@ -148,7 +151,7 @@ class _ValuePrinter:
             lines.append(f"{self._opening(row)}{line}{self._closing(row)}" if self.inner else line)
         return ",\n  ".join(lines)
 
-    def _mark(self) -> bytes | None:
+    def _find_mark(self) -> bytes | None:
         """Return the value printed as `_`; a type's default only if readers interpret it so."""
         asked = any(attribute.name == "_FillValue" for attribute in self.variable.attributes)
         plain = self.variable.type not in self.types and self.variable.type not in _MARKS_ONLY_IF_ASKED

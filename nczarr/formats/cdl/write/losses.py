@@ -84,7 +84,7 @@ def count_in_array(values: NDArray[Any], type_name: str, types: Types) -> Counte
         usual, _, _, bits = _BITS[ATOMIC[type_name].code]
         nans = np.ascontiguousarray(values[np.isnan(values)])
         counts[NAN] = int(np.count_nonzero(nans.view(bits) != usual))
-    return +counts
+    return +counts  # without zeros
 
 
 def count_in_variable(
@@ -132,7 +132,7 @@ def losses(checked: Checked, options: Options) -> Iterator[Loss]:
         if fqn in shown and fqn in checked.parts:
             shape, fill = checked.shapes[fqn], checked.fills[fqn]
             odd = count_in_variable(checked.parts[fqn], variable.type, shape, checked.types, fill)
-            yield from _odd(f"variable `{fqn}`", fqn, odd, variable.span)
+            yield from _list_odd(f"variable `{fqn}`", fqn, odd, variable.span)
             if not options.text.header_only and loses_values(checked, fqn, checked.parts[fqn]):
                 text = f"variable `{fqn}` has unwritten cells without its fill value, too many to print"
                 yield Loss("lost-fill", "value", fqn, text, variable.span)
@@ -154,10 +154,10 @@ def _attributes(path: str, attributes: tuple[Attribute, ...], checked: Checked) 
     for attribute in attributes:
         odd = in_constant(attribute.value, checked.types)
         if odd:
-            yield from _odd(f"attribute `{attribute.name}` of `{path}`", path, odd, attribute.span)
+            yield from _list_odd(f"attribute `{attribute.name}` of `{path}`", path, odd, attribute.span)
 
 
-def _odd(what: str, path: str, odd: Counter[str], span: Span) -> Iterator[Loss]:
+def _list_odd(what: str, path: str, odd: Counter[str], span: Span) -> Iterator[Loss]:
     """Yield the losses of unspellable values."""
     if odd[NAN]:
         text = f"{what}, NaNs ({odd[NAN]}) with unusual bits"

@@ -104,7 +104,7 @@ def value_texts(values: NDArray[Any], type_name: str, types: Types, fill: bytes 
         case _:
             assert_never(declared)
     if fill is not None:
-        _mark(texts, values, fill)
+        _replace_fill(texts, values, fill)
     return texts
 
 
@@ -151,7 +151,7 @@ def char_texts(data: bytes, shape: tuple[int, ...], count: int) -> list[str]:
     return texts
 
 
-def _mark(texts: list[str], values: NDArray[Any], fill: bytes) -> None:
+def _replace_fill(texts: list[str], values: NDArray[Any], fill: bytes) -> None:
     """Replace the texts of values bit-equal to the fill value, in place. `values`: one for each text, any dtype."""
     plain = np.ascontiguousarray(values).view(np.uint8).reshape(len(values), -1)
     same = (plain == np.frombuffer(fill, np.uint8)).all(axis=1)

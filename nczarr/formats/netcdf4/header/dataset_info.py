@@ -191,13 +191,13 @@ class DatasetReader:
         space = self._types.space(only(header, DATASPACE).body)
         layout = only(header, LAYOUT).body
         filters, shuffled = self._pipeline(only(header, FILTERS).body if FILTERS in header else b"")
-        stored_fill, undefined, has_own_fill = self._fill(header)
+        stored_fill, undefined, has_own_fill = self._read_fill(header)
         files = self._files(header, layout)
         fill = stored_fill
         dtype = kind.descr
         text = None
         if has_own_fill:
-            text = self._text(kind, fill)
+            text = self._read_text(kind, fill)
         if not has_own_fill:  # HDF5's own default is zero bytes
             fill = bytes(kind.size)
         elif len(fill) != kind.size:
@@ -249,7 +249,7 @@ class DatasetReader:
         offsets = (unpack_from("<Q", body, 16 + 24 * place)[0] for place in range(count))  # slot: name, offset, size
         return tuple(block[offset:].partition(b"\0")[0] for offset in offsets)
 
-    def _text(self, kind: Datatype, fill: bytes) -> bytes | None:
+    def _read_text(self, kind: Datatype, fill: bytes) -> bytes | None:
         """Return the fill value of strings; None if it is empty, or for other types."""
         kind = kind.cell
         if kind.family not in (STRING, VLEN):
@@ -259,7 +259,7 @@ class DatasetReader:
             return self._types.texts.get(fill, 1) or None
         return text_of(fill, kind.form) or None if kind.family == STRING else None
 
-    def _fill(self, header: Messages) -> tuple[bytes, bool, bool]:
+    def _read_fill(self, header: Messages) -> tuple[bytes, bool, bool]:
         """Return the fill value, whether unwritten cells lack it, whether it is user-defined."""
         if FILL not in header:  # IV.A.2.e: the old message has the value alone
             old = only(header, OLD_FILL).body if OLD_FILL in header else bytes(4)

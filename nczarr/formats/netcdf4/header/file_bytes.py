@@ -322,7 +322,7 @@ def _sum(data: bytes) -> int:
         try:
             function = library().dll.H5_checksum_metadata
         except (MissingLibraryError, AttributeError):
-            _left = 1 << 62
+            _left = 1 << 62  # never ask the library again
             return lookup3(data)
         function.argtypes, function.restype = (c_char_p, c_size_t, c_uint32), c_uint32
         _fast = function

@@ -271,12 +271,12 @@ class AttributeReader:
                         raise UnknownStructureError("attributes that objects share")
                     ordered.append((int.from_bytes(record[9:13], "little"), blocks.get(record[:8])))
         ordered.sort(key=lambda pair: pair[0])
-        attributes = [self._parsed.get(body) or self._attribute(body) for _, body in ordered]
+        attributes = [self._parsed.get(body) or self._read_attribute(body) for _, body in ordered]
         if len({attribute.name for attribute in attributes}) < len(attributes):
             raise UnreadableHeaderError("several attributes have one name")
         return attributes
 
-    def _attribute(self, body: bytes) -> HeaderAttribute:
+    def _read_attribute(self, body: bytes) -> HeaderAttribute:
         """Parse an attribute message; keep the result for messages of equal bytes."""
         attribute = self._parse(body)
         if attribute.is_damaged:

@@ -76,7 +76,8 @@ def float_bits(size: int, places: bytes, bias: int, sign: int, *, big: bool, is_
     exponent, mantissa = (places[4], places[5]), (places[6], places[7])
     lowest, highest = 1 - bias - mantissa[1], (1 << exponent[1]) - 2 - bias
     atomic = None
-    if is_ieee and exponent[1] and mantissa[1] and max(*map(sum, (exponent, mantissa)), sign + 1) <= 8 * size:
+    fits = max(sum(exponent), sum(mantissa), sign + 1) <= 8 * size
+    if is_ieee and exponent[1] and mantissa[1] and fits:
         for name, width, (low, high, longest) in (("float", 4, _SINGLE), ("double", 8, _DOUBLE)):
             if size <= width and mantissa[1] <= longest and low <= lowest and highest <= high:
                 atomic = name

@@ -215,8 +215,8 @@ class NodeAttributes:
             json: str | None = None
             if written in extensions:
                 form = self.reader.show_fill if is_fill else plain
-                shown = form(as_integers(extensions[written].value, types)).value
-                constant = self._say(extensions[written], value, shown, key, written)
+                expected = form(as_integers(extensions[written].value, types)).value
+                constant = self._value_unless_stale(extensions[written], value, expected, key, written)
             if constant is None and is_fill:
                 constant = self.reader.own_fill(owner, value)
             if constant is not None:
@@ -263,13 +263,15 @@ class NodeAttributes:
                 self.documents.warn("stale-extension", text, key)
         return extensions
 
-    def _say(self, extension: AttributeExtension, value: Any, shown: Any, key: str, name: str) -> Constant | None:
-        """Return the extension's constant; None (reported) if its plain value, `shown`, has changed."""
-        if extension.at is None:
-            # stores of earlier releases have the digits of a double for a float
-            widths = (value, _in_single(value)) if extension.value.type == "float" else (value,)
-            if any(is_same_plain(shown, written) for written in widths):
-                return extension.value
+    def _value_unless_stale(
+        self, extension: AttributeExtension, stored: Any, expected: Any, key: str, name: str
+    ) -> Constant | None:
+        """Return the extension's constant; None (reported) if the stored JSON is not its plain form, `expected`."""
+        has_plain_form = extension.at is None  # else the document would lack the attribute
+        # stores of earlier releases have the digits of a double for a float
+        readings = (stored, _in_single(stored)) if extension.value.type == "float" else (stored,)
+        if has_plain_form and any(is_same_plain(expected, reading) for reading in readings):
+            return extension.value
         text = "the attribute was changed by a program that left its type"
         self.documents.warn("stale-extension", text, key, _pointer(key, name))
         return None
@@ -345,11 +347,12 @@ def with_fill(
             text = "the document notes a `_FillValue` that the array's fill value does not state; it is left out"
             reader.documents.warn("stale-extension", text, described.key)
         elif noted is None and not reader.is_exact:
-            of, masking = (described.fill, described.encoding.dtype), reader.find_masking(described)
-            fill, noted = (
-                _restore(type_name, types, *of, masking=masking) if types else _plain(type_name, *of, masking),
-                0,
-            )
+            stored, dtype, masking = described.fill, described.encoding.dtype, reader.find_masking(described)
+            if types:
+                fill = _restore(type_name, types, stored, dtype, masking=masking)
+            else:
+                fill = _find_fill(type_name, stored, dtype, masking)
+            noted = 0
         if fill is None:
             return attributes, None
         attribute = Attribute(name="_FillValue", value=fill, span=reader.documents.span(described.key))
@@ -363,7 +366,7 @@ def with_fill(
         reader.documents.warn("stale-extension", text, reader.key(described.prefix), pointer("_FillValue"))
         return attributes[:place] + attributes[place + 1 :], None
     is_masked = type_name in ATOMIC and is_finite(fitting) and reader.find_masking(described)
-    if is_masked and _plain(type_name, described.fill, described.encoding.dtype, "every") not in (None, fitting):
+    if is_masked and _find_fill(type_name, described.fill, described.encoding.dtype, "every") not in (None, fitting):
         text = (
             f"`fill_value` is not the `_FillValue` of the array, {show(value)}: xarray masks it, netCDF the attribute"
         )
@@ -410,7 +413,7 @@ _ROUNDED_DEFAULT = Constant.numbers("double", [9.96921e36])
 
 
 @functools.lru_cache(maxsize=1024)
-def _plain(type_name: str, fill: bytes | None, dtype: Descr, masking: Masking) -> Constant | None:
+def _find_fill(type_name: str, fill: bytes | None, dtype: Descr, masking: Masking) -> Constant | None:
     """Return `_restore` of an atomic type, cached: the arrays of a store share few fill values."""
     return _restore(type_name, {}, fill, dtype, masking=masking)
 

@@ -301,7 +301,7 @@ class _Hierarchy:
             where = pointer("_nczarr_group", "nczarr", "types", number)
             try:
                 user_type = type_from_json(item)
-                wrong = _wrong(user_type)
+                wrong = _find_fault(user_type)
             except (KeyError, TypeError, ValueError, AttributeError) as fault:
                 text = f"a type cannot be read: {str(fault).splitlines()[0] if str(fault) else fault!r}"
                 self._stale(text, key, where)
@@ -408,7 +408,7 @@ def _is_segment(name: str) -> bool:
     return bool(name) and not is_own(name) and "/" not in name and "\0" not in name
 
 
-def _wrong(user_type: UserType) -> str | None:
+def _find_fault(user_type: UserType) -> str | None:
     """Return the fault of a type by itself, or None."""
     problem = name_problem(user_type.name)
     if problem is not None:
@@ -422,13 +422,13 @@ def _wrong(user_type: UserType) -> str | None:
     )
     if any(names.normal(declared.name) != declared.name for declared in (user_type, *inner)):
         return "has a name that is not in NFC"
-    distinct = len({declared.name for declared in inner}) == len(inner) > 0
+    is_distinct = bool(inner) and len({declared.name for declared in inner}) == len(inner)
     if isinstance(user_type, EnumType):
         atomic, values = ATOMIC[user_type.base], {constant.value for constant in user_type.constants}
-        if not distinct or len(values) < len(inner):
+        if not is_distinct or len(values) < len(inner):
             return "has no constants, or two constants of the same name or value"
         if any(not atomic.low <= value <= atomic.high for value in values):
             return f"has a constant that is not of type {user_type.base}"
-    if isinstance(user_type, CompoundType) and (not distinct or any(name_problem(field.name) for field in inner)):
+    if isinstance(user_type, CompoundType) and (not is_distinct or any(name_problem(field.name) for field in inner)):
         return "has no fields, two fields of the same name, or an invalid name"
     return None

@@ -17,7 +17,7 @@ from nczarr.ast.plain_json import HIDDEN, JsonConstant, JsonText, is_strict, pla
 from nczarr.formats.zarr.core.fill_values import Json
 from nczarr.plan.keys import part_axes
 from nczarr.plan.plans import PartTarget, StorePlan
-from nczarr.plan.requested_storage import fill_alone, plain_fill
+from nczarr.plan.requested_storage import omits_fill, plain_fill
 
 Entry = tuple[str, bytes]
 """Key and content of a document."""
@@ -73,7 +73,7 @@ class Writer:
     def variable_attributes(self, path: str, variable: Variable) -> tuple[Json, Json]:
         """Return the attributes of a variable, an array or a group of parts, and the hidden ones."""
         types = self.plan.checked.types
-        alone = fill_alone(self.plan, path, variable)
+        alone = omits_fill(self.plan, path, variable)
         attributes = (attribute for attribute in variable.attributes if not (alone and attribute.name == "_FillValue"))
         shown = self._list_plain(
             (plain_fill(attribute, variable.type, types) for attribute in attributes), own_type(variable.type, types)

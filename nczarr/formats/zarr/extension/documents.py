@@ -22,7 +22,7 @@ from nczarr.formats.zarr.extension.model import (
     type_to_json,
 )
 from nczarr.plan.plans import Runs, StorePlan
-from nczarr.plan.requested_storage import fill_alone, metadata_storage
+from nczarr.plan.requested_storage import metadata_storage, omits_fill
 from nczarr.semantics.check_types import default_fill
 
 MODEL = "2.0.0"
@@ -42,7 +42,7 @@ class HiddenAttributes(Writer):
         self._plain_names: dict[str, str] = {}
 
     # ---- what a format writes --------------------------------------------------------------------------------------
-    def lists(self, path: str, member: Variable | Group) -> bool:
+    def is_listed(self, path: str, member: Variable | Group) -> bool:
         """Return whether a group lists a member; the library cannot see others."""
         return isinstance(member, Group) or "" in self.plan.targets[path]
 
@@ -68,7 +68,7 @@ class HiddenAttributes(Writer):
 
     def variable_attributes(self, path: str, variable: Variable) -> tuple[Json, Json]:
         """Return the attributes, `array` or `group`, and `attr`."""
-        form = self._without_fill if fill_alone(self.plan, path, variable) else self.attribute_form
+        form = self._without_fill if omits_fill(self.plan, path, variable) else self.attribute_form
         shown, types = attributes(variable.attributes, form, self.reserved)
         if "" in self.plan.targets[path]:
             return shown | self.axes_attributes(path), {"array": self._describe_array(path, variable), "attr": types}
@@ -95,7 +95,7 @@ class HiddenAttributes(Writer):
     def _describe_group(self, path: str, group: Group) -> Json:
         """Return dimensions, stand-ins for sizes, listed members."""
         arrays, children = (
-            [member.name for member in members if self.lists(names.join(path, member.name), member)]
+            [member.name for member in members if self.is_listed(names.join(path, member.name), member)]
             for members in (group.variables, group.groups)
         )
         dimensions: Json = {

@@ -112,12 +112,12 @@ def _one_of(*words: str) -> Callable[[Any], Any]:
     return lambda written: _valid(written, when=written in words)
 
 
-def _number(written: Any, most: int = LARGEST_LENGTH, least: int = 0) -> Any:
+def _check_number(written: Any, most: int = LARGEST_LENGTH, least: int = 0) -> Any:
     return _valid(written, when=type(written) is int and least <= written <= most)
 
 
 def _dimension(written: Any) -> Any:
-    return written if isinstance(written, str) else _number(written)
+    return written if isinstance(written, str) else _check_number(written)
 
 
 def _axis(written: Any) -> str | None:
@@ -126,17 +126,17 @@ def _axis(written: Any) -> str | None:
 
 
 def _chunk(written: Any) -> Any:
-    return read_lengths(written) if isinstance(written, list) else _number(written, least=1)
+    return read_lengths(written) if isinstance(written, list) else _check_number(written, least=1)
 
 
 @functools.lru_cache(maxsize=1024)
 def _run(first: Any, count: Any) -> tuple[int, int]:
     """Return a run of indices; cached, because variables share runs."""
-    return _number(first, LARGEST_LENGTH // 2), _number(count, LARGEST_LENGTH // 2)
+    return _check_number(first, LARGEST_LENGTH // 2), _check_number(count, LARGEST_LENGTH // 2)
 
 
 def _filter(written: Any) -> tuple[int, ...]:
-    return tuple(_number(number, FILTER_LIMIT - 1) for number in _valid(written, when=bool(written)))
+    return tuple(_check_number(number, FILTER_LIMIT - 1) for number in _valid(written, when=bool(written)))
 
 
 _READERS: dict[str, Callable[[Any], Any]] = {

@@ -36,23 +36,25 @@ class NCZarrWriter(HiddenAttributes, Zarr2Writer):
         super().__init__(plan)
         self.order: dict[str, int] = {}
 
-    def lists(self, path: str, member: Variable | Group) -> bool:
+    def is_listed(self, path: str, member: Variable | Group) -> bool:
         """Return whether the netCDF library can see a member without losing the dataset.
 
         It cannot read groups of parts and unknown types, and crashes on
         dimensions that it meets after the variable: it walks groups in list
         order, parents first.
         """
-        if names.problem(member.name) is not None or isinstance(member, Group):
-            return names.problem(member.name) is None
-        whole = self.plan.targets[path].get("")
-        if whole is None or not _is_known(whole.layout):
+        if names.problem(member.name) is not None:
             return False
-        met = self._number(path)
-        return all(self._number(ref) <= met for ref in member.dimensions if isinstance(ref, str))
+        if isinstance(member, Group):
+            return True
+        target = self.plan.targets[path].get("")  # the array, if one holds all values
+        if target is None or not _is_known(target.layout):
+            return False
+        own_turn = self._turn_in_walk(path)
+        return all(self._turn_in_walk(fqn) <= own_turn for fqn in member.dimensions if isinstance(fqn, str))
 
-    def _number(self, fqn: str) -> int:
-        """Return the walk index of an object's group; names in a store have no slash."""
+    def _turn_in_walk(self, fqn: str) -> int:
+        """Return the index in the library's walk of an object's group; names in a store have no slash."""
         if not self.order:
             walk = groups(self.plan.checked.dataset)
             self.order.update(("" if path == "/" else path, number) for number, (path, _) in enumerate(walk))

@@ -183,7 +183,7 @@ class Zarr2Reader(NodeReader):
         except (ValueError, TypeError) as fault:
             raise BadDocumentError(f"the model has no type for {fault}", "dtype", "unreadable-array") from None
         raw_texts = any(config.get("id") == "vlen-bytes" for config in configs)
-        configs = [_size(config, dtype) for config in configs if config.get("id") not in _TEXTS]
+        configs = [_add_size(config, dtype) for config in configs if config.get("id") not in _TEXTS]
         order = document.get("order", "C")
         if order not in ("C", "F"):
             raise BadDocumentError("the order must be C or F", "order")
@@ -221,16 +221,17 @@ class Zarr2Reader(NodeReader):
             if (wide or wider) and len(objects) == 1 and objects[0] != "vlen-bytes":
                 return "|O"
             raise ValueError(f"dtype `{written}` with filter `{objects[0]}`")
+        byte_order = ">" if order == ">" else "<"
         if number:
-            return ("|" if number[1:] == "1" and order != ">" else ">" if order == ">" else "<") + number
+            return ("|" if number[1:] == "1" and byte_order == "<" else byte_order) + number
         if letter:
             return f"{'>' if (order, letter, length) == ('>', 'S', '1') and not field else '|'}{letter}{length}"
         if wide and self.texts_are_strings and not field:
             return ">S1"  # the char of netCDF-C up to 4.9.0: one byte, not four
         if wide or wider:
-            return f"{'>' if order == '>' else '<'}U{wider or 1}"
+            return f"{byte_order}U{wider or 1}"
         if time and is_element_name(element_of("<" + time)):
-            return (">" if order == ">" else "<") + time
+            return byte_order + time
         if texts and not field and len(objects) == 1:
             return "|O"
         if any(config["id"] == "pickle" for config in configs):
@@ -279,7 +280,7 @@ def _configs(document: Json) -> list[Json]:
     return configs
 
 
-def _size(config: Json, dtype: Descr) -> Json:
+def _add_size(config: Json, dtype: Descr) -> Json:
     """Add netCDF-C's implied element size to a shuffle that it wrote without one."""
     if config.get("id") != "shuffle" or config.get("elementsize") != 0 or not isinstance(dtype, str):
         return config
@@ -337,11 +338,11 @@ def _read_fill(descr: Descr, written: Any) -> bytes | None:
         parts = written if isinstance(written, list) else [written, 0.0]
         if len(parts) != 2:
             raise ValueError(f"{show(written)} is not a list of two numbers")
-        return b"".join(number(part, _plain(part, half)) for part, half in zip(halves(descr), parts, strict=True))
-    return number(descr, _plain(descr, written))
+        return b"".join(number(part, _to_number(part, half)) for part, half in zip(halves(descr), parts, strict=True))
+    return number(descr, _to_number(descr, written))
 
 
-def _plain(descr: str, written: Any) -> Any:
+def _to_number(descr: str, written: Any) -> Any:
     """Convert a numeric text or integral float; return other values unchanged."""
     if isinstance(written, str):
         if descr[1] in "iu" and _INTEGER.fullmatch(written):

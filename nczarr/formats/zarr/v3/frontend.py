@@ -201,7 +201,7 @@ class Zarr3Reader(NodeReader):
         if not sensible(shape):
             raise BadDocumentError("the array has more than 2⁶³ - 1 cells", "shape", "unreadable-array")
         chunks = _read_grid(document.get("chunk_grid"), shape)
-        chunk_keys = _keys(document.get("chunk_key_encoding")).below(prefix)
+        chunk_keys = _read_keys(document.get("chunk_key_encoding")).below(prefix)
         written = self._dtype(document.get("data_type"), prefix)
         codecs = read_chain(document.get("codecs"), chunks, written)
         if (written == "|O") is not bool(codecs.texts):
@@ -321,7 +321,7 @@ def read_rectilinear(configuration: Json, shape: tuple[int, ...]) -> tuple[int, 
     return tuple(chunks)
 
 
-def _keys(written: Any) -> ChunkKeys:
+def _read_keys(written: Any) -> ChunkKeys:
     """Return the encoding of chunk keys."""
     name, configuration = split_name(written, "chunk_key_encoding")
     if name not in ("default", "v2"):  # the encodings of the specification

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import random
 from collections.abc import Callable
 from pathlib import Path
@@ -190,6 +191,24 @@ def test_shapes_of_attributes_and_tags_are_announced(tmp_path: Path) -> None:
     assert [one.value.as_numbers() for one in checked.variables["/d"].attributes if one.name == "m"] == [(0, 1, 2, 3)]
     assert [one.json for one in checked.variables["/d"].attributes] == ["[[0, 1], [2, 3]]", '[["a", "b"]]']
     assert messages == ["the tag `a tag` of opaque values is left out: `/d`"]
+
+
+def test_empty_attributes_of_several_dimensions_keep_their_shape(tmp_path: Path) -> None:
+    shapes = {"a": (2, 0), "b": (0, 3), "c": (2, 0, 5), "d": (2, 3, 0)}
+    with h5py.File(tmp_path / "t.h5", "w") as file:
+        for name, shape in shapes.items():
+            file.attrs[name] = np.zeros(shape, "i4")
+    nczarr.convert(tmp_path / "t.h5", tmp_path / "t.zarr", "zarr3")
+    attributes = json.loads((tmp_path / "t.zarr/zarr.json").read_bytes())["attributes"]
+    assert [attributes[name] for name in shapes] == [[[], []], [], [[], []], [[[], [], []], [[], [], []]]]
+
+
+def test_an_empty_attribute_of_any_number_of_lists_is_left_out(tmp_path: Path) -> None:
+    with h5py.File(tmp_path / "t.h5", "w") as file:
+        file.attrs["a"] = np.zeros((1 << 40, 0), "i4")
+    checked, _ = read(tmp_path / "t.h5")
+    assert [attribute.json for attribute in checked.dataset.attributes] == [None]
+    assert [one.code for one in checked.omitted] == ["omitted-shape"]
 
 
 def test_named_types_declare_their_parts(tmp_path: Path) -> None:
