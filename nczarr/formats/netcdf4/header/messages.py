@@ -99,7 +99,9 @@ def _read_blocks(file: HeaderFile, out: Messages, block: bytes, start: int, head
 
     `start`: of the first message; `head`: bytes before a body.
     """
-    pending, count, place, unpack_head = [(block, start)], 0, 0, _HEADS[head].unpack_from
+    pending = [(block, start)]
+    count, place = 0, 0
+    unpack_head = _HEADS[head].unpack_from
     while pending:
         block, at = pending.pop(0)
         end = len(block)
