@@ -121,9 +121,10 @@ def _compare(arguments: argparse.Namespace) -> tuple[int, int]:
         tolerance = None if arguments.tolerance is None else Tolerance.parse(arguments.tolerance)
     except ValueError as error:
         return misuse("diff", f"--tolerance: {error}"), 0
-    messages, numbers = Messages(arguments), list[int]()
-    status = messages.guard(lambda: numbers.append(_diff(arguments, tolerance, messages)))
-    return status, sum(numbers)
+    messages = Messages(arguments)
+    differences: list[int] = []  # their number; none after an error
+    status = messages.guard(lambda: differences.append(_diff(arguments, tolerance, messages)))
+    return status, sum(differences)
 
 
 def _diff(arguments: argparse.Namespace, tolerance: Tolerance | None, messages: Messages) -> int:

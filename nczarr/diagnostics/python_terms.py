@@ -79,7 +79,8 @@ def _call(command: re.Match[str]) -> str:
 
 def _keyword(option: re.Match[str]) -> str:
     """Return the keyword argument of an option; an option without one is named in words."""
-    keyword, value, end = KEYWORDS.get(option["name"]), option["value"] or "", ", " if option["next"] else ""
+    keyword, value = KEYWORDS.get(option["name"]), option["value"] or ""
+    end = ", " if option["next"] else ""
     if keyword is None:
         return f"option {option['name']}{value}{end}"
     if keyword.form in ("True", "False"):

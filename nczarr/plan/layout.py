@@ -242,10 +242,8 @@ def _plan_part(
         fill, sparse = convert_to_stored(mask, dtype), False
     else:
         alone = one.has_fill and one.pad.strip(b"\0") and _has_no_attribute(one.pad, storage, dtype, arrays)
-        declared = arrays.fill_needed or alone
-        fill, sparse = (
-            _find_needed_fill(one, dtype, itemsize) if declared else _choose_fill(one, dtype, itemsize, strings)
-        )
+        needed = arrays.fill_needed or alone
+        fill, sparse = _find_needed_fill(one, dtype, itemsize) if needed else _state_fill(one, dtype, itemsize, strings)
         if storage.no_fill and one.states_fill and one.source is not None and math.prod(one.shape) * itemsize <= WHOLE:
             sparse = False  # cells that equal the fill value were written: without their chunk they would be undefined
         if fill is None and arrays.by_reference and _shows_fill(one, dtype):
@@ -280,7 +278,7 @@ def _as_stored(one: _PartData, stored: Layout, strings: Strings, arrays: Arrays)
     state the bits of a NaN, chunks of it are made.
     """
     size = width(stored.dtype)
-    fill = None if arrays.fill_needed else _choose_fill(one, stored.dtype, size, strings)[0]
+    fill = None if arrays.fill_needed else _state_fill(one, stored.dtype, size, strings)[0]
     needs_fill = arrays.fill_needed or (one.has_fill and one.pad.strip(b"\0"))
     if fill is None and (needs_fill or _shows_fill(one, stored.dtype)):
         fill = _find_needed_fill(one, stored.dtype, size)[0]
@@ -311,7 +309,7 @@ def _would_mask(one: _PartData, dtype: Descr) -> bool:
 def _has_all_chunks(one: _PartData, dtype: Descr, chunks: tuple[int, ...], itemsize: int) -> bool:
     """Return whether all chunks of an array are written: it has no cells yet, or they all exist, or it is small.
 
-    An array without values has no chunks, except one of big-endian numbers (`_choose_fill`), and one whose source
+    An array without values has no chunks, except one of big-endian numbers (`_state_fill`), and one whose source
     leaves out chunks of a value that is not missing.
     """
     if 0 in one.shape:
@@ -425,7 +423,7 @@ def _find_needed_fill(one: _PartData, dtype: Descr, itemsize: int) -> tuple[byte
     return convert_to_stored(one.pad.ljust(itemsize, b"\0"), dtype), True
 
 
-def _choose_fill(one: _PartData, dtype: Descr, itemsize: int, strings: Strings) -> tuple[bytes | None, bool]:
+def _state_fill(one: _PartData, dtype: Descr, itemsize: int, strings: Strings) -> tuple[bytes | None, bool]:
     """Return the declared fill value in the dtype's bytes, and whether chunks of fill may be missing.
 
     A missing chunk of an array without fill value reads as zeros or empty

@@ -228,7 +228,8 @@ def elements(source: ArraySource, members: tuple[str, ...] = ()) -> Iterator[byt
 def texts(source: ArraySource) -> TextProperties:
     """Inspect all texts."""
     count = math.prod(source.layout.shape)
-    counts, nil, utf8, at = np.zeros(count, np.int64), np.zeros(count, np.bool_), True, 0
+    counts, nil = np.zeros(count, np.int64), np.zeros(count, np.bool_)
+    utf8, at = True, 0
     for values in slabs(source, TEXTS):
         for number, text in enumerate(values.tolist(), at):
             if text is None:

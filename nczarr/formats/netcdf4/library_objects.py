@@ -331,7 +331,8 @@ def find_chunks(path: str, place: Place, chunks: Shape, extent: Shape, shape: Sh
 
 def _find_chunks(path: str, place: Place, chunks: Shape, extent: Shape, shape: Shape) -> ChunkTable:
     """Ask the HDF5 library for the chunks of a dataset; some of its indexes need their places put right."""
-    h5, rows, rank, kind = hdf5(library()), [], len(chunks), c_int()
+    h5 = hdf5(library())
+    rows, rank, kind = [], len(chunks), c_int()
 
     def note(cell: Any, mask: int, address: int, size: int, _: int) -> int:
         rows.append((*cell[:rank], address, size, mask))

@@ -45,7 +45,8 @@ class CdlExplainer:
             here = Span(self.source, slash.start, slash.end)
             return FaultAnswer("slash-in-name", message, helps=("use another character",), place=here)
         if P.SEMICOLON in expected and self._ends_statement(fault):
-            after, before, place = _STATEMENT.get(fault.rule, "the statement"), fault.previous, None
+            after = _STATEMENT.get(fault.rule, "the statement")
+            before, place = fault.previous, None
             if before is not None and before.type == P.VALUES:
                 end = end_of_values(self.source.data, before.start, before.end)
                 after, place = after if fault.rule == "datastatement" else "the attribute", Span(self.source, end, end)

@@ -62,8 +62,9 @@ def _read_opaque(assembler: Assembler, context: Any) -> None:
         return
     path = names.join(assembler.scope.path, assembler.words.name(name.start, name.end))
     assembler.uses[path + "="] = (assembler.span(context.OPAQUE().symbol),)
-    what, below = "the size of an opaque type must be an integer", "an opaque type must have at least one byte"
-    size = read_integer(assembler, context.size(), "bad-opaque-size", what, 1, below)
+    no_integer = "the size of an opaque type must be an integer"
+    too_small = "an opaque type must have at least one byte"
+    size = read_integer(assembler, context.size(), "bad-opaque-size", no_integer, 1, too_small)
     declared = assembler.words.declare(name.start, name.end, "type")
     assembler.scope.types.append(OpaqueType(name=declared, size=size or 1, span=assembler.span(name)))
 

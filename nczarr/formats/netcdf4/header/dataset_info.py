@@ -293,7 +293,8 @@ class DatasetReader:
         version, count = body[0], body[1]
         if version not in (1, 2):
             raise UnknownStructureError(f"version {version} of a list of filters")
-        at, codecs, shuffled = 8 if version == 1 else 2, [], None  # version 1 has six reserved bytes
+        at = 8 if version == 1 else 2  # version 1 has six reserved bytes
+        codecs, shuffled = [], None
         for _ in range(count):
             (number,) = unpack_from("<H", body, at)
             at += 2

@@ -99,7 +99,9 @@ def _read_blocks(file: HeaderFile, out: Messages, block: bytes, start: int, head
 
     `start`: of the first message; `head`: bytes before a body.
     """
-    pending, count, place, unpack_head = [(block, start)], 0, 0, _HEADS[head].unpack_from
+    pending = [(block, start)]
+    count, place = 0, 0
+    unpack_head = _HEADS[head].unpack_from
     while pending:
         block, at = pending.pop(0)
         end = len(block)
@@ -289,7 +291,7 @@ class AttributeReader:
         """Parse an attribute message; version 1 pads its parts to 8 bytes. Damaged values are left out."""
         version, flags, name_size, type_size, space_size = unpack_from("<BBHHH", body)
         if version == 1:  # versions 2 and 3 have flags where version 1 has a reserved byte
-            at, flags, gap = 8, 0, 7
+            at, flags, gap = 8, 0, 7  # it pads each part to eight bytes: `-size & 7` bytes follow
         elif version in (2, 3):
             at, gap = 8 + (version == 3), 0  # version 3 has a byte for the encoding of the name
         else:

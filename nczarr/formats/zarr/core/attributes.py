@@ -434,11 +434,11 @@ def _restore(type_name: str, types: Types, fill: bytes | None, dtype: Descr, *, 
     element = element_of(dtype)
     if element not in (None, "float16") and not is_record(element):
         return None  # as of integers
-    fill = model_bytes(fill, dtype)
+    data = model_bytes(fill, dtype)
     atomic = ATOMIC.get(type_name)
     if atomic is not None and atomic.is_integer:
         return None
-    fill_value = Constant(type=type_name, count=1, data=fill)
+    fill_value = Constant(type=type_name, count=1, data=data)
     if atomic is not None and atomic.is_float and math.isfinite(fill_value.as_numbers()[0]):
         return None
     return fill_value if fill_value != default_fill(type_name, types) else None
