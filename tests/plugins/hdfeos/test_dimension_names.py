@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import nczarr
-from nczarr.plugins.hdfeos.struct_metadata import read_structures
+from nczarr.plugins.hdfeos.dimension_names import read_structures
 from tests.conftest import run_command
 
 SWATH = """GROUP=SwathStructure
