@@ -179,7 +179,7 @@ def check_storage(variable: Variable, dimensions: list[Dimension], types: Types,
         message = f"`{variable.name}` of type {variable.type} has no byte order"
         report.error("bad-storage", message, variable.span)
     if storage.quantize is not None:
-        _quantize(variable, storage.quantize, report)
+        _check_quantization(variable, storage.quantize, report)
     if any(number >= FILTER_LIMIT for codec in storage.codecs for number in (codec.id, *codec.parameters)):
         message = f"a filter of `{variable.name}` has a parameter that does not fit 32 bits"
         report.error("bad-storage", message, variable.span)
@@ -191,7 +191,7 @@ def check_storage(variable: Variable, dimensions: list[Dimension], types: Types,
         elif storage.codecs:
             message = f"`{variable.name}` cannot be {storage.layout}: it has filters, which need chunks"
             report.error("bad-storage", message, variable.span, helps=["store it chunked, or remove the filters"])
-    _element(variable, types, report)
+    _check_element(variable, types, report)
 
 
 _TYPES_OF_ELEMENTS = {
@@ -207,7 +207,7 @@ _TYPES_OF_ELEMENTS = {
 """Types that values of an element need, by the letters that its name begins with."""
 
 
-def _element(variable: Variable, types: Types, report: Report) -> None:
+def _check_element(variable: Variable, types: Types, report: Report) -> None:
     """Check that a variable's type fits its declared store element."""
     element = variable.storage.element
     if element is None or suits(element, variable.type, types):
@@ -218,7 +218,7 @@ def _element(variable: Variable, types: Types, report: Report) -> None:
     report.error("bad-storage", message, variable.span)
 
 
-def _quantize(variable: Variable, requested: Quantize, report: Report) -> None:
+def _check_quantization(variable: Variable, requested: Quantize, report: Report) -> None:
     """Check that the requested rounding fits the variable."""
     limit = most_digits(variable.type, requested.algorithm)
     if requested.digits <= limit:

@@ -204,7 +204,7 @@ class DirectoryTarget(DirectoryStore):
             unfinished.discard(self.path)
         self._made: set[str] = {""}
         self._open = True
-        self._whole = journal is not None
+        self._has_journal = journal is not None
         self._resumed = begun is not None
         self._shared = False
         if begun is None:
@@ -216,7 +216,8 @@ class DirectoryTarget(DirectoryStore):
     def __getstate__(self) -> dict[str, Any]:
         """Return the folder for another process, which may repeat keys or be killed, and cannot finish it."""
         self._shared = True
-        return {**self.__dict__, "path": self._real, "_open": False, "_whole": True, "_made": {""}, "_folders": {}}
+        changed = {"path": self._real, "_open": False, "_has_journal": True, "_made": {""}, "_folders": {}}
+        return {**self.__dict__, **changed}
 
     def is_done(self, key: str) -> bool:
         """Return whether an earlier run put this key. Raises OSError."""
@@ -236,7 +237,7 @@ class DirectoryTarget(DirectoryStore):
         if folder not in self._made:
             self._make(folder)
         path = f"{self._real}/{key}"
-        growing = f"{self._real}/{folder}/{GROWING}{os.urandom(8).hex()}" if self._whole else path
+        growing = f"{self._real}/{folder}/{GROWING}{os.urandom(8).hex()}" if self._has_journal else path
         file = os.open(growing, _NEW, 0o666)
         try:
             for piece in pieces:
@@ -247,12 +248,12 @@ class DirectoryTarget(DirectoryStore):
         except BaseException as error:
             if isinstance(error, OSError) and error.filename is None:
                 error.filename = self._real
-            if self._whole:
+            if self._has_journal:
                 os.unlink(growing)
             raise
         finally:
             os.close(file)
-        if self._whole:
+        if self._has_journal:
             os.replace(growing, path)
 
     def _make(self, folder: str) -> None:
@@ -266,8 +267,8 @@ class DirectoryTarget(DirectoryStore):
     def finish(self) -> None:
         """Rename the folder to its final name. Raises OSError, and then leaves an old target unchanged."""
         if self._resumed or self._shared:
-            self._remove_halves()
-        if self._whole:
+            self._remove_partial_files()
+        if self._has_journal:
             os.unlink(f"{self._real}/{JOURNAL}")
         with delay_signals():
             try:
@@ -277,7 +278,7 @@ class DirectoryTarget(DirectoryStore):
                 raise
             self._open = False
 
-    def _remove_halves(self) -> None:
+    def _remove_partial_files(self) -> None:
         """Remove incomplete files of killed processes."""
         for folder, _, files in local_paths.walk(self._real):
             for name in files:

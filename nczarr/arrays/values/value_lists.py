@@ -131,7 +131,7 @@ def make_arrays(
     first = columns.values[0] if columns.values else None
     if first is not None and not isinstance(first, Constant):
         layout = Layout(descr(type_name, types), shape, shape, fill=_to_bytes(fill))
-        return {"": _runs(layout, starts, columns.lengths, first)}
+        return {"": _place_runs(layout, starts, columns.lengths, first)}
     constants = [value for value in columns.values if isinstance(value, Constant)]
     return _to_arrays(_Given(join(type_name, constants, types), starts, columns.lengths, shape, fill), types)
 
@@ -141,7 +141,7 @@ def constant_parts(constant: Constant, shape: tuple[int, ...], types: Types, fil
     return _to_arrays(_Given(constant, [0], [constant.count], shape, fill), types)
 
 
-def _runs(layout: Layout, starts: list[int], lengths: Sequence[int], data: bytes | tuple[Any, ...] | Any) -> Runs:
+def _place_runs(layout: Layout, starts: list[int], lengths: Sequence[int], data: bytes | tuple[Any, ...] | Any) -> Runs:
     return Runs(layout, starts, [0, *itertools.accumulate(lengths)], GivenValues(layout.dtype, data))
 
 
@@ -182,16 +182,18 @@ class _Given(NamedTuple):
 def _to_arrays(whole: _Given, types: Types) -> Parts:
     """Convert one constant to the arrays of its type."""
 
-    def array(leaf: PartLeaf, placed: _Given) -> ArraySource:
+    def make_array(leaf: PartLeaf, placed: _Given) -> ArraySource:
         """Return one array of the type: the runs of values, and the fill value between them."""
         constant, shape, fill = placed.constant, placed.shape, _to_bytes(placed.fill)
         dtype = descr(leaf.type, types)
         if leaf.counts:
             counts = [item.count for item in constant.data if isinstance(item, Constant)]
             values = struct.pack(f"<{len(counts)}q", *counts)
-            return _runs(Layout(dtype, shape, shape, fill=bytes(8)), placed.starts, placed.lengths, values)
-        layout = Layout(dtype, shape, shape, fill=fill or b"" if leaf.type == "string" else fill)
-        return _runs(layout, placed.starts, placed.lengths, constant.data)
+            return _place_runs(Layout(dtype, shape, shape, fill=bytes(8)), placed.starts, placed.lengths, values)
+        if leaf.type == "string" and fill is None:
+            fill = b""
+        layout = Layout(dtype, shape, shape, fill=fill)
+        return _place_runs(layout, placed.starts, placed.lengths, constant.data)
 
     def elements(tree: ListTree, placed: _Given) -> _Given:
         lists = [item for item in placed.constant.data if isinstance(item, Constant)]
@@ -208,7 +210,7 @@ def _to_arrays(whole: _Given, types: Types) -> Parts:
         starts, lengths = ([count * number for number in numbers] for numbers in (placed.starts, placed.lengths))
         return _Given(values, starts, lengths, (*placed.shape, *field.shape), _field_fill(placed.fill, number))
 
-    return dict(spread(part_tree(whole.constant.type, types), whole, array, elements, select_field))
+    return dict(spread(part_tree(whole.constant.type, types), whole, make_array, elements, select_field))
 
 
 def _field_fill(fill: Constant | None, index: int) -> Constant | None:

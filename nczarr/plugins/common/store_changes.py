@@ -65,7 +65,7 @@ class ExtensibleFolder(DirectoryTarget):
         DirectoryStore.__init__(self, path)
         self._made: set[str] = {""}
         self._open = False
-        self._whole = True
+        self._has_journal = True
 
     def is_done(self, key: str) -> bool:
         """Return False: the run knows what is done."""
@@ -122,7 +122,7 @@ class ExtensibleFolder(DirectoryTarget):
 
     def tidy(self) -> None:
         """Remove incomplete files, and empty folders of staged chunks. Raises OSError."""
-        self._remove_halves()
+        self._remove_partial_files()
         self.drop_folder(".nczarr-append")
 
     def drop_folder(self, folder: str) -> None:

@@ -85,11 +85,11 @@ class SessionStore(Store):
         self.policy = policy
         self.storage = storage
         self.path = show(repository.text)
-        self._places: dict[str, dict[str, Reference]] = {}
+        self._references: dict[str, dict[str, Reference]] = {}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
-        self._places = {}
+        self._references = {}
 
     @property
     def title(self) -> str:
@@ -222,10 +222,11 @@ class SessionStore(Store):
         if chunk_key is None:
             return None
         array = (chunk_key[1] or "").rstrip("/")
-        if array not in self._places:
+        if array not in self._references:
+            _, access = self._opened
             with failing(self.repository.place, self.storage):
-                self._places[array] = list_virtual_references(self._store, array, list(self._opened[1].refused))
-        return self._places[array].get(key)
+                self._references[array] = list_virtual_references(self._store, array, list(access.refused))
+        return self._references[array].get(key)
 
     def expect(self, keys: Iterable[str]) -> None:
         """Do nothing: a snapshot has all documents in one file, which is open."""

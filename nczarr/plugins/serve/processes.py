@@ -20,7 +20,7 @@ from types import FrameType
 from typing import NamedTuple, NoReturn
 
 MOST_FAILURES = 3
-"""Processes in a row that end before they accept clients, after which the server gives up."""
+"""Processes in a slot that end before they accept clients, after which the server gives up."""
 
 READY = 60.0
 """Seconds for a process to accept clients."""
@@ -38,7 +38,7 @@ class _Child(NamedTuple):
 
     pid: int
     """Its number."""
-    row: int
+    slot: int
     """Its place among the processes."""
     ready: int
     """Pipe that tells when it accepts clients."""
@@ -51,7 +51,7 @@ class _Child(NamedTuple):
 
 
 class Supervisor:
-    """The parent of the processes. `work(row, announce)` serves in a process until a signal."""
+    """The parent of the processes. `work(slot, announce)` serves in a process until a signal."""
 
     def __init__(self, count: int, grace: float, work: Callable[[int, Callable[[], None]], None]) -> None:
         self.count = count
@@ -70,8 +70,8 @@ class Supervisor:
         numbers = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGCHLD)
         before = {number: signal.signal(number, self._hear) for number in numbers}
         try:
-            for row in range(self.count):
-                self._wait(self._start_child(row))
+            for slot in range(self.count):
+                self._wait(self._start_child(slot))
             announce()
             self._watch()
         finally:
@@ -88,17 +88,17 @@ class Supervisor:
             os.write(self._woken[1], b".")
 
     @property
-    def _ends(self) -> bool:
+    def _is_ending(self) -> bool:
         return signal.SIGTERM in self._heard or signal.SIGINT in self._heard
 
     def _watch(self) -> None:
         """Replace processes that end, and pass signals on, until the end of the server."""
-        while not self._ends:
+        while not self._is_ending:
             select.select([self._woken[0]], [], [])
             with suppress(BlockingIOError):
                 os.read(self._woken[0], 1 << 12)
             self._replace_ended()
-            if signal.SIGHUP in self._heard and not self._ends:
+            if signal.SIGHUP in self._heard and not self._is_ending:
                 self._heard.remove(signal.SIGHUP)
                 if self.count == 1:
                     self._pass_on(signal.SIGHUP)
@@ -108,14 +108,14 @@ class Supervisor:
     def _replace_ended(self) -> None:
         """Start a process for each that ended. Raises FailedStartError."""
         for child, has_started in self._collect_ended():
-            if self._ends:
+            if self._is_ending:
                 return
             self._failures = 0 if has_started else self._failures + 1
-            if any(each.row == child.row for each in self.children.values()):
-                continue  # it made room for another
+            if any(each.slot == child.slot for each in self.children.values()):
+                continue  # another process has its slot already: this one was asked to end
             if self._failures >= MOST_FAILURES:
                 raise FailedStartError("the processes of the server end as soon as they start")
-            self._wait(self._start_child(child.row))
+            self._wait(self._start_child(child.slot))
 
     def _collect_ended(self) -> list[tuple[_Child, bool]]:
         """Return the processes that have ended, and whether each accepted clients; forget them."""
@@ -136,24 +136,24 @@ class Supervisor:
     def _replace_all(self) -> None:
         """Replace each process by a new one, which accepts clients before the old one stops."""
         for child in list(self.children.values()):
-            if self._ends:
+            if self._is_ending:
                 return
-            self._wait(self._start_child(child.row))
+            self._wait(self._start_child(child.slot))
             with suppress(ProcessLookupError):
                 os.kill(child.pid, signal.SIGTERM)
             end = time.monotonic() + self.grace + LATE
-            while child.pid in self.children and time.monotonic() < end and not self._ends:
+            while child.pid in self.children and time.monotonic() < end and not self._is_ending:
                 self._replace_ended()
                 time.sleep(0.02)
 
-    def _start_child(self, row: int) -> _Child:
+    def _start_child(self, slot: int) -> _Child:
         reading, writing = os.pipe()
         pid = os.fork()
         if pid == 0:
             os.close(reading)
-            self._serve(row, writing)
+            self._serve(slot, writing)
         os.close(writing)
-        made = _Child(pid, row, reading)
+        made = _Child(pid, slot, reading)
         self.children[pid] = made
         return made
 
@@ -161,7 +161,7 @@ class Supervisor:
         """Wait until a process accepts clients, or ends, or takes too long."""
         select.select([child.ready], [], [], READY)
 
-    def _serve(self, row: int, ready: int) -> NoReturn:
+    def _serve(self, slot: int, ready: int) -> NoReturn:
         """Serve in this new process, and end it."""
         status = 1
         try:
@@ -174,7 +174,7 @@ class Supervisor:
             def announce() -> None:
                 os.write(ready, b".")
 
-            self.work(row, announce)
+            self.work(slot, announce)
             status = 0
         except KeyboardInterrupt:
             status = 0  # the parent, whose terminal is the same, tells of it

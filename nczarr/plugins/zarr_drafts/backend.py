@@ -74,7 +74,7 @@ class Draft2019Writer(HiddenAttributes):
         super().__init__(plan)
         self.bare = bare
 
-    def lists(self, path: str, member: Variable | Group) -> bool:
+    def is_listed(self, path: str, member: Variable | Group) -> bool:
         return False
 
     def find_said_type(self, dtype: Descr) -> str:

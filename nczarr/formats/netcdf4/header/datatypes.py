@@ -217,11 +217,11 @@ class Datatype:
         """Zarr's type of the values, if the model lacks it."""
         if self.number is not None and self.family != BITFIELD and self.bits is None:
             return element_of(self.number)
-        stored = None if self.family in (STRING, ENUM) else self._stored
+        stored = None if self.family in (STRING, ENUM) else self._as_stored
         return None if stored is None else element_of(stored)
 
     @cached_property
-    def _stored(self) -> Descr | None:
+    def _as_stored(self) -> Descr | None:
         """`Descr` of the values with texts, halves and complex numbers, little-endian and without gaps."""
         if self.family == STRING:
             return f"|S{self.size}"
@@ -229,7 +229,7 @@ class Datatype:
             return "|b1"
         if self.family != COMPOUND:
             return None if self.descr is None else little_descr(self.descr)
-        members = [(name, one.type._stored, one.shape) for name, one in zip(self.names, self.members, strict=True)]
+        members = [(name, one.type._as_stored, one.shape) for name, one in zip(self.names, self.members, strict=True)]
         if any(stored is None for _, stored, _ in members):
             return None
         if [one.name for one in self.members] == [b"r", b"i"] and not any(shape for _, _, shape in members):

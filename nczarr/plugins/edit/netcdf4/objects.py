@@ -288,7 +288,7 @@ class EditedObjects:
             ("variable", self.before.variables),
         )
         self.gone = {kind: {path for path in table if self._is_gone(kind, path)} for kind, table in tables}
-        for path in self.before.dimensions:
+        for path in self.before.dimensions:  # opened now and kept: their paths change in the edit
             self.scale(path)
         for path in self.before.variables:
             self.dataset(path)

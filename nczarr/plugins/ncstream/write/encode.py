@@ -188,18 +188,23 @@ def _values(content: Tree, counts: NDArray[np.int64] | None, section: Section) -
     `counts`: elements of each list, int64, shape (lists,). Raises
     UnwritableError.
     """
+    numbered = pb.DataCol  # fields are written in the order of their numbers
     strings = opaque = b""
     members: list[Piece | Raw] = []
     match content:
         case FixedNumbers():
             numbers = Raw(content.values, dtype_of(content.data_type, big=False))
             if numbers.size:
-                yield protobuf.write_tag(10, numbers.size)
+                yield protobuf.write_tag(numbered.PRIMDATA_FIELD_NUMBER, numbers.size)
                 yield numbers
         case RawStrings():
-            strings = add_prefixes(content.items, protobuf.encode(11 << 3 | protobuf.BYTES))
+            strings = add_prefixes(
+                content.items, protobuf.encode(numbered.STRINGDATA_FIELD_NUMBER << 3 | protobuf.BYTES)
+            )
         case Opaque():
-            opaque = add_prefixes(content.items, protobuf.encode(13 << 3 | protobuf.BYTES))
+            opaque = add_prefixes(
+                content.items, protobuf.encode(numbered.OPAQUEDATA_FIELD_NUMBER << 3 | protobuf.BYTES)
+            )
         case RaggedLists():
             members = _column(b"", content, (range(len(content)),))
             members = [protobuf.write_tag(1, size_of(members)), *members]
@@ -213,11 +218,11 @@ def _values(content: Tree, counts: NDArray[np.int64] | None, section: Section) -
         if int(counts.max()) >= 1 << 32:
             raise UnwritableError("a list exceeds the limit of a column")
         lengths = protobuf.pack(counts)
-        yield protobuf.write_tag(12, len(lengths)) + lengths
+        yield protobuf.write_tag(numbered.VLENS_FIELD_NUMBER, len(lengths)) + lengths
     if opaque:
         yield opaque
     if members:
-        yield protobuf.write_tag(14, size_of(members))
+        yield protobuf.write_tag(numbered.STRUCTDATA_FIELD_NUMBER, size_of(members))
         yield from members
     if isinstance(content, RawStrings) and (nil := nil_runs(content.items)):
         yield pb.DataCol(nil=nil).SerializeToString()

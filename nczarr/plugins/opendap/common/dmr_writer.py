@@ -113,7 +113,10 @@ class DmrWriter:
         for dimension in group.dimensions:
             size = len(self.dimensions[names.join(path, dimension.name)])
             xml_attributes: XmlAttributes = {"name": dimension.name, "size": size}
-            yield step + tag("Dimension", **xml_attributes | dict([self.unlimited] * dimension.unlimited), closed=True)
+            if dimension.unlimited:
+                name, value = self.unlimited
+                xml_attributes[name] = value
+            yield step + tag("Dimension", **xml_attributes, closed=True)
         for declared in group.types:
             if isinstance(declared, EnumType):
                 yield step + tag("Enumeration", name=declared.name, basetype=self.word(declared.base), closed=False)

@@ -193,13 +193,13 @@ class Tree:
                 raise _fault(
                     declared, f"map `{declared.name}` of grid `{grid.name}` does not have the length of its dimension"
                 )
-            variable = self._map(grid, slot, dim.name or declared.name, taken)
+            variable = self._find_or_add_map(grid, slot, dim.name or declared.name, taken)
             self.maps[at] = variable
             dims.append(variable.dimensions[0])
         self.variables[grid.name] = TreeVariable(grid.name, self.declared.slots[number], tuple(dims))
         return number + 1 + len(maps)
 
-    def _map(self, grid: Declaration, slot: DataSlot, dimension: str, taken: set[str]) -> TreeVariable:
+    def _find_or_add_map(self, grid: Declaration, slot: DataSlot, dimension: str, taken: set[str]) -> TreeVariable:
         """Return the coordinate variable of a map: an existing one with equal values, or a new one."""
         name = slot.declared.name
         existing = self.variables.get(name)
