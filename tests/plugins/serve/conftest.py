@@ -80,6 +80,6 @@ def shelves(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Shelf]:
 @pytest.fixture
 def shelf(shelves: Shelf) -> Shelf:
     """A new folder of that server."""
-    folder = shelves.folder / f"{len(list(shelves.folder.iterdir()))}"
+    folder = shelves.folder / f"{len(list(shelves.folder.iterdir()))}-shelf"
     folder.mkdir()
     return shelves._replace(folder=folder)
