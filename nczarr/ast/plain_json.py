@@ -231,8 +231,7 @@ def is_same_plain(shown: Any, value: Any) -> bool:
         return is_same_plain(SPECIAL_FLOATS[shown], value)
     if isinstance(shown, float) and isinstance(value, float) and math.isnan(shown):
         return math.isnan(value)
-    is_number = isinstance(value, int | float) and not isinstance(value, bool)
-    is_comparable = type(shown) is type(value) or (isinstance(shown, float) and is_number)
+    is_comparable = type(shown) is type(value) or (isinstance(shown, float) and _is_number(value))
     return is_comparable and bool(shown == value)
 
 
